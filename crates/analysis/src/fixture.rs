@@ -186,9 +186,9 @@ impl Fixture {
     }
 
     /// Writes the run into a temporary folder and reads its summary.
-    pub fn summary(&self) -> super::summary::Summary {
+    pub fn summary(&self) -> crate::answers::summary::Summary {
         let folder = tempfile::tempdir().unwrap();
-        super::summary::Summary::read(&self.write(&folder.path().join("run"))).unwrap()
+        crate::answers::summary::Summary::read(&self.write(&folder.path().join("run"))).unwrap()
     }
 }
 

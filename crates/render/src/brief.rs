@@ -5,12 +5,12 @@ use super::columns::{Row, loads, phases};
 use super::format::ratio_cell;
 use super::markdown::{escaped, table, title};
 use super::table::{Side, Table};
-use kvdyno_analysis::answer::answers;
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::group::{Group, data};
-use kvdyno_analysis::lists::{several, unique};
-use kvdyno_analysis::metric::Definition;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::answer::answers;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::group::{Group, data};
+use kvdyno_analysis::figures::lists::{several, unique};
+use kvdyno_analysis::figures::metric::Definition;
 use kvdyno_record::hlog::Kind as Clock;
 use kvdyno_record::units;
 
@@ -155,7 +155,7 @@ fn measured_on(summary: &Summary) -> String {
     )
 }
 
-fn engine(engine: &kvdyno_analysis::engines::EngineInfo) -> Option<String> {
+fn engine(engine: &kvdyno_analysis::figures::engines::EngineInfo) -> Option<String> {
     let worker = engine.worker.as_ref()?;
     let durability = engine.durability.as_str();
     let title = if engine.label == engine.engine { &worker.title } else { &engine.label };

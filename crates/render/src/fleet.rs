@@ -5,9 +5,9 @@ use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
 use crate::versus::{Line, figure, harmless, some};
-use kvdyno_analysis::fleet::{CHANCE, Fact, Fleet, HOSTS_MIN, OutlierHost, Spread};
-use kvdyno_analysis::lists::unique;
-use kvdyno_analysis::trend::LeftOut;
+use kvdyno_analysis::answers::fleet::{CHANCE, Fact, Fleet, HOSTS_MIN, OutlierHost, Spread};
+use kvdyno_analysis::answers::trend::LeftOut;
+use kvdyno_analysis::figures::lists::unique;
 use kvdyno_record::units;
 
 /// More hosts of one value than this are only counted.
@@ -202,9 +202,9 @@ fn host_apart(fleet: &Fleet, host: &OutlierHost) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_analysis::answers::fleet::Member;
     use kvdyno_analysis::fixture::Fixture;
-    use kvdyno_analysis::fleet::Member;
-    use kvdyno_analysis::versus::Figures;
+    use kvdyno_analysis::judge::versus::Figures;
 
     fn render(machines: [&str; 2]) -> Vec<Line> {
         let summary = Fixture::new().summary();

@@ -1,7 +1,7 @@
 //! How each figure is shown: as tables print it, and as the workbook does.
 
-use kvdyno_analysis::metric::{Definition, Metric};
-use kvdyno_analysis::relative::RelativeTo;
+use kvdyno_analysis::figures::metric::{Definition, Metric};
+use kvdyno_analysis::figures::relative::RelativeTo;
 use kvdyno_record::units;
 
 /// How a column's numbers are shown in the workbook.

@@ -3,12 +3,12 @@
 
 use super::format::ratio;
 use super::wrap::wrap;
-use kvdyno_analysis::engines::EngineInfo;
-use kvdyno_analysis::findings::{Finding, Severity};
-use kvdyno_analysis::group::Group;
-use kvdyno_analysis::group::data;
-use kvdyno_analysis::lists::{together, unique};
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::engines::EngineInfo;
+use kvdyno_analysis::figures::findings::{Finding, Severity};
+use kvdyno_analysis::figures::group::Group;
+use kvdyno_analysis::figures::group::data;
+use kvdyno_analysis::figures::lists::{together, unique};
 use kvdyno_record::host::{Drive, Filesystem, Host};
 use kvdyno_record::left_out::sentences;
 use kvdyno_record::text::one_line;

@@ -4,9 +4,9 @@
 
 use super::cell::Cell;
 use super::columns::{Row as Location, explained, loads, phases};
-use kvdyno_analysis::group::Trial;
-use kvdyno_analysis::metric::Metric;
-use kvdyno_analysis::summary::{METHOD_VERSION, Summary};
+use kvdyno_analysis::answers::summary::{METHOD_VERSION, Summary};
+use kvdyno_analysis::figures::group::Trial;
+use kvdyno_analysis::figures::metric::Metric;
 use serde::Serialize;
 
 /// One figure of one trial.

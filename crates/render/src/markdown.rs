@@ -5,8 +5,8 @@ use super::command::command_line;
 use super::header;
 use super::table::{Side, Table};
 use super::tables;
-use kvdyno_analysis::answer::answers;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::answer::answers;
+use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_record::text::one_line;
 
 /// The page: what it comes to, a short header, the tables with their footnotes, the findings.

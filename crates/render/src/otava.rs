@@ -5,10 +5,10 @@
 //! one of the rows does not have is left out.
 
 use super::inert::inert;
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::group::Group;
-use kvdyno_analysis::metric::{Definition, Direction, Metrics};
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::group::Group;
+use kvdyno_analysis::figures::metric::{Definition, Direction, Metrics};
 use kvdyno_record::engine::Durability;
 use std::collections::BTreeSet;
 use std::path::Path;

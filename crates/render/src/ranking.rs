@@ -5,12 +5,12 @@ use super::cell::Cell;
 use super::format;
 use super::table::{Side, Table, Titled};
 use super::wrap::wrap;
-use kvdyno_analysis::catalogue;
-use kvdyno_analysis::lists::together;
-use kvdyno_analysis::lost::Lost;
-use kvdyno_analysis::ranking::{Ranking, Standing};
-use kvdyno_analysis::relative::Significance;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::catalogue;
+use kvdyno_analysis::figures::lists::together;
+use kvdyno_analysis::figures::lost::Lost;
+use kvdyno_analysis::figures::relative::Significance;
+use kvdyno_analysis::judge::ranking::{Ranking, Standing};
 use kvdyno_record::units;
 
 const AID: &str = "\

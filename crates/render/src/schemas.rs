@@ -1,8 +1,8 @@
 //! The JSON Schemas of the files that programs in other languages read, beside the suite's.
 
-use kvdyno_analysis::fleet::Fleet;
-use kvdyno_analysis::summary::Summary;
-use kvdyno_analysis::trend::entry::Entry;
+use kvdyno_analysis::answers::fleet::Fleet;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::answers::trend::entry::Entry;
 use kvdyno_record::case::CaseRecord;
 use kvdyno_record::run::RunRecord;
 use kvdyno_trace::Header;

@@ -2,8 +2,8 @@
 
 use crate::table::{Side, Table};
 use crate::wrap::wrap;
-use kvdyno_analysis::search::words::spread;
-use kvdyno_analysis::search::{Condition, Point, SearchResult};
+use kvdyno_analysis::answers::search::words::spread;
+use kvdyno_analysis::answers::search::{Condition, Point, SearchResult};
 use kvdyno_analysis::stats::median;
 use kvdyno_record::search::Axis;
 use kvdyno_record::units;

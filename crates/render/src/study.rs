@@ -18,11 +18,13 @@ use super::footnotes::Footnotes;
 use super::format;
 use super::table::{Side, Table, Titled};
 use super::wrap::wrap;
-use kvdyno_analysis::catalogue;
-use kvdyno_analysis::group::{Group, data};
-use kvdyno_analysis::metric::{Definition, Metric};
-use kvdyno_analysis::study::{Published, PublishedValue, RowRef, Selectors, StudyComparison};
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::study::{
+    Published, PublishedValue, RowRef, Selectors, StudyComparison,
+};
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::catalogue;
+use kvdyno_analysis::figures::group::{Group, data};
+use kvdyno_analysis::figures::metric::{Definition, Metric};
 use kvdyno_record::hlog::Kind as Clock;
 
 /// The tables that `show --study` and the page's first section are made of.

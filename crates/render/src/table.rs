@@ -4,7 +4,7 @@ use super::fit::{self, Block, Column};
 use super::footnotes::Footnotes;
 use super::wrap::wrap;
 use comfy_table::{Cell, CellAlignment, LineStyle, TableStyle};
-use kvdyno_analysis::metric::{Definition, Metrics};
+use kvdyno_analysis::figures::metric::{Definition, Metrics};
 use kvdyno_record::text::one_line;
 use std::borrow::Cow;
 

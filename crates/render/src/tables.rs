@@ -11,7 +11,7 @@ use super::study::{self, StudyRows};
 use super::table::Table;
 pub use super::table::Titled;
 use super::wrap::wrap;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
 
 /// The names of all tables, in their order.
 pub const NAMES: [&str; 17] = [

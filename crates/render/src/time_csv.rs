@@ -4,7 +4,7 @@
 
 use super::inert::inert;
 use super::machine_rates::{MEBI, MachineRates, RATE_S_MIN, seconds_between};
-use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::stats::quantile_of_counts;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::RecordError;

@@ -6,8 +6,8 @@ use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
 use crate::versus::{Line, figure, gate, harmless, some};
-use kvdyno_analysis::trend::Trend;
-use kvdyno_analysis::versus::Verdict;
+use kvdyno_analysis::answers::trend::Trend;
+use kvdyno_analysis::judge::versus::Verdict;
 use kvdyno_record::units;
 
 /// More runs with changes than this are only counted.

@@ -3,12 +3,12 @@
 use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
-use kvdyno_analysis::confidence::Level;
-pub use kvdyno_analysis::versus::gate::{Gate, GateResult, NotJudged};
-pub use kvdyno_analysis::versus::judge::{Row, Sample, Verdict};
-use kvdyno_analysis::versus::noise::{LEAST_NOISE, Noise, Resolution};
-use kvdyno_analysis::versus::sides::Side;
-use kvdyno_analysis::versus::{Calibration, Versus};
+use kvdyno_analysis::judge::confidence::Level;
+pub use kvdyno_analysis::judge::versus::gate::{Gate, GateResult, NotJudged};
+pub use kvdyno_analysis::judge::versus::judge::{Row, Sample, Verdict};
+use kvdyno_analysis::judge::versus::noise::{LEAST_NOISE, Noise, Resolution};
+use kvdyno_analysis::judge::versus::sides::Side;
+use kvdyno_analysis::judge::versus::{Calibration, Versus};
 use kvdyno_record::text::one_line;
 use kvdyno_record::units;
 

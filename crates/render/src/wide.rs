@@ -3,8 +3,8 @@
 
 use super::columns::{ABOUT, KINDS, Kind, Row};
 use super::ranking;
-use kvdyno_analysis::catalogue;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::catalogue;
 
 /// The tables that have rows: name and CSV text.
 pub fn tables(summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {

@@ -6,7 +6,7 @@ use crate::printer::Printer;
 use crate::records::bundle::{self, ENDING};
 use crate::records::runs;
 use anyhow::Context as _;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;

@@ -5,7 +5,7 @@ use crate::cli::{CompareArgs, ComparisonArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
-use kvdyno_analysis::versus::{
+use kvdyno_analysis::judge::versus::{
     Figures, GateResult, Noise, Question, Record, Refusal, Sides, Versus,
 };
 use kvdyno_record::exit::Exit;

@@ -3,7 +3,7 @@
 
 use crate::cli::DoctorArgs;
 use crate::printer::Printer;
-use kvdyno_analysis::hiccups::HiccupRow;
+use kvdyno_analysis::figures::hiccups::HiccupRow;
 use kvdyno_host::doctor::{self, Diagnostic, Level};
 use kvdyno_host::{Root, hiccups};
 use kvdyno_record::exit::Exit;

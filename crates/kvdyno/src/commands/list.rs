@@ -3,8 +3,8 @@
 use crate::cli::ListArgs;
 use crate::printer::Printer;
 use crate::records::runs;
-use kvdyno_analysis::about;
-use kvdyno_analysis::evidence::Evidence;
+use kvdyno_analysis::figures::about;
+use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_host::data_directory::left_by;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;

@@ -5,7 +5,7 @@ use crate::printer::Printer;
 use crate::records::bundle::ENDING;
 use crate::records::runs;
 use anyhow::Context as _;
-use kvdyno_analysis::summary::verdict;
+use kvdyno_analysis::answers::summary::verdict;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::write_atomic;
 use kvdyno_render::page::{PageData, TEMPLATE, html};

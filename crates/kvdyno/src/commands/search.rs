@@ -3,7 +3,7 @@
 //!
 //! Each point is the suite with one value changed, expanded like any other; its cases are appended
 //! to the run's plan. So the record is an ordinary one, with all tables and figures. The next point
-//! follows from the record ([`kvdyno_analysis::search::answer`]): to resume a search is to compute
+//! follows from the record ([`kvdyno_analysis::answers::search::answer`]): to resume a search is to compute
 //! it again.
 
 mod points;
@@ -16,9 +16,9 @@ use crate::running::prepare::{self, Prepared};
 use crate::running::runner::{Ended, RunEnvironment};
 use crate::running::{finish, start};
 use anyhow::Context as _;
-use kvdyno_analysis::evidence::Evidence;
-use kvdyno_analysis::search::{self, Next, SearchResult, Target, judged_mix, points_most};
-use kvdyno_analysis::summary::verdict;
+use kvdyno_analysis::answers::search::{self, Next, SearchResult, Target, judged_mix, points_most};
+use kvdyno_analysis::answers::summary::verdict;
+use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::{Case, Plan};

@@ -7,8 +7,8 @@ use crate::cli::VersusArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::running::pair;
-use kvdyno_analysis::summary::verdict;
-use kvdyno_analysis::versus::Sides;
+use kvdyno_analysis::answers::summary::verdict;
+use kvdyno_analysis::judge::versus::Sides;
 use kvdyno_record::exit::Exit;
 use toml::{Table, Value};
 

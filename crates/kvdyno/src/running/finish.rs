@@ -4,7 +4,7 @@ use super::machine;
 use super::runner::{Ended, RunEnvironment};
 use crate::printer::Printer;
 use crate::steps::passed;
-use kvdyno_analysis::evidence::Evidence;
+use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_host::{ConcurrentRuns, Root, Storage, evidence, meter};
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;

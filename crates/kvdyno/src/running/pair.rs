@@ -7,8 +7,8 @@ use crate::cli::PairArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
+use kvdyno_analysis::judge::versus::Record;
 use kvdyno_analysis::stats::MIN_TRIALS;
-use kvdyno_analysis::versus::Record;
 use kvdyno_record::files::RunFolder;
 use toml::{Table, Value};
 

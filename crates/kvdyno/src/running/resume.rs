@@ -10,7 +10,7 @@ use crate::cli::ResumeArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
-use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_host::data_directory::left_by;
 use kvdyno_host::{DataDirLock, Root, meter};
 use kvdyno_record::engine::Value;

@@ -4,8 +4,8 @@ use super::column::{Column, Kind, figure, main, text};
 use super::line::Line;
 use super::row::engine_phases;
 use crate::format::{grouped, ratio};
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::efficiency::{BaselineCase, Efficiency};
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::efficiency::{BaselineCase, Efficiency};
 
 const AID: &str = "\
 reads and writes: of the whole device in the window, not this process alone. baseline: what the raw

@@ -4,9 +4,9 @@ use super::column::{Column, Kind, text};
 use super::line::Line;
 use super::row::Row;
 use crate::format::{microseconds, ratio};
-use kvdyno_analysis::block_io::{IoRow, PhaseIo};
-use kvdyno_analysis::metric::Metrics;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::block_io::{IoRow, PhaseIo};
+use kvdyno_analysis::figures::metric::Metrics;
 use kvdyno_record::blockio::IoKind;
 use kvdyno_record::units::grouped;
 

@@ -5,11 +5,11 @@ use super::row::Row;
 use crate::cell::Cell;
 use crate::format::{self, Show};
 use crate::table::Side;
-use kvdyno_analysis::catalogue::{tail, times};
-use kvdyno_analysis::evidence::CaseEvidence;
-use kvdyno_analysis::metric::Definition;
-use kvdyno_analysis::spent::Spent;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::catalogue::{tail, times};
+use kvdyno_analysis::figures::evidence::CaseEvidence;
+use kvdyno_analysis::figures::metric::Definition;
+use kvdyno_analysis::figures::spent::Spent;
 use kvdyno_record::case::{OpResult, RoleResult};
 use kvdyno_record::column::ColumnName;
 

@@ -6,10 +6,10 @@ use super::line::Line;
 use super::row::engine_phases;
 use crate::cell::Cell;
 use crate::format::trials;
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::efficiency::BaselineCase;
-use kvdyno_analysis::explain::Cause;
-use kvdyno_analysis::metric::Definition;
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::efficiency::BaselineCase;
+use kvdyno_analysis::figures::explain::Cause;
+use kvdyno_analysis::figures::metric::Definition;
 use kvdyno_record::column::ColumnName as Asked;
 
 const AID: &str = "\

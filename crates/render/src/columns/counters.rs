@@ -3,7 +3,7 @@
 
 use super::column::{Column, Kind, figure, text};
 use super::row::engine_phases;
-use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::figures::catalogue as c;
 
 const AID: &str = "\
 Of the engine's process, or of its server with all its processes, in user mode, over the operations

@@ -8,8 +8,8 @@ use super::row::jobs;
 use crate::cell::Cell;
 use crate::format::{ratio, spread, trials};
 use crate::wrap::wrap;
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::lists::{together, unique};
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::lists::{together, unique};
 use kvdyno_record::hlog::Kind as Clock;
 use kvdyno_record::units;
 

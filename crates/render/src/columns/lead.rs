@@ -2,7 +2,7 @@
 
 use super::column::{Column, text, words};
 use crate::cell::Cell;
-use kvdyno_analysis::group::data;
+use kvdyno_analysis::figures::group::data;
 
 /// On a terminal: the engine always, the rest where it differs.
 pub(crate) const AXES: &[Column] = &[

@@ -4,7 +4,7 @@ use super::column::CellSource::{OverBase, Phase, Verdict};
 use super::column::{Column, Kind, figure, main, sheet, text};
 use super::row::loads;
 use crate::format::{Show, ratio_cell, trials};
-use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_record::column::ColumnName as Asked;
 
 const AID: &str = "\

@@ -4,9 +4,9 @@ use super::column::{Column, Kind, figure, text, words};
 use super::lead::count;
 use super::row::Row;
 use crate::cell::Cell;
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::ranks::RankRow;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::ranks::RankRow;
 
 const AID: &str = "\
 Medians over trials. ops/s: of a rank's closed loops (without one: of all its client groups; of a

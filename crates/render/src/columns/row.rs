@@ -1,15 +1,15 @@
 //! What a row of a table is about.
 
-use kvdyno_analysis::block_io::{IoRow, PhaseIo};
-use kvdyno_analysis::efficiency::Efficiency;
-use kvdyno_analysis::explain::Explained;
-use kvdyno_analysis::group::{Group, LoadRow, RoleRow, RunRow};
-use kvdyno_analysis::job::DriveJob;
-use kvdyno_analysis::metric::{Definition, Metric, Metrics};
-use kvdyno_analysis::ranks::RankRow;
-use kvdyno_analysis::relative::RelativeTo;
-use kvdyno_analysis::summary::Summary;
-use kvdyno_analysis::trials::At;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::block_io::{IoRow, PhaseIo};
+use kvdyno_analysis::figures::efficiency::Efficiency;
+use kvdyno_analysis::figures::explain::Explained;
+use kvdyno_analysis::figures::group::{Group, LoadRow, RoleRow, RunRow};
+use kvdyno_analysis::figures::job::DriveJob;
+use kvdyno_analysis::figures::metric::{Definition, Metric, Metrics};
+use kvdyno_analysis::figures::ranks::RankRow;
+use kvdyno_analysis::figures::relative::RelativeTo;
+use kvdyno_analysis::figures::trials::At;
 use kvdyno_record::hlog::Kind as Clock;
 
 const FLUSH: &str = "flush";

@@ -7,8 +7,8 @@ use super::row::Row;
 use super::row::engine_phases;
 use crate::cell::Cell;
 use crate::format::{Show, ratio_cell, spread, trials};
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::findings::Id;
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::findings::Id;
 use kvdyno_record::column::ColumnName as Asked;
 use kvdyno_record::hlog::Kind as Clock;
 

@@ -6,8 +6,8 @@ use super::row::explained;
 use crate::cell::Cell;
 use crate::format::whole;
 use crate::wrap::wrap;
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::explain::Cause;
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::explain::Cause;
 
 const AID: &str = "\
 Percent of the time of the load's or client group's own threads; a line adds up to 100. user, sys:

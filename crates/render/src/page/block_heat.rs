@@ -2,7 +2,7 @@
 
 use super::heat::{Cells, ROWS_PER_DECADE, row_of, to_two_digits};
 use super::thin::{rounded, stride};
-use kvdyno_analysis::evidence::CaseEvidence;
+use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_record::blockio::{BlockIoReading, IoKind, IoOwner, slot_begin_ns};
 use kvdyno_record::files::{CaseFolder, RecordError};
 use schemars::JsonSchema;

@@ -1,10 +1,10 @@
 //! Latency by percentile: where a line may stand, and where too few samples stand behind it.
 
 use hdrhistogram::Histogram;
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::evidence::CaseEvidence;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_analysis::stats::SAMPLES_BEYOND;
-use kvdyno_analysis::summary::Summary;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::samples::Samples;

@@ -2,9 +2,9 @@
 
 use super::html::Kind;
 use crate::fleet::{aid, footer, header};
-use kvdyno_analysis::catalogue;
-use kvdyno_analysis::fleet::Fleet;
-use kvdyno_analysis::metric::Definition;
+use kvdyno_analysis::answers::fleet::Fleet;
+use kvdyno_analysis::figures::catalogue;
+use kvdyno_analysis::figures::metric::Definition;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,9 +1,9 @@
 //! Latencies over time: how many operations took how long in each slice.
 
 use super::thin::{rounded, stride};
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::evidence::CaseEvidence;
-use kvdyno_analysis::group::Group;
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::evidence::CaseEvidence;
+use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::stats::quantile_of_counts;
 use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::hlog::{Interval, Kind};

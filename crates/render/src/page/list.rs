@@ -2,10 +2,10 @@
 
 use super::html::Kind;
 use super::live::State;
-use kvdyno_analysis::about;
-use kvdyno_analysis::evidence::Evidence;
-use kvdyno_analysis::findings::Severity;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::about;
+use kvdyno_analysis::figures::evidence::Evidence;
+use kvdyno_analysis::figures::findings::Severity;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;

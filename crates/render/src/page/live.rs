@@ -4,7 +4,7 @@ use super::thin::rounded;
 use super::time_line::{
     LineCounts, MachineLine, Operations, Readings, RoleLine, readings, readings_of,
 };
-use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
 use kvdyno_record::plan::Case;
 use schemars::JsonSchema;

@@ -1,7 +1,7 @@
 //! What engines did behind the operations' back, as marks on a time line.
 
-use kvdyno_analysis::lists::unique;
-use kvdyno_analysis::stalls;
+use kvdyno_analysis::figures::lists::unique;
+use kvdyno_analysis::figures::stalls;
 use kvdyno_record::engine::{Counters, Edge, EngineEvent, EventKind};
 use schemars::JsonSchema;
 use serde::Serialize;

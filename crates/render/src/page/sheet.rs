@@ -2,7 +2,7 @@
 
 use crate::study;
 use crate::table::{Side, Titled};
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -42,7 +42,7 @@ fn a_page_holds_all_of_a_frozen_record() {
     assert_eq!((lmdb.n, lmdb.kind, lmdb.op.as_deref()), (26_898, "service", None));
     let (_, ns) = *lmdb.points.iter().find(|(nines, _)| (nines - 3.0).abs() < 1e-6).unwrap();
     let role = &data.summary.groups[1].runs[0].roles[1];
-    let p999 = role.metrics.get(&kvdyno_analysis::catalogue::SERVICE_P999).unwrap();
+    let p999 = role.metrics.get(&kvdyno_analysis::figures::catalogue::SERVICE_P999).unwrap();
     // Of all samples together: among the trials' own.
     let (low, high) = p999.range().unwrap();
     assert!((low..=high).contains(&(ns as f64)), "{ns} {p999:?}");
@@ -60,7 +60,7 @@ fn a_page_holds_all_of_a_frozen_record() {
     // The fixture's engines tell nothing of what they wrote for what.
     assert_eq!(data.written, []);
     assert_eq!(data.suite, "name = \"fixture\"\n");
-    assert_eq!(data.definitions.len(), kvdyno_analysis::catalogue::ALL.len());
+    assert_eq!(data.definitions.len(), kvdyno_analysis::figures::catalogue::ALL.len());
 }
 
 #[test]

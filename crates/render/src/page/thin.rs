@@ -1,6 +1,6 @@
 //! Fewer points where there are many: a page is looked at, and 240 points are as wide as a figure.
 
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
 
 /// All cells of all heat maps together.
 const CELLS: usize = 50_000;
@@ -20,7 +20,7 @@ pub(super) struct Budget {
 
 impl Budget {
     pub(super) fn for_summary(summary: &Summary) -> Self {
-        let roles = |group: &kvdyno_analysis::group::Group| {
+        let roles = |group: &kvdyno_analysis::figures::group::Group| {
             let runs: usize = group.runs.iter().map(|run| run.roles.len()).sum();
             runs + usize::from(group.load.is_some())
         };

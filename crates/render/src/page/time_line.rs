@@ -3,7 +3,7 @@
 use super::mark::{self, Mark, MarkTotal};
 use super::thin::{rounded, stride};
 use crate::machine_rates::{MEBI, MachineRates, RATE_S_MIN, seconds_between};
-use kvdyno_analysis::evidence::CaseEvidence;
+use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::engine::EngineEvent;
 use kvdyno_record::files::{CaseFolder, Lines, RecordError};

@@ -2,9 +2,9 @@
 
 use super::html::Kind;
 use crate::trend::{footer, header};
-use kvdyno_analysis::catalogue;
-use kvdyno_analysis::metric::Definition;
-use kvdyno_analysis::trend::Trend;
+use kvdyno_analysis::answers::trend::Trend;
+use kvdyno_analysis::figures::catalogue;
+use kvdyno_analysis::figures::metric::Definition;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,9 +1,9 @@
 //! What the page of a comparison shows.
 
 use super::html::Kind;
-use kvdyno_analysis::catalogue;
-use kvdyno_analysis::metric::Definition;
-use kvdyno_analysis::versus::Versus;
+use kvdyno_analysis::figures::catalogue;
+use kvdyno_analysis::figures::metric::Definition;
+use kvdyno_analysis::judge::versus::Versus;
 use schemars::JsonSchema;
 use serde::Serialize;
 

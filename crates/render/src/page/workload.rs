@@ -1,7 +1,7 @@
 //! What a phase does, in the words of a heading: "Random reads while one thread updates". A phase's
 //! name says it only where whoever wrote the suite chose one.
 
-use kvdyno_analysis::evidence::CaseEvidence;
+use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_record::workload::{Activity, Choice, LoadOrder, Mix, MixEntry, Op, Role};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -2,7 +2,7 @@
 //! compactions. Its own figures, kept apart from what the device counted; of an engine that tells
 //! nothing there is nothing.
 
-use kvdyno_analysis::evidence::CaseEvidence;
+use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_record::case::CounterPair;
 use kvdyno_record::engine::{Counters, Edge, EngineEvent, EventKind, Value};
 use kvdyno_record::files::{CaseFolder, RecordError};

@@ -2,9 +2,9 @@
 
 use super::line::{COLUMNS_MAX, Line, cut};
 use crate::tone::Tone;
-use kvdyno_analysis::group::Group;
-use kvdyno_analysis::metric::Metric;
-use kvdyno_analysis::relative::{RelativeTo, Significance};
+use kvdyno_analysis::figures::group::Group;
+use kvdyno_analysis::figures::metric::Metric;
+use kvdyno_analysis::figures::relative::{RelativeTo, Significance};
 
 /// Columns of a row's label.
 const LABEL: usize = 22;

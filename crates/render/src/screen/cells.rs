@@ -3,9 +3,9 @@
 use super::super::footnotes::Footnotes;
 use super::super::format;
 use super::block::{Row, Than, versus};
-use kvdyno_analysis::group::Group;
-use kvdyno_analysis::metric::{Definition, Metric, Metrics};
-use kvdyno_analysis::relative::{RelativeTo, Significance};
+use kvdyno_analysis::figures::group::Group;
+use kvdyno_analysis::figures::metric::{Definition, Metric, Metrics};
+use kvdyno_analysis::figures::relative::{RelativeTo, Significance};
 
 /// An engine's figures in a row.
 #[derive(Clone, Copy)]

@@ -2,11 +2,11 @@
 
 use super::block::NAME_MAX;
 use super::line::cut;
-use kvdyno_analysis::engines::title;
-use kvdyno_analysis::group::Group;
-use kvdyno_analysis::lists::{several, unique};
-use kvdyno_analysis::metric::Metrics;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::engines::title;
+use kvdyno_analysis::figures::group::Group;
+use kvdyno_analysis::figures::lists::{several, unique};
+use kvdyno_analysis::figures::metric::Metrics;
 
 /// Who is compared: the engines; in a run of nothing else the load generator itself.
 pub(super) struct Contest<'s> {

@@ -5,10 +5,10 @@ use super::block::{Block, Row, TIME};
 use super::cells::{Figure, Source, row};
 use super::engines::capitalised;
 use super::runs::{Detail, Runs};
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::explain::Explained;
-use kvdyno_analysis::group::{Group, RunRow};
-use kvdyno_analysis::metric::Definition;
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::explain::Explained;
+use kvdyno_analysis::figures::group::{Group, RunRow};
+use kvdyno_analysis::figures::metric::Definition;
 
 /// Of these no more than so much is shown where room is short.
 const SHORT: usize = 3;

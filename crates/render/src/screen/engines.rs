@@ -8,9 +8,9 @@ use super::contest::Contest;
 use super::cost;
 use super::line::{COLUMNS_MAX, Line, Part, cut};
 use super::runs::{Detail, Runs};
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::findings::DEFERRED_SHARE_MIN;
-use kvdyno_analysis::group::{Group, RoleRow, RunRow};
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::findings::DEFERRED_SHARE_MIN;
+use kvdyno_analysis::figures::group::{Group, RoleRow, RunRow};
 
 /// More engines than this do not stand side by side.
 pub(super) const ENGINES_MAX: usize = 4;

@@ -1,9 +1,9 @@
 //! The end of the screen: what else there is to see, and how.
 
 use super::line::{COLUMNS_MAX, Line, cut};
-use kvdyno_analysis::claim::ClaimVerdict;
-use kvdyno_analysis::findings::Severity;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::findings::Severity;
+use kvdyno_analysis::judge::claim::ClaimVerdict;
 
 /// How the run is called in commands, and where its report lies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

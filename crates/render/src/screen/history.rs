@@ -3,7 +3,7 @@
 
 use super::super::table::{Side, Table};
 use super::line::{COLUMNS_MAX, Line, Part, cut};
-use kvdyno_analysis::history::{Course, History, Step};
+use kvdyno_analysis::answers::history::{Course, History, Step};
 use kvdyno_record::units;
 
 /// What a column is of.

@@ -8,13 +8,13 @@ use super::super::wrap::wrap;
 use super::block::NAME_MAX;
 use super::contest::Contest;
 use super::line::{COLUMNS_MAX, Line, Part, cut};
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::group::data;
-use kvdyno_analysis::group::{Group, LoadRow, RoleRow, RunRow};
-use kvdyno_analysis::lists::{several, unique};
-use kvdyno_analysis::metric::{Definition, Metrics};
-use kvdyno_analysis::search as found;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::search as found;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::group::data;
+use kvdyno_analysis::figures::group::{Group, LoadRow, RoleRow, RunRow};
+use kvdyno_analysis::figures::lists::{several, unique};
+use kvdyno_analysis::figures::metric::{Definition, Metrics};
 use kvdyno_record::units;
 
 /// Lines of a search's answer.

@@ -22,8 +22,8 @@ mod tests;
 use crate::tone::Tone;
 use contest::Contest;
 pub use foot::Ending;
-use kvdyno_analysis::history::History;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::history::History;
+use kvdyno_analysis::answers::summary::Summary;
 pub use line::{COLUMNS_MAX, Line};
 use line::{Part, cut};
 

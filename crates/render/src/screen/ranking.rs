@@ -5,9 +5,9 @@ use super::super::footnotes::Footnotes;
 use super::super::ranking::{behind, heading, short_figure};
 use super::line::{COLUMNS_MAX, Line, Part, cut};
 use crate::tone::Tone;
-use kvdyno_analysis::lists::{several, together, unique};
-use kvdyno_analysis::ranking::{Question, Ranking, Standing};
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::lists::{several, together, unique};
+use kvdyno_analysis::judge::ranking::{Question, Ranking, Standing};
 
 /// Columns of an engine's name.
 const NAME: usize = 20;

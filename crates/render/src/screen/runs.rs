@@ -1,8 +1,8 @@
 //! A measured phase of all engines at once, and how much of it is shown.
 
 use super::contest::Contest;
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::group::{Group, RunRow};
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::group::{Group, RunRow};
 
 /// How much of it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

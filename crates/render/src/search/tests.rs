@@ -3,9 +3,9 @@
 
 use super::curve;
 use crate::tables;
-use kvdyno_analysis::evidence::Evidence;
+use kvdyno_analysis::answers::search::{Next, Outcome, SearchResult, answer};
+use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_analysis::fixture::{Fixture, FixtureCase};
-use kvdyno_analysis::search::{Next, Outcome, SearchResult, answer};
 use kvdyno_record::case::Outcome as CaseOutcome;
 use kvdyno_record::search::{Axis, Between, Making, Search};
 use kvdyno_record::workload::{Activity, Mix, Rate, Schedule};

@@ -2,8 +2,8 @@
 
 use crate::format::ratio;
 use crate::table::{Side, Table, Titled};
-use kvdyno_analysis::claim::Claimed;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::judge::claim::Claimed;
 
 const AID: &str = "\
 A claim is judged by each trial's own figures, at every point that it leaves open. value: what it

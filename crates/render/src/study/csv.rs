@@ -1,9 +1,9 @@
 //! Published rows and claims as CSV files of their own: never among a run's figures.
 
 use crate::cell::Cell;
-use kvdyno_analysis::claim::{ClaimPoint, Claimed};
-use kvdyno_analysis::study::{Published, PublishedValue, StudyComparison};
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::study::{Published, PublishedValue, StudyComparison};
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::judge::claim::{ClaimPoint, Claimed};
 
 /// One published figure; none: the authors gave up.
 pub(crate) type Figure<'s> = (&'s str, &'s Published, Option<&'s PublishedValue>);

@@ -5,9 +5,9 @@ use super::text_of;
 use crate::columns::{CellSource, Column, Kind, Row};
 use crate::footnotes::Footnotes;
 use crate::format;
-use kvdyno_analysis::catalogue::times;
-use kvdyno_analysis::study::{Published, PublishedValue, StudyComparison, TableKind};
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::study::{Published, PublishedValue, StudyComparison, TableKind};
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::catalogue::times;
 use kvdyno_record::hlog::Kind as Clock;
 use kvdyno_record::units;
 

@@ -4,8 +4,8 @@ use crate::table::Side::Right;
 use crate::tables::{self, Titled};
 use crate::wrap::WIDTH;
 use crate::{markdown, wide};
+use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::fixture::Fixture;
-use kvdyno_analysis::summary::Summary;
 use kvdyno_record::claim::{Bound, Cell, Claim, Relation, Side, Test};
 
 pub(crate) fn claim(text: &str, volume: Option<&str>, bound: f64) -> Claim {

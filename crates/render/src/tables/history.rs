@@ -3,8 +3,8 @@
 use crate::table::{Side, Table, Titled};
 use crate::versus::figure;
 use crate::wrap::wrap;
-use kvdyno_analysis::history::{Course, History, Step};
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::history::{Course, History, Step};
+use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_record::units;
 
 /// The figures of the narrow table.

@@ -1,7 +1,7 @@
 //! Cells of the suite that were not run on this machine, each with its reason.
 
 use crate::table::{Side, Table, Titled};
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
 
 pub(super) fn table(summary: &Summary) -> Titled {
     let columns = ["part", "engine", "volume", "tier", "phase", "why it was not run"];

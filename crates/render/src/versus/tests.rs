@@ -1,9 +1,9 @@
 //! Comparisons of records made by hand.
 
 use super::*;
-use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::fixture::Fixture;
-use kvdyno_analysis::versus::{
+use kvdyno_analysis::judge::versus::{
     Calibration, DEFAULT_NOISE, Difference, Figures, LEAST_NOISE, Noise, Question, Record, Refusal,
     Row, Sides, Verdict, twins,
 };

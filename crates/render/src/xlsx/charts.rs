@@ -7,11 +7,11 @@ use super::trial_table::{Placed, RowKey};
 use crate::cell::Cell;
 use crate::format;
 use crate::format::Show::{Plain, Ratio};
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::group::data;
-use kvdyno_analysis::group::{Group, RoleRow};
-use kvdyno_analysis::metric::{Definition, Metrics};
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::group::data;
+use kvdyno_analysis::figures::group::{Group, RoleRow};
+use kvdyno_analysis::figures::metric::{Definition, Metrics};
 use rust_xlsxwriter::{
     Chart, ChartFormat, ChartLine, ChartMarker, ChartSolidFill, ChartType, Color,
 };

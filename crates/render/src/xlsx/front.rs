@@ -8,8 +8,8 @@ use crate::command::command_line;
 use crate::format::Show::{Plain, Words};
 use crate::header;
 use crate::markdown::title;
-use kvdyno_analysis::answer::answers;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::answer::answers;
+use kvdyno_analysis::answers::summary::Summary;
 
 const COLUMNS: [Heading; 4] = [
     heading("", 16, Plain),

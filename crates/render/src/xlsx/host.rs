@@ -3,7 +3,7 @@
 use super::sheet::{Heading, Sheet, heading};
 use crate::cell::Cell;
 use crate::format::Show::Plain;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -6,9 +6,9 @@ use crate::cell::Cell;
 use crate::columns::{ABOUT, Column, Row, phases};
 use crate::format::Show::{Count, Fine, Plain, Ratio};
 use crate::format::format_for;
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::metric::Metric;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::metric::Metric;
 use kvdyno_record::hlog::Kind as Clock;
 use std::collections::BTreeMap;
 

@@ -19,8 +19,8 @@ use crate::columns::KINDS;
 use crate::format::Show;
 use crate::long;
 use crate::ranking;
-use kvdyno_analysis::evidence::Evidence;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::evidence::Evidence;
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook};
 use sheet::{Sheet, heading};
 

@@ -3,7 +3,7 @@
 use super::sheet::{Heading, Sheet, address, heading};
 use crate::cell::Cell;
 use crate::format::Show::{Count, Fine, Plain, Ratio};
-use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::series::{Slice, SliceCounts};
 use std::collections::BTreeMap;
 

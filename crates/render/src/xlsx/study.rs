@@ -5,8 +5,8 @@ use super::sheet::{Heading, Sheet, heading};
 use crate::cell::Cell;
 use crate::format::Show::{self, Plain, Words};
 use crate::study::{CLAIMS, Figure, PUBLISHED, figures, points};
-use kvdyno_analysis::metric::Metric;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::metric::Metric;
 
 /// In the workbook the row of the run itself stands in the place of its number.
 const NUMBERS: &str = "own_groups";

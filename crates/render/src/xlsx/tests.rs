@@ -3,10 +3,10 @@
 
 use super::workbook;
 use calamine::{Data, Range, Reader, Xlsx};
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::evidence::Evidence;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_analysis::fixture::Fixture;
-use kvdyno_analysis::summary::Summary;
 use kvdyno_record::case::ThreadWindow;
 use std::collections::BTreeMap;
 use std::io::Cursor;

@@ -5,13 +5,13 @@ use super::sheet::{Heading, Sheet, address, heading};
 use crate::cell::Cell;
 use crate::columns::{ABOUT, CellSource, Column, Kind, Row};
 use crate::format::{self, Show};
-use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
-use kvdyno_analysis::lists::unique;
-use kvdyno_analysis::metric::{Combine, Metric, Metrics};
-use kvdyno_analysis::relative::{RelativeTo, Significance};
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
+use kvdyno_analysis::figures::lists::unique;
+use kvdyno_analysis::figures::metric::{Combine, Metric, Metrics};
+use kvdyno_analysis::figures::relative::{RelativeTo, Significance};
+use kvdyno_analysis::figures::trials::Trials;
 use kvdyno_analysis::stats::median;
-use kvdyno_analysis::summary::Summary;
-use kvdyno_analysis::trials::Trials;
 use std::collections::BTreeMap;
 
 /// By number: a group, its phase, and its role or 0.

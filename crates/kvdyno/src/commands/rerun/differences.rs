@@ -1,6 +1,6 @@
 //! The differences when a run is repeated: machine, volume, program, engines. Each is a sentence.
 
-use kvdyno_analysis::versus::sides;
+use kvdyno_analysis::judge::versus::sides;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;

@@ -4,7 +4,7 @@ use crate::cli::LocationArgs;
 use crate::exit::Complaint;
 use crate::running::prepare::{Prepared, prepare_text};
 use crate::running::workers::Workers;
-use kvdyno_analysis::search::{Next, judged_mix};
+use kvdyno_analysis::answers::search::{Next, judged_mix};
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
 use kvdyno_record::search::{Axis, Making, Search};
 use kvdyno_record::units;

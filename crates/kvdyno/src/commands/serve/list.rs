@@ -2,8 +2,8 @@
 
 use super::pages::sealed_at;
 use crate::records::runs;
-use kvdyno_analysis::evidence::Evidence;
-use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_record::files::RunFolder;
 use kvdyno_render::page::{RunEntry, State};
 use std::collections::BTreeMap;

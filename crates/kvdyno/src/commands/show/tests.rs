@@ -5,10 +5,10 @@ mod width;
 
 use crate::cli::ViewArgs;
 use crate::printer::Printer;
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::evidence::Evidence;
+use kvdyno_analysis::answers::summary::{Summary, verdict};
+use kvdyno_analysis::figures::catalogue as c;
+use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_analysis::fixture::Fixture;
-use kvdyno_analysis::summary::{Summary, verdict};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::{Durability, ErrorClass, OptionKind, OptionSpec, Value};
 use kvdyno_record::exit::Exit;

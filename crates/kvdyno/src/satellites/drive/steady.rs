@@ -2,7 +2,7 @@
 //! otherwise over fifths of each case.
 
 use crate::printer::Printer;
-use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::stats::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
 use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::plan::Case;

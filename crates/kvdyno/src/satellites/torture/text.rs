@@ -1,7 +1,7 @@
 //! A torture as text: a table of results, and a sentence for each class.
 
 use crate::printer::Printer;
-use kvdyno_analysis::lost::Lost;
+use kvdyno_analysis::figures::lost::Lost;
 use kvdyno_record::torture::{ClassRecord, TortureRecord, Trial, TrialKind};
 use kvdyno_record::units;
 use kvdyno_render::table::{Side, Table};

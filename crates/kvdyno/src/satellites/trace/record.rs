@@ -8,7 +8,7 @@ use crate::records::runs;
 use crate::running::runner::{Ended, recorded_files};
 use crate::running::workers::Workers;
 use crate::running::{finish, prepare, start};
-use kvdyno_analysis::summary::verdict;
+use kvdyno_analysis::answers::summary::verdict;
 use kvdyno_record::case::Outcome;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::{Case, Counting, Plan};

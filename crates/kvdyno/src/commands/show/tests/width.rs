@@ -2,8 +2,8 @@
 
 use crate::cli::ViewArgs;
 use crate::printer::Printer;
+use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::fixture::Fixture;
-use kvdyno_analysis::summary::Summary;
 use kvdyno_record::claim::{Bound, Cell, Claim, Relation, Side, Test};
 use kvdyno_record::known::STUDIES;
 use kvdyno_render::screen::Ending;

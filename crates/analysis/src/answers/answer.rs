@@ -1,0 +1,184 @@
+//! A run's answer, one sentence per workload: which engine is faster, by what factor, and how
+//! certain that is.
+//!
+//! Engines are compared only at the same work and durability class; the null engine is left out. A
+//! ratio's range is the widest that both ranges allow: low over high to high over low.
+
+mod clause;
+mod drive;
+mod drives;
+mod headline;
+mod volumes;
+mod words;
+mod workload;
+
+use super::summary::Summary;
+use crate::figures::catalogue as c;
+use crate::figures::engines::name;
+use crate::figures::group::{Group, RunRow};
+use crate::figures::lists::{list, several, together};
+use crate::figures::metric::Metric;
+use clause::Standing;
+use words::Words;
+pub use workload::Answer;
+pub(crate) use workload::setting;
+use workload::{rate, setting_suffix};
+
+/// The run's answer in sentences: the headline, then a sentence for each workload.
+pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
+    let each = answers(summary).into_iter();
+    let each = each.map(|answer| format!("{}: {}", answer.workload, answer.sentence));
+    headline::headline(summary).into_iter().chain(each).collect()
+}
+
+/// An answer for each workload: loads first, in the order of the plan.
+pub fn answers(summary: &Summary) -> Vec<Answer> {
+    let (mut loads, mut runs) = (Vec::new(), Vec::new());
+    for setting in settings(summary) {
+        let first = setting.groups[0];
+        let suffix = setting_suffix(summary, first, true);
+        if let Some(sentence) = setting.load_sentence() {
+            let phase = first.load.as_ref().map_or("load", |load| load.phase.as_str());
+            loads.push(Answer { workload: format!("{phase}{suffix}"), sentence });
+        }
+        for (at, run) in first.runs.iter().enumerate() {
+            if let Some(sentence) = setting.run_sentence(at) {
+                runs.push(Answer { workload: format!("{}{suffix}", run.phase), sentence });
+            }
+        }
+    }
+    let (mut loads_by_volume, mut runs_by_volume) = volumes::answers(summary);
+    loads.append(&mut loads_by_volume);
+    match &summary.search {
+        None => {
+            loads.append(&mut runs);
+            loads.append(&mut runs_by_volume);
+        }
+        // A search has one answer for all its points.
+        Some(search) => {
+            let (workload, sentence) = (search.phase.clone(), search.sentences.join(" "));
+            loads.insert(0, Answer { workload, sentence });
+        }
+    }
+    loads
+}
+
+/// Groups with the same work and resources; threads and engines may differ.
+struct Setting<'s> {
+    summary: &'s Summary,
+    groups: Vec<&'s Group>,
+}
+
+fn settings(summary: &Summary) -> Vec<Setting<'_>> {
+    let competing = summary.groups.iter().filter(|group| group.competes());
+    let sets = together(competing, |a, b| a.answer_peers == b.answer_peers);
+    sets.into_iter().map(|groups| Setting { summary, groups }).collect()
+}
+
+impl<'s> Setting<'s> {
+    /// Equal loads of all engines.
+    fn loads(&self) -> Vec<&'s Group> {
+        let Some(first) = self.groups.iter().find(|group| group.load.is_some()) else {
+            return Vec::new();
+        };
+        let loads = |group: &&&Group| group.load.is_some() && group.load_peers == first.load_peers;
+        let peers = self.groups.iter().filter(loads).copied();
+        // Where each number of threads has its own load, the first one represents the engine.
+        let peers = together(peers, |a, b| a.label == b.label);
+        peers.into_iter().map(|groups| groups[0]).collect()
+    }
+
+    fn load_sentence(&self) -> Option<String> {
+        let peers = self.loads();
+        let standings =
+            self.standings(&peers, |group| group.load.as_ref()?.metrics.get(&c::RECORDS_PER_S));
+        let text = clause::rates(standings, &words::LOADS)?;
+        Some(format!("{text}."))
+    }
+
+    /// Uses the number of threads at which most engines have figures; of several, the largest.
+    fn run_sentence(&self, at: usize) -> Option<String> {
+        let chosen = self.chosen(at)?;
+        let roles = &chosen[0].runs.get(at)?.roles;
+        let clauses: Vec<String> =
+            (0..roles.len()).filter_map(|role| self.role_clause(&chosen, at, role)).collect();
+        if clauses.is_empty() {
+            return None;
+        }
+        let drive = drive::sentence(self.ceilings(&chosen, at));
+        Some(format!("At {}: {}.{drive}", words::threads(roles), clauses.join("; ")))
+    }
+
+    /// The engines at that number of threads.
+    fn chosen(&self, at: usize) -> Option<Vec<&'s Group>> {
+        self.by_threads().into_iter().max_by_key(|peers| {
+            let threads = peers[0].threads;
+            let figures = peers.iter().filter(|group| rate(group, at, 0).is_some()).count();
+            (figures, threads)
+        })
+    }
+
+    /// Each engine's name, with its row.
+    fn ceilings(&self, groups: &[&'s Group], at: usize) -> Vec<(&'s str, &'s RunRow)> {
+        let run = |group: &&'s Group| Some((self.name(group), group.runs.get(at)?));
+        groups.iter().filter_map(run).collect()
+    }
+
+    /// Groups that differ in their engine alone, for each number of threads.
+    fn by_threads(&self) -> Vec<Vec<&'s Group>> {
+        together(self.groups.iter().copied(), |a, b| a.run_peers == b.run_peers)
+    }
+
+    fn role_clause(&self, chosen: &[&'s Group], at: usize, role: usize) -> Option<String> {
+        let row = chosen[0].runs.get(at)?.roles.get(role)?;
+        if row.open_loop {
+            let offered = row.metrics.value(&c::OFFERED_OPS_PER_S);
+            let each = row.by_operation().enumerate().filter_map(|(op, (name, _))| {
+                let response = |group: &'s Group| {
+                    let row = group.runs.get(at)?.roles.get(role)?;
+                    let (_, metrics) = row.by_operation().nth(op)?;
+                    metrics.get(&c::RESPONSE_P99)
+                };
+                let who = if row.is_mix() {
+                    format!("{} of {}", words::of_operation(name), row.role)
+                } else {
+                    row.role.clone()
+                };
+                clause::responses(self.standings(chosen, response), &who, offered)
+            });
+            let each: Vec<String> = each.collect();
+            return (!each.is_empty()).then(|| each.join("; "));
+        }
+        let rates = |groups: &[&'s Group]| self.standings(groups, |group| rate(group, at, role));
+        let text = clause::rates(rates(chosen), &Words::for_mix(&row.mix))?;
+        let leader = clause::leader(rates(chosen));
+        let reversed = self.by_threads().into_iter().filter(|peers| {
+            let other = clause::leader(rates(peers));
+            leader.is_some() && other.is_some() && other != leader
+        });
+        let threads: Vec<String> =
+            reversed.filter_map(|peers| Some(peers[0].threads?.to_string())).collect();
+        Some(match threads.as_slice() {
+            [] => text,
+            threads => format!("{text} (another leads at {})", list(threads)),
+        })
+    }
+
+    fn standings(
+        &self,
+        groups: &[&'s Group],
+        figure: impl Fn(&'s Group) -> Option<&'s Metric>,
+    ) -> Vec<Standing<'s>> {
+        let standing = |group: &&'s Group| Standing::new(self.name(group), group, figure(group));
+        groups.iter().map(standing).collect()
+    }
+
+    /// The engine's usual name, unless the suite labels it.
+    fn name(&self, group: &'s Group) -> &'s str {
+        let one_part = !several(self.groups.iter().map(|group| &group.part));
+        name(&self.summary.engines, group, one_part)
+    }
+}
+
+#[cfg(test)]
+mod tests;

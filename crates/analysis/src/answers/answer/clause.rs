@@ -1,0 +1,218 @@
+//! One comparison in words.
+
+use super::words::Words;
+use crate::figures::group::Group;
+use crate::figures::lists::list;
+use crate::figures::metric::Metric;
+use crate::figures::relative::{RelativeTo, Significance};
+use kvdyno_record::units;
+
+const ONE_TRIAL: &str = "one trial: no spread known";
+
+/// An engine's figure, or why it has none.
+pub(super) struct Standing<'s> {
+    label: &'s str,
+    figure: Result<Figure<'s>, String>,
+    /// The outcome of trials that have no figure.
+    fate: Option<String>,
+}
+
+/// A figure that has a value.
+#[derive(Clone, Copy)]
+struct Figure<'s> {
+    value: f64,
+    group: &'s Group,
+    metric: &'s Metric,
+}
+
+impl Figure<'_> {
+    /// `12.3 k (11.9 k to 12.6 k)`.
+    fn spread(&self) -> String {
+        let spread = match (self.metric.n, self.metric.range()) {
+            (2.., Some((low, high))) => format!("{} to {}", units::si(low), units::si(high)),
+            _ => ONE_TRIAL.to_owned(),
+        };
+        format!("{} ({spread})", units::si(self.value))
+    }
+}
+
+impl<'s> Standing<'s> {
+    pub(super) fn new(label: &'s str, group: &'s Group, metric: Option<&'s Metric>) -> Self {
+        let figure = metric.and_then(|metric| Some(Figure { value: metric.value?, group, metric }));
+        let why = || {
+            let missing = metric.and_then(|metric| metric.missing.clone());
+            format!("has no figure: {}", missing.as_deref().unwrap_or("it was not measured"))
+        };
+        let fate = group.fate(figure.map_or(0, |figure| figure.metric.n));
+        Self { label, figure: figure.ok_or_else(why), fate }
+    }
+}
+
+/// `LMDB reads 2.1 (1.9 to 2.3) times as many keys per second as RocksDB`; none without a figure.
+pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<String> {
+    let (ranked, without) = ranked(standings, |a, b| b.total_cmp(&a));
+    let Words { verb, noun } = words;
+    // Without any operation there is nothing to compare.
+    ranked.first().filter(|(_, figure)| figure.value > 0.0)?;
+    let ((best, figure), others) = ranked.split_first()?;
+    let text = match others {
+        [] => format!("{best} {verb} {} {noun} per second", figure.spread()),
+        [(other, other_figure)] => match compare(figure, other_figure) {
+            Comparison::Tied => format!(
+                "undecided between {best} and {other}: {best} {verb} {} {noun} per second, \
+                 {other} {}",
+                figure.spread(),
+                other_figure.spread()
+            ),
+            Comparison::None => {
+                format!("{best} {verb} {} {noun} per second, {other} none", units::si(figure.value))
+            }
+            Comparison::Times(times) => {
+                format!("{best} {verb} {times} times as many {noun} per second as {other}")
+            }
+            Comparison::Unsure(times, why) => {
+                format!("{best} {verb} {times} times as many {noun} per second as {other} ({why})")
+            }
+        },
+        several if several.iter().all(|(_, other_figure)| is_same(figure, other_figure)) => {
+            let all: Vec<String> = ranked.iter().map(|(label, _)| (*label).to_owned()).collect();
+            format!(
+                "undecided between {}: {best} {verb} {} {noun} per second",
+                list(&all),
+                figure.spread()
+            )
+        }
+        several => {
+            format!("{best} {verb} the most {noun} per second: {}", multiples(figure, several))
+        }
+    };
+    Some(text + &without)
+}
+
+/// The engine that is significantly ahead of all others.
+pub(super) fn leader(standings: Vec<Standing<'_>>) -> Option<&str> {
+    let (ranked, _) = ranked(standings, |a, b| b.total_cmp(&a));
+    let [(best, figure), (_, second), ..] = ranked.as_slice() else { return None };
+    matches!(compare(figure, second), Comparison::Times(_)).then_some(*best)
+}
+
+/// `readers, target rate 2.00 k/s, have 99 % answered within 1.2 ms by LMDB and 3.4 ms by RocksDB`.
+pub(super) fn responses(
+    standings: Vec<Standing<'_>>,
+    role: &str,
+    offered: Option<f64>,
+) -> Option<String> {
+    let (ranked, without) = ranked(standings, |a, b| a.total_cmp(&b));
+    if ranked.is_empty() {
+        return None;
+    }
+    let time = |figure: &Figure<'_>| units::duration(figure.value as u64);
+    let each: Vec<String> =
+        ranked.iter().map(|(label, figure)| format!("{} by {label}", time(figure))).collect();
+    let (each, rate) =
+        (list(&each), offered.map(|rate| format!(", target rate {},", units::rate(rate))));
+    let rate = rate.unwrap_or_default();
+    Some(format!("{role}{rate} have 99 % answered within {each}{without}"))
+}
+
+/// The entries with figures, the best first; and a clause for the others.
+fn ranked(
+    standings: Vec<Standing<'_>>,
+    order: impl Fn(f64, f64) -> std::cmp::Ordering,
+) -> (Vec<(&str, Figure<'_>)>, String) {
+    let (mut ranked, mut without) = (Vec::new(), String::new());
+    for standing in standings {
+        match standing.figure {
+            Ok(figure) => {
+                ranked.push((standing.label, figure));
+                if let Some(fate) = standing.fate {
+                    without += &format!("; {} {fate}", standing.label);
+                }
+            }
+            Err(why) => {
+                let fate = standing.fate.unwrap_or(why);
+                without += &format!("; {} {fate}", standing.label);
+            }
+        }
+    }
+    ranked.sort_by(|(_, a), (_, b)| order(a.value, b.value));
+    (ranked, without)
+}
+
+enum Comparison {
+    Tied,
+    None,
+    Times(String),
+    /// The factor, and why it is uncertain.
+    Unsure(String, String),
+}
+
+fn compare(best: &Figure<'_>, other: &Figure<'_>) -> Comparison {
+    if other.value <= 0.0 {
+        return Comparison::None;
+    }
+    let trials = best.metric.n.min(other.metric.n);
+    let relative = RelativeTo::between("", (other.group, other.metric), (best.group, best.metric));
+    let Some(relative) = relative else {
+        let ratio = best.value / other.value;
+        return Comparison::Unsure(times(ratio, ratio), "no trials to compare".to_owned());
+    };
+    let ratio = relative.ratio;
+    match relative.verdict {
+        Significance::NotDistinguishable => Comparison::Tied,
+        _ if trials < 2 => Comparison::Unsure(times(ratio, ratio), ONE_TRIAL.to_owned()),
+        Significance::SpreadUnknown => {
+            let why = format!("{trials} trials: too few to be sure");
+            Comparison::Unsure(times(ratio, ratio), why)
+        }
+        Significance::Base | Significance::Different => {
+            let range = relative.low.zip(relative.high).map_or_else(String::new, |(low, high)| {
+                format!(" ({} to {})", times(low, ratio), times(high, ratio))
+            });
+            Comparison::Times(format!("{}{range}", times(ratio, ratio)))
+        }
+    }
+}
+
+fn is_same(best: &Figure<'_>, other: &Figure<'_>) -> bool {
+    matches!(compare(best, other), Comparison::Tied)
+}
+
+/// `1.9 (1.7 to 2.1) times A and 3 (2 to 4) times B; undecided against C and D`.
+fn multiples(best: &Figure<'_>, others: &[(&str, Figure<'_>)]) -> String {
+    let (mut times, mut tied, mut unsure, mut idle) = (vec![], vec![], vec![], vec![]);
+    let mut reasons: Vec<String> = Vec::new();
+    for (label, other) in others {
+        match compare(best, other) {
+            Comparison::Tied => tied.push((*label).to_owned()),
+            Comparison::None => idle.push((*label).to_owned()),
+            Comparison::Times(more) => times.push(format!("{more} times {label}")),
+            Comparison::Unsure(more, why) => {
+                unsure.push(format!("{more} times {label}"));
+                reasons.push(why);
+            }
+        }
+    }
+    reasons.dedup();
+    let clauses = [
+        (times, String::new(), String::new()),
+        (unsure, String::new(), format!(" ({})", reasons.join("; "))),
+        (tied, "undecided against ".to_owned(), String::new()),
+        (idle, String::new(), ": none".to_owned()),
+    ];
+    let clauses = clauses.into_iter().filter(|(labels, ..)| !labels.is_empty());
+    let clauses: Vec<String> = clauses
+        .map(|(labels, before, after)| format!("{before}{}{after}", list(&labels)))
+        .collect();
+    clauses.join("; ")
+}
+
+/// Prints a ratio with the digits that `scale` needs: two, or three where it is close to 1.
+pub(super) fn times(ratio: f64, scale: f64) -> String {
+    match scale {
+        ..1.995 => format!("{ratio:.2}"),
+        ..9.95 => format!("{ratio:.1}"),
+        ..999.5 => format!("{ratio:.0}"),
+        _ => units::grouped(ratio.min(u64::MAX as f64) as u64),
+    }
+}

@@ -1,0 +1,66 @@
+//! How far engines are from the drive, in words.
+
+use crate::figures::catalogue as c;
+use crate::figures::efficiency::{BaselineCase, Efficiency};
+use crate::figures::group::RunRow;
+use crate::figures::lists::together;
+use crate::stats::MIN_TRIALS;
+use kvdyno_record::units;
+
+/// ` Of the raw-device baseline (4 threads at queue depth 1, psync: 21.3 k I/Os of 4 KiB per
+/// second), LMDB reaches 78 % (75 to 81 %), limited by the drive.` Empty where no engine has a
+/// share.
+pub(super) fn sentence(engines: Vec<(&str, &RunRow)>) -> String {
+    let shares = engines.into_iter().filter_map(|(name, run)| {
+        let standing = run.efficiency.as_ref()?;
+        let ceiling = standing.ceiling.as_ref()?;
+        let reached = reached(name, run, standing, ceiling)?;
+        Some((baseline_words(ceiling, standing.reads_alone), reached))
+    });
+    let by_baseline = together(shares, |(a, _), (b, _)| a == b);
+    let sentences = by_baseline.into_iter().map(|shares| {
+        let (baselines, engines): (Vec<_>, Vec<_>) = shares.into_iter().unzip();
+        format!(" Of {}, {}.", baselines[0], engines.join("; "))
+    });
+    sentences.collect()
+}
+
+fn baseline_words(ceiling: &BaselineCase, reads_alone: bool) -> String {
+    let BaselineCase { in_flight, method, ios_per_s, block_bytes, .. } = ceiling;
+    let kind = if reads_alone { "reads" } else { "I/Os" };
+    let who = match (ceiling.blocking, in_flight) {
+        (true, 1) => "1 thread at queue depth 1".to_owned(),
+        (true, n) => format!("{n} threads at queue depth 1"),
+        (false, n) => format!("{n} in flight"),
+    };
+    let per_s = units::si(*ios_per_s);
+    let block = units::bytes(*block_bytes);
+    format!("the raw-device baseline ({who}, {method}: {per_s} {kind} of {block} per second)")
+}
+
+fn reached(
+    name: &str,
+    run: &RunRow,
+    standing: &Efficiency,
+    ceiling: &BaselineCase,
+) -> Option<String> {
+    let share = run.metrics.get(&c::CEILING_SHARE)?;
+    let value = share.value?;
+    let trials = share.n.min(ceiling.n);
+    // The widest that both ranges allow: each share is of the ceiling's median.
+    let (low, high) = share.range()?;
+    let low = low * ceiling.ios_per_s / ceiling.ios_per_s_high;
+    let high = high * ceiling.ios_per_s / ceiling.ios_per_s_low;
+    // A range that spans 100 % gives no answer.
+    if low < 100.0 && high >= 100.0 {
+        return None;
+    }
+    let sure = match trials {
+        0 | 1 => " (one trial: no spread known)".to_owned(),
+        n if n < MIN_TRIALS => format!(" ({n} trials: too few to be sure)"),
+        _ => format!(" ({low:.0} to {high:.0} %)"),
+    };
+    let limit = standing.limit.map_or_else(String::new, |cause| format!(", {}", cause.clause()));
+    let cached = if standing.cached { " (served from memory)" } else { "" };
+    Some(format!("{name} reaches {value:.0} %{sure}{limit}{cached}"))
+}

@@ -1,0 +1,302 @@
+//! A run's answer in one line: the fastest engine, its lead, and its slowest operation.
+//! `RocksDB: 20.0 k ops/s, 2.1x LMDB; update p99 4.8 ms (LMDB 15.1, SQLite 16.2)`.
+
+use super::clause::times;
+use super::{Setting, drives, settings, words};
+use crate::answers::summary::Summary;
+use crate::figures::catalogue as c;
+use crate::figures::engines::title;
+use crate::figures::group::{Group, RoleRow};
+use crate::figures::lists::{list, unique};
+use crate::figures::metric::{Definition, Direction, Metric, Metrics};
+use crate::figures::relative::{RelativeTo, Significance};
+use kvdyno_record::units;
+use std::fmt::Write;
+
+/// With more engines than this, the line does not name each.
+const NAMED_MAX: usize = 4;
+
+/// The reasons for missing figures that the line gives; the tables have the rest.
+const FATES_MAX: usize = 3;
+
+/// The line; none where nothing was to be measured.
+pub(super) fn headline(summary: &Summary) -> Option<String> {
+    if let Some(search) = &summary.search {
+        return Some(search.sentences.join(" ")).filter(|text| !text.is_empty());
+    }
+    let settings = settings(summary);
+    if settings.is_empty() {
+        return drives::headline(summary);
+    }
+    let runs = settings.iter().find_map(Setting::run_line);
+    let line = runs.or_else(|| settings.iter().find_map(Setting::load_line));
+    line.or_else(|| fates(summary))
+}
+
+/// The outcomes of engines that have no figure.
+fn fates(summary: &Summary) -> Option<String> {
+    let groups = summary.groups.iter().filter(|group| group.competes());
+    let fate =
+        |group: &Group| Some(format!("{} {}", title(&summary.engines, group), group.fate(0)?));
+    let mut fates = unique(groups.filter_map(fate));
+    fates.truncate(FATES_MAX);
+    (!fates.is_empty()).then(|| format!("no figures: {}", list(&fates)))
+}
+
+impl<'s> Setting<'s> {
+    /// The line of the first measured phase that has a figure.
+    fn run_line(&self) -> Option<String> {
+        let phases = 0..self.groups[0].runs.len();
+        phases.into_iter().find_map(|index| {
+            let line = self.phase_line(index)?;
+            let run = &self.groups[0].runs[index];
+            let end = if run.roles.len() > 1 { ", " } else { ": " };
+            Some(format!("{}{line}", self.prefix(&run.phase, end)))
+        })
+    }
+
+    fn phase_line(&self, index: usize) -> Option<String> {
+        let chosen = self.chosen(index)?;
+        let run = chosen[0].runs.get(index)?;
+        if chosen.iter().any(|group| group.is_counted()) {
+            let counted = |group: &'s Group| Some(&group.runs.get(index)?.metrics);
+            let entrants = self.entrants(&chosen, counted, &c::INSTRUCTIONS_PER_OP);
+            return line("", &entrants, "instructions/op", None);
+        }
+        let several = run.roles.len() > 1;
+        let clauses = run.roles.iter().enumerate().filter_map(|(role, row)| {
+            let metrics = |group: &'s Group| Some(&group.runs.get(index)?.roles.get(role)?.metrics);
+            let name = if several { format!("{}: ", row.role) } else { String::new() };
+            let rows: Vec<(&str, &RoleRow)> = chosen
+                .iter()
+                .filter_map(|group| {
+                    Some((self.name(group), group.runs.get(index)?.roles.get(role)?))
+                })
+                .collect();
+            if row.open_loop {
+                let rate = row.metrics.value(&c::OFFERED_OPS_PER_S).map(units::rate);
+                let first = *self.entrants(&chosen, metrics, row.p99()).first()?;
+                let p99 = p99(first.name, &rows, true)?;
+                return Some(format!("{name}at {}: {p99}", rate.unwrap_or_default()));
+            }
+            let entrants = self.entrants(&chosen, metrics, &c::OPS_PER_S);
+            let threads = (!several).then(|| words::of_threads(row.threads));
+            let p99 = p99(entrants.first()?.name, &rows, false);
+            line(&name, &entrants, &words::per_second(row), threads.as_deref()).map(|text| {
+                match &p99 {
+                    Some(p99) if several => format!("{text}, {p99}"),
+                    Some(p99) => format!("{text}; {p99}"),
+                    None => text,
+                }
+            })
+        });
+        let text = clauses.collect::<Vec<_>>().join("; ");
+        let missing = self.missing(&chosen, index);
+        (!text.is_empty()).then(|| format!("{text}{missing}"))
+    }
+
+    fn load_line(&self) -> Option<String> {
+        let loads: Vec<&'s Group> =
+            self.loads().into_iter().filter(|group| group.load.is_some()).collect();
+        let metrics = |group: &'s Group| Some(&group.load.as_ref()?.metrics);
+        let counted = loads.iter().any(|group| group.is_counted());
+        let (figure, unit) = if counted {
+            (&c::INSTRUCTIONS_PER_OP, "instructions/record")
+        } else {
+            (&c::RECORDS_PER_S, "records/s loaded")
+        };
+        let entrants = self.entrants(&loads, metrics, figure);
+        Some(format!("{}{}", self.prefix("", ": "), line("", &entrants, unit, None)?))
+    }
+
+    /// What distinguishes it from other settings and phases of the run, and then `end`.
+    fn prefix(&self, phase: &str, end: &str) -> String {
+        let phases_of = |setting: &Setting<'_>| -> usize { setting.groups[0].runs.len() };
+        let phases: usize = settings(self.summary).iter().map(phases_of).max().unwrap_or(0);
+        let phase = if phases > 1 { phase } else { "" };
+        let suffix = super::setting_suffix(self.summary, self.groups[0], true);
+        match format!("{phase}{suffix}").trim_start_matches(", ") {
+            "" => String::new(),
+            words => format!("{words}{end}"),
+        }
+    }
+
+    /// The groups that have a value, the best first.
+    fn entrants(
+        &self,
+        groups: &[&'s Group],
+        metrics: impl Fn(&'s Group) -> Option<&'s Metrics>,
+        figure: &Definition,
+    ) -> Vec<Entrant<'s>> {
+        let entrant = |group: &&'s Group| {
+            let metric = metrics(group)?.get(figure)?;
+            Some(Entrant { name: self.name(group), group, metric, value: metric.value? })
+        };
+        let mut all: Vec<Entrant<'s>> = groups.iter().filter_map(entrant).collect();
+        all.sort_by(|a, b| match figure.direction {
+            Direction::Higher => b.value.total_cmp(&a.value),
+            Direction::Lower | Direction::Neither => a.value.total_cmp(&b.value),
+        });
+        all
+    }
+
+    /// `; redb did not fit`.
+    fn missing(&self, chosen: &[&Group], index: usize) -> String {
+        let has = |group: &&&Group| {
+            group.runs.get(index).is_some_and(|run| run.roles.iter().any(|role| role.metrics.any()))
+        };
+        let fate = |group: &&Group| {
+            let fate = group.fate(0)?;
+            let word = fate.split(" (0 of ").next().unwrap_or(&fate);
+            Some(format!("{} {word}", self.name(group)))
+        };
+        let fates: Vec<String> =
+            chosen.iter().filter(|group| !has(group)).filter_map(fate).collect();
+        match fates.len() {
+            0 => String::new(),
+            1..=FATES_MAX => format!("; {}", fates.join(", ")),
+            n => format!("; {n} engines have no figure"),
+        }
+    }
+}
+
+/// An engine with a value.
+#[derive(Clone, Copy)]
+struct Entrant<'g> {
+    name: &'g str,
+    group: &'g Group,
+    metric: &'g Metric,
+    value: f64,
+}
+
+/// The lead of the best over another, as all tables compute it.
+struct Lead {
+    ratio: f64,
+    verdict: Significance,
+}
+
+impl Entrant<'_> {
+    /// The lead over another: the factor by which it is better, in the figure's own direction.
+    fn lead_over(&self, other: &Self) -> Option<Lead> {
+        let (new, base) = match self.metric.direction {
+            Direction::Higher => (self, other),
+            Direction::Lower | Direction::Neither => (other, self),
+        };
+        let RelativeTo { ratio, verdict, .. } =
+            RelativeTo::between("", (base.group, base.metric), (new.group, new.metric))?;
+        Some(Lead { ratio, verdict })
+    }
+}
+
+/// `RocksDB: 20.0 k ops/s, 2.1x LMDB`; of many: the first, those tied with it, and the last.
+fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> Option<String> {
+    let (best, others) = all.split_first().filter(|(best, _)| best.value > 0.0)?;
+    let threads_text = threads.map_or_else(String::new, |threads| format!(" at {threads}"));
+    let figure = |entrant: &Entrant<'_>| format!("{} {unit}", units::si(entrant.value));
+    let (mut tied, mut behind) = (Vec::new(), Vec::new());
+    for other in others {
+        match best.lead_over(other) {
+            Some(lead) if lead.verdict == Significance::NotDistinguishable => {
+                tied.push(other.name.to_owned());
+            }
+            lead => behind.push((other, lead)),
+        }
+    }
+    let trials = all.iter().map(|entrant| entrant.metric.n).min().unwrap_or(0);
+    let unsure = behind.iter().any(|(_, lead)| {
+        lead.as_ref().is_none_or(|lead| lead.verdict == Significance::SpreadUnknown)
+    });
+    let few = match trials {
+        _ if !unsure => String::new(),
+        1 => " (1 trial)".to_owned(),
+        n => format!(" ({n} trials)"),
+    };
+    // After the role's name and its colon, no second colon.
+    let colon = if role.is_empty() { ":" } else { "" };
+    let times = |(other, lead): &(&Entrant<'_>, Option<Lead>)| {
+        let ratio = lead.as_ref().map_or(best.value / other.value, |lead| lead.ratio);
+        times(ratio, ratio)
+    };
+    let mut text = role.to_owned();
+    let written = if others.is_empty() || tied.is_empty() && all.len() <= NAMED_MAX {
+        write!(text, "{}{colon} {}{threads_text}", best.name, figure(best)).and_then(|()| {
+            let against: Vec<String> =
+                behind.iter().map(|pair| format!(", {}x {}", times(pair), pair.0.name)).collect();
+            write!(text, "{}{few}", against.concat())
+        })
+    } else if tied.len() == others.len() && all.len() <= NAMED_MAX {
+        let each: Vec<String> = all.iter().map(|entrant| units::si(entrant.value)).collect();
+        let names: Vec<String> = all.iter().map(|entrant| entrant.name.to_owned()).collect();
+        write!(text, "undecided between {}{threads_text}: {} {unit}", list(&names), list(&each))
+    } else {
+        let against = match tied.as_slice() {
+            [] => String::new(),
+            tied => format!(" (tied with {})", tied.join(", ")),
+        };
+        write!(text, "{} fastest{against}{threads_text}, {}", best.name, figure(best)).and_then(
+            |()| match behind.last() {
+                Some(last) => write!(text, "; {} slowest, {}x{few}", last.0.name, times(last)),
+                None => Ok(()),
+            },
+        )
+    };
+    written.ok().map(|()| text)
+}
+
+/// `update p99 4.8 ms (LMDB 15.1, SQLite 16.2)`: of the operation that takes the leader longest.
+fn p99(leader: &str, rows: &[(&str, &RoleRow)], by_name: bool) -> Option<String> {
+    let (_, first) = rows.iter().find(|(name, _)| *name == leader)?;
+    let value = |row: &RoleRow, op: &str| {
+        let mut operations = row.by_operation();
+        operations.find(|(name, _)| *name == op)?.1.value(row.p99())
+    };
+    let by_op = first.by_operation().filter_map(|(op, _)| Some((op, value(first, op)?)));
+    let (op, longest) = by_op.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (scale, unit) = scale(longest);
+    let others: Vec<(&str, f64)> = rows
+        .iter()
+        .filter(|(name, _)| *name != leader)
+        .filter_map(|(name, row)| Some((*name, value(row, op)? / scale)))
+        .collect();
+    let what = if first.is_mix() { format!("{op} p99") } else { "p99".to_owned() };
+    let whose = if by_name && rows.len() > 1 { format!("{leader} ") } else { String::new() };
+    let mut text = format!("{what} {whose}{} {unit}", short(longest / scale));
+    let least = others.iter().map(|(_, ns)| *ns).reduce(f64::min);
+    let most = others.iter().map(|(_, ns)| *ns).reduce(f64::max);
+    if let (Some(least), Some(most)) = (least, most) {
+        text += &match others.len() {
+            n if n < NAMED_MAX => {
+                let each = others.iter().map(|(name, ns)| format!("{name} {}", short(*ns)));
+                format!(" ({})", each.collect::<Vec<_>>().join(", "))
+            }
+            _ => format!(" (others {} to {})", short(least), short(most)),
+        };
+    }
+    Some(text)
+}
+
+/// The divisor for a time, and the unit that results.
+fn scale(ns: f64) -> (f64, &'static str) {
+    match ns {
+        ..1e3 => (1.0, "ns"),
+        ..1e6 => (1e3, "us"),
+        ..1e9 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    }
+}
+
+/// Two digits or three.
+fn short(value: f64) -> String {
+    match value {
+        ..0.0995 => format!("{value:.3}"),
+        ..0.995 => format!("{value:.2}"),
+        ..99.95 => format!("{value:.1}"),
+        _ => units::grouped(value.round() as u64),
+    }
+}
+
+/// A time in the format of these lines.
+pub(super) fn time(ns: f64) -> String {
+    let (scale, unit) = scale(ns);
+    format!("{} {unit}", short(ns / scale))
+}

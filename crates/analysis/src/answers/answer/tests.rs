@@ -1,0 +1,219 @@
+//! Answers of the hand-made run.
+
+use super::answers;
+use crate::answers::summary::Summary;
+use crate::fixture::Fixture;
+use kvdyno_record::case::Outcome;
+use kvdyno_record::engine::Durability;
+use kvdyno_record::host::Drive;
+
+fn sentences(summary: &Summary) -> Vec<String> {
+    answers(summary).into_iter().map(|a| format!("{}: {}", a.workload, a.sentence)).collect()
+}
+
+#[test]
+fn each_workload_has_its_sentence() {
+    assert_eq!(
+        sentences(&Fixture::new().summary()),
+        [
+            "load: LMDB loads 1.13 times as many records per second as RocksDB (2 trials: too few \
+             to be sure).",
+            "measure: At 1 reader and 1 writer: LMDB reads 1.31 times as many keys per second as \
+             RocksDB (2 trials: too few to be sure); RocksDB writes 1.45 times as many records \
+             per second as LMDB (2 trials: too few to be sure).",
+        ]
+    );
+}
+
+/// What is `RocksDB`'s in the fixture is LMDB's on another volume here.
+#[test]
+fn an_engine_on_two_volumes_is_compared_with_itself() {
+    let mut fixture = Fixture::new();
+    for case in fixture.cases.iter_mut().filter(|case| case.record.case.engine == "rocksdb") {
+        "lmdb".clone_into(&mut case.record.case.engine);
+        "LMDB".clone_into(&mut case.record.case.label);
+    }
+    let drive = Drive { name: "loop0".to_owned(), ..Drive::default() };
+    fixture.on_volume("_rocksdb_", "xfs", &drive, true);
+    fixture.on_volume("_lmdb_", "ext4", &drive, true);
+    fixture.on_volume("_null_", "ext4", &drive, true);
+    let summary = fixture.summary();
+    let text = sentences(&summary);
+    let by_volume: Vec<_> = text.iter().filter(|text| text.contains("by volume")).collect();
+    assert_eq!(
+        by_volume,
+        [
+            "load, LMDB by volume: LMDB on ext4 loads 1.13 times as many records per second as \
+             LMDB on xfs (2 trials: too few to be sure).",
+            "measure, LMDB by volume: At 1 reader and 1 writer: LMDB on ext4 reads 1.31 times as \
+             many keys per second as LMDB on xfs (2 trials: too few to be sure); LMDB on xfs \
+             writes 1.45 times as many records per second as LMDB on ext4 (2 trials: too few to be \
+             sure).",
+        ]
+    );
+    // On one volume there is no other engine to compare it with.
+    assert!(text.iter().any(|text| text.starts_with("load, on xfs: LMDB loads 122 k")), "{text:?}");
+    let role = |volume: &str| {
+        let group = summary.groups.iter().find(|group| {
+            group.volume.as_deref() == Some(volume) && group.threads == Some(1) && group.competes()
+        });
+        group.unwrap().runs[0].roles[0].relative_volume.clone().unwrap()
+    };
+    assert_eq!((role("ext4").cell(), role("xfs").base), ("1.00".to_owned(), "ext4".to_owned()));
+    assert_eq!(role("xfs").cell(), "0.77?");
+}
+
+#[test]
+fn four_trials_are_enough_for_a_range() {
+    let mut fixture = Fixture::new();
+    for (trial, add) in [(1, 2), (2, 2)] {
+        let again: Vec<_> =
+            fixture.cases.iter().filter(|case| case.record.case.trial == trial).cloned().collect();
+        for mut case in again {
+            case.record.case.trial += add;
+            case.record.case.id = case.record.case.id.replace("_r", "_again_r");
+            fixture.plan.cases.push(case.record.case.clone());
+            fixture.cases.push(case);
+        }
+    }
+    let text = sentences(&fixture.summary()).join("\n");
+    assert!(text.contains("LMDB reads 1.31 (1.27 to 1.34) times as many keys"), "{text}");
+}
+
+#[test]
+fn one_trial_has_no_spread() {
+    let mut fixture = Fixture::new();
+    fixture.cases.retain(|case| case.record.case.trial == 1);
+    fixture.plan.cases.retain(|case| case.trial == 1);
+    let text = sentences(&fixture.summary()).join("\n");
+    assert!(text.contains("as RocksDB (one trial: no spread known)"), "{text}");
+}
+
+#[test]
+fn other_durability_classes_are_other_workloads() {
+    let mut fixture = Fixture::new();
+    for case in fixture.plan.cases.iter_mut().filter(|case| case.engine == "rocksdb") {
+        case.options.durability = Durability::Async;
+    }
+    let text = sentences(&fixture.summary()).join("\n");
+    assert!(text.contains("measure, durability async: At 1 reader"), "{text}");
+    assert!(!text.contains("times as many"), "{text}");
+}
+
+#[test]
+fn three_engines_are_ranked_and_a_missing_figure_has_its_reason() {
+    let mut fixture = Fixture::new();
+    for case in &mut fixture.cases {
+        if case.record.case.engine == "null" {
+            let worker = case.record.worker.as_mut().unwrap();
+            worker.description.engine.capabilities.stores_nothing = false;
+        }
+    }
+    for case in &mut fixture.plan.cases {
+        case.options.durability = Durability::Commit;
+    }
+    let text = sentences(&fixture.summary()).join("\n");
+    assert!(text.contains("null reads the most keys per second: "), "{text}");
+    assert!(
+        text.contains(" times LMDB") && text.contains(" (2 trials: too few to be sure)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("; RocksDB did not fit (0 of 2 trials)") || text.contains(" times RocksDB"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_share_of_the_drive_has_its_uncertainty() {
+    let sentence = |trials| {
+        let answers = answers(&Fixture::with_drive(trials).summary());
+        answers.into_iter().find(|answer| answer.workload == "measure").unwrap().sentence
+    };
+    let sure = sentence(4);
+    let words = "Of the raw-device baseline (2 threads at queue depth 1, psync: 9.29 k I/Os of \
+                 4.00 KiB per second), LMDB reaches 87 % (83 to 93 %), limited by the latency of \
+                 single reads; RocksDB reaches 62 % (59 to 66 %), limited by the CPU.";
+    assert!(sure.ends_with(words), "{sure}");
+    let unsure = sentence(2);
+    assert!(unsure.contains("(2 trials: too few to be sure), limited by the latency"), "{unsure}");
+    assert!(!unsure.contains("uring-32") && !unsure.contains("bare drive"), "{unsure}");
+}
+
+#[test]
+fn loads_with_overlapping_trials_do_not_differ() {
+    let mut fixture = Fixture::with_trials(4);
+    // Without what they leave behind, which differs.
+    for phase in fixture.cases.iter_mut().flat_map(|case| &mut case.record.phases) {
+        if phase.kind == "settle" {
+            phase.wall_ns = 0;
+        }
+        phase.synced.iter_mut().for_each(|(_, took_ns)| *took_ns = 0);
+    }
+    let sentences = sentences(&fixture.summary());
+    let words = "load: undecided between LMDB and RocksDB: LMDB loads 190 k (185 k to 196 k) \
+                 records per second, RocksDB 180 k (175 k to 185 k).";
+    assert_eq!(sentences[0], words);
+}
+
+/// A range from 51 to 222 % of the drive gives no answer, and 119 % gives none.
+#[test]
+fn a_range_that_spans_the_raw_device_gives_no_answer() {
+    let answer = |spread: &[u64]| {
+        let mut fixture = Fixture::with_drive(4);
+        for (trial, percent) in (1..).zip(spread) {
+            let case = fixture.case(&format!("lmdb_t1_r{trial}"));
+            let phase = case.phase("measure");
+            let before = phase.before.device.clone().unwrap();
+            let after = phase.after.device.as_mut().unwrap();
+            after.reads = before.reads + (after.reads - before.reads) * percent / 100;
+        }
+        sentences(&fixture.summary()).join("\n")
+    };
+    assert!(answer(&[100; 4]).contains("LMDB reaches 87 %"), "{}", answer(&[100; 4]));
+    for spread in [[60, 100, 110, 200], [150; 4]] {
+        let text = answer(&spread);
+        assert!(!text.contains("LMDB reaches") && text.contains("RocksDB reaches"), "{text}");
+    }
+}
+
+/// The first line of every screen, for each kind of run.
+#[test]
+fn the_headline_is_the_answer() {
+    let headline = |fixture: &Fixture| fixture.summary().answer[0].clone();
+    // Of a mix, the line names the slowest operation: fast reads must not hide its p99.
+    assert_eq!(
+        headline(&Fixture::mixed(4)),
+        "LMDB: 11.9 k ops/s at 1 thread, 1.19x RocksDB; update p99 722 us (RocksDB 497)"
+    );
+    let mut alone = Fixture::mixed(4);
+    alone.cases.retain(|case| case.record.case.engine == "lmdb");
+    alone.plan.cases.retain(|case| case.engine == "lmdb");
+    assert_eq!(headline(&alone), "LMDB: 22.5 k ops/s at 2 threads; update p99 722 us");
+    assert_eq!(
+        headline(&Fixture::with_trials(1)),
+        "readers: LMDB 11.1 k gets/s, 1.31x RocksDB (1 trial), p99 85.0 us (RocksDB 111); writer: \
+         RocksDB 1.97 k updates/s, 1.45x LMDB (1 trial), p99 476 us (LMDB 691)"
+    );
+    assert_eq!(
+        headline(&Fixture::of_drive_alone(3)),
+        "9.34 k reads/s, p99 202 us at depth 1, 2 threads (psync-2); 58.8 k reads/s, p99 513 us at \
+         depth 32 (uring-32)"
+    );
+    assert_eq!(
+        headline(&Fixture::field(4)),
+        "randomread, RAM 28.0 MiB, durability commit: direct fastest at 1 thread, 11.9 k gets/s; \
+         SQLite slowest, 2.2x; p99 79.3 us (others 83.8 to 174); SurrealKV did not fit"
+    );
+    let mut none = Fixture::new();
+    for case in &mut none.cases {
+        case.record.outcome = Outcome::DoesNotFit { message: "killed".to_owned() };
+        case.record.phases.clear();
+    }
+    let text = headline(&none);
+    assert_eq!(
+        text,
+        "no figures: LMDB did not fit (0 of 2 trials) and RocksDB did not fit (0 of 2 \
+                      trials)"
+    );
+}

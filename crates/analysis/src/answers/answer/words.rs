@@ -1,0 +1,67 @@
+//! The words for operations in sentences.
+
+use crate::figures::group::RoleRow;
+use crate::figures::lists::list;
+
+/// "LMDB *reads* ... times as many *keys* per second".
+pub(super) struct Words {
+    pub(super) verb: &'static str,
+    pub(super) noun: &'static str,
+}
+
+/// A load.
+pub(super) const LOADS: Words = Words { verb: "loads", noun: "records" };
+
+impl Words {
+    /// The words for a mix, as a role's row names it: `get`, `get+update`.
+    pub(super) fn for_mix(mix: &str) -> Self {
+        let (verb, noun) = match mix {
+            "get" => ("reads", "keys"),
+            "insert" => ("inserts", "records"),
+            "update" => ("writes", "records"),
+            "delete" => ("deletes", "records"),
+            "scan" => ("scans", "ranges"),
+            "multiget" => ("looks up", "groups of keys"),
+            "rmw" => ("reads and rewrites", "records"),
+            "batch" => ("writes", "batches"),
+            _ => ("does", "operations"),
+        };
+        Self { verb, noun }
+    }
+}
+
+/// `gets/s`, of a mix `ops/s`.
+pub(super) fn per_second(role: &RoleRow) -> String {
+    if role.is_mix() { "ops/s".to_owned() } else { format!("{}/s", of_operation(&role.mix)) }
+}
+
+/// `gets`.
+pub(super) fn of_operation(op: &str) -> String {
+    format!("{op}s")
+}
+
+/// The words for an operation of a bare drive: singular, plural.
+pub(super) fn of_drive(op: &str) -> (&'static str, &'static str) {
+    match op {
+        "get" => ("read", "reads"),
+        "update" | "insert" => ("write", "writes"),
+        _ => ("I/O", "I/Os"),
+    }
+}
+
+/// `1 thread`.
+pub(super) fn of_threads(threads: u32) -> String {
+    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
+}
+
+/// `4 readers and 1 writer`.
+pub(super) fn threads(roles: &[RoleRow]) -> String {
+    let one = |role: &RoleRow| {
+        let name = match role.threads {
+            1 => role.role.strip_suffix('s').unwrap_or(&role.role),
+            _ => &role.role,
+        };
+        format!("{} {name}", role.threads)
+    };
+    list(&roles.iter().map(one).collect::<Vec<_>>())
+}

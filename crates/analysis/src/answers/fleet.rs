@@ -1,0 +1,302 @@
+//! One suite on many machines: its figures by host, the outlier hosts, and the facts that only they
+//! have.
+
+mod member;
+mod namesakes;
+
+use super::trend::entry::Series;
+use super::trend::{LeftOut, wanted};
+use crate::figures::lists::unique;
+use crate::figures::metric::{Definition, Direction};
+use crate::judge::versus::Figures;
+use crate::judge::versus::noise::least;
+use crate::stats::{median, outliers};
+pub use member::Member;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The share of figures in which some host is flagged by chance although all hosts are alike.
+pub const CHANCE: f64 = 0.01;
+
+/// With fewer hosts an outlier cannot be distinguished from chance.
+pub const HOSTS_MIN: usize = 5;
+
+/// A suite on many machines.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Fleet {
+    /// The suite.
+    pub suite: String,
+    /// The hosts, by name.
+    pub hosts: Vec<HostOf>,
+    /// Runs that were left out, and why.
+    pub left_out: Vec<LeftOut>,
+    /// Figures by host.
+    pub spreads: Vec<Spread>,
+    /// Facts in which the hosts differ.
+    pub facts: Vec<Fact>,
+    /// Hosts that are outliers in any figure.
+    pub apart: Vec<OutlierHost>,
+}
+
+/// A host, by its newest run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HostOf {
+    /// Its name; of several machines of one name, with a number: `n1 (2)`.
+    pub name: String,
+    /// `uname -n`.
+    pub hostname: String,
+    /// The machine's identity from its record; null: the record has none.
+    pub machine_id: Option<String>,
+    /// The run.
+    pub run: String,
+    /// When it began.
+    pub started_unix_ns: u64,
+    /// Processors, memory, filesystem and drive, in words.
+    pub machine: String,
+    /// The drive's own report of its health; null: it has none, or it is not readable.
+    pub drive_health: Option<String>,
+    /// The confidence in its figures, in words.
+    pub confidence: String,
+}
+
+/// A figure over the hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Spread {
+    /// The case in a few words: `lmdb t4`.
+    pub case: String,
+    /// The phase.
+    pub phase: String,
+    /// The role; null: figures of the whole process.
+    pub role: Option<String>,
+    /// The figure's name, as in the catalogue.
+    pub figure: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub direction: Direction,
+    /// By host; null: it has none.
+    pub values: Vec<Option<f64>>,
+    /// The median over the hosts.
+    pub median: f64,
+    /// Hosts whose value is too far from the others'.
+    pub apart: Vec<Outlier>,
+}
+
+/// A value that is an outlier.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Outlier {
+    /// The host's index in `hosts`.
+    pub host: usize,
+    /// The value over the median; null where that has no meaning.
+    pub ratio: Option<f64>,
+    /// Whether it deviates in the better direction.
+    pub better: bool,
+}
+
+/// Something in which the hosts differ.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Fact {
+    /// Its name: `kernel`, `governor`, a setting's path.
+    pub what: String,
+    /// By host.
+    pub values: Vec<String>,
+    /// The value that at least half of them have; null: there is none.
+    pub most: Option<String>,
+}
+
+/// A host that is an outlier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OutlierHost {
+    /// Its index in `hosts`.
+    pub host: usize,
+    /// Figures in which it is worse than the others, as indices in `spreads`.
+    pub worse: Vec<usize>,
+    /// Figures in which it is better.
+    pub better: Vec<usize>,
+    /// Facts that it shares with no host that is not an outlier, as indices in `facts`. They are
+    /// not proven to be the cause.
+    pub only_apart: Vec<usize>,
+}
+
+impl Fleet {
+    /// Compares runs of many hosts; none without a run. `left_out`: runs whose figures are void.
+    pub fn from_members(
+        members: Vec<Member>,
+        mut left_out: Vec<LeftOut>,
+        figures: &Figures,
+    ) -> Option<Self> {
+        let suite = members.first()?.entry.suite.clone();
+        let (members, others): (Vec<Member>, Vec<Member>) =
+            members.into_iter().partition(|member| member.entry.suite == suite);
+        left_out.extend(others.into_iter().map(|Member { entry, .. }| LeftOut {
+            why: format!("its suite is {}, the first run's {suite}", entry.suite),
+            run: entry.run,
+        }));
+        let hosts = namesakes::hosts(members, &mut left_out);
+        let spreads = spreads(&hosts, figures);
+        let facts = facts(&hosts);
+        let apart = apart(hosts.len(), &spreads, &facts);
+        Some(Self {
+            suite,
+            hosts: hosts.into_iter().map(HostOf::from).collect(),
+            left_out,
+            spreads,
+            facts,
+            apart,
+        })
+    }
+
+    /// Cases without a figure of a host that others have: host and case.
+    pub fn missing(&self) -> Vec<(&HostOf, &str)> {
+        let gaps = self.spreads.iter().flat_map(|spread| {
+            let gap = |(host, value): (usize, &Option<f64>)| value.is_none().then_some(host);
+            let hosts = spread.values.iter().enumerate().filter_map(gap);
+            hosts.map(|host| (host, spread.case.as_str()))
+        });
+        let has_any = |host: usize, case: &str| {
+            let of_case = self.spreads.iter().filter(|spread| spread.case == case);
+            of_case.into_iter().any(|spread| spread.values[host].is_some())
+        };
+        let gaps = unique(gaps).into_iter().filter(|(host, case)| !has_any(*host, case));
+        gaps.map(|(host, case)| (&self.hosts[host], case)).collect()
+    }
+}
+
+impl From<Member> for HostOf {
+    fn from(member: Member) -> Self {
+        let Member { entry, name, machine_id, drive_health, .. } = member;
+        Self {
+            name,
+            hostname: entry.hostname,
+            machine_id,
+            run: entry.run,
+            started_unix_ns: entry.started_unix_ns,
+            machine: entry.machine,
+            drive_health,
+            confidence: entry.confidence,
+        }
+    }
+}
+
+impl Spread {
+    /// The owner of the figure: the role, else the phase.
+    pub fn place(&self) -> &str {
+        self.role.as_deref().unwrap_or(&self.phase)
+    }
+
+    /// `lmdb t4, readers: ops_per_s`.
+    pub fn name(&self) -> String {
+        format!("{}, {}: {}", self.case, self.place(), self.figure)
+    }
+
+    fn from_series(series: &Series, definition: &'static Definition, hosts: &[Member]) -> Self {
+        let value = |member: &Member| {
+            let other_series = member.entry.series.iter().find(|other| other.same_as(series))?;
+            other_series.figures.get(definition.name).copied()
+        };
+        let values: Vec<Option<f64>> = hosts.iter().map(value).collect();
+        let (indices, finite): (Vec<usize>, Vec<f64>) =
+            values.iter().enumerate().filter_map(|(index, value)| Some((index, (*value)?))).unzip();
+        let median = median(&finite).unwrap_or(f64::NAN);
+        let far =
+            |index: &usize| (finite[*index] - median).abs() > least(definition.name) * median.abs();
+        let apart = outlier_hosts(&finite).into_iter().filter(far).map(|index| Outlier {
+            host: indices[index],
+            ratio: (median > 0.0).then(|| finite[index] / median),
+            better: (finite[index] > median) == (definition.direction == Direction::Higher),
+        });
+        Self {
+            case: series.case.clone(),
+            phase: series.phase.clone(),
+            role: series.role.clone(),
+            figure: definition.name,
+            unit: definition.unit,
+            direction: definition.direction,
+            apart: apart.collect(),
+            median,
+            values,
+        }
+    }
+}
+
+/// The outliers. Machines differ by factors: values are compared by their logarithms, where all
+/// have one.
+fn outlier_hosts(values: &[f64]) -> Vec<usize> {
+    if values.len() < HOSTS_MIN {
+        return Vec::new();
+    }
+    if values.iter().all(|value| *value > 0.0) {
+        let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        return outliers(&logarithms, CHANCE);
+    }
+    outliers(values, CHANCE)
+}
+
+fn spreads(hosts: &[Member], figures: &Figures) -> Vec<Spread> {
+    let mut wanted_series: Vec<(&Series, &'static Definition)> = Vec::new();
+    for member in hosts {
+        for (series, definition) in wanted(&member.entry, figures) {
+            let is_listed = wanted_series
+                .iter()
+                .any(|(other, listed)| listed.name == definition.name && other.same_as(series));
+            if !is_listed {
+                wanted_series.push((series, definition));
+            }
+        }
+    }
+    wanted_series
+        .into_iter()
+        .map(|(series, definition)| Spread::from_series(series, definition, hosts))
+        .collect()
+}
+
+fn facts(hosts: &[Member]) -> Vec<Fact> {
+    let names = unique(hosts.iter().flat_map(|member| member.facts.iter().map(|(what, _)| what)));
+    let differing = names.into_iter().filter_map(|what| {
+        let value = |member: &Member| {
+            let fact = member.facts.iter().find(|(other, _)| other == what);
+            fact.map_or_else(|| "unknown".to_owned(), |(_, value)| value.clone())
+        };
+        let values: Vec<String> = hosts.iter().map(value).collect();
+        let distinct = unique(values.iter().cloned());
+        let share = |value: &String| values.iter().filter(|other| *other == value).count();
+        let most = distinct.iter().find(|value| 2 * share(value) >= hosts.len()).cloned();
+        (distinct.len() > 1).then(|| Fact { what: what.clone(), values, most })
+    });
+    differing.collect()
+}
+
+fn apart(hosts: usize, spreads: &[Spread], facts: &[Fact]) -> Vec<OutlierHost> {
+    let outlying = |host: usize, better: bool| {
+        let is_outlier = |spread: &Spread| {
+            spread.apart.iter().any(|outlier| (outlier.host, outlier.better) == (host, better))
+        };
+        let spreads = spreads.iter().enumerate().filter(|(_, spread)| is_outlier(spread));
+        spreads.map(|(index, _)| index).collect::<Vec<_>>()
+    };
+    let is_apart: Vec<bool> = (0..hosts)
+        .map(|host| spreads.iter().any(|spread| spread.apart.iter().any(|o| o.host == host)))
+        .collect();
+    let only_apart = |host: usize| {
+        let only = |fact: &Fact| {
+            let value = &fact.values[host];
+            let equal = (0..hosts).filter(|other| fact.values[*other] == *value);
+            fact.most.as_ref().is_some_and(|most| most != value)
+                && equal.into_iter().all(|h| is_apart[h])
+        };
+        let facts = facts.iter().enumerate().filter(|(_, fact)| only(fact));
+        facts.map(|(index, _)| index).collect()
+    };
+    (0..hosts)
+        .filter(|host| is_apart[*host])
+        .map(|host| OutlierHost {
+            host,
+            worse: outlying(host, false),
+            better: outlying(host, true),
+            only_apart: only_apart(host),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

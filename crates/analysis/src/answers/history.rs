@@ -1,0 +1,172 @@
+//! One engine over its versions: the figures of each, and the steps between versions that changed a
+//! figure by more than noise.
+//!
+//! Steps are judged as `kvdyno compare` judges two engines of a run: trial by trial, by interval
+//! and rank test. They need no calibration of the machine: figures are a function of the record.
+pub(crate) mod read;
+
+use crate::judge::versus::judge::{Row, Sample, Verdict};
+use crate::stats::MIN_TRIALS;
+use kvdyno_record::units;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// An engine over its versions.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct History {
+    /// The engine.
+    pub engine: String,
+    /// Its versions, in the order of the suite.
+    pub versions: Vec<Release>,
+    /// A step that is smaller than this share is no change.
+    pub noise: f64,
+    /// The usual figures, of all phases.
+    pub figures: Vec<Course>,
+    /// How many steps chance alone would flag as a change, if nothing changed.
+    pub false_alarms_expected: f64,
+}
+
+/// A version that was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Release {
+    /// Its name in tables.
+    pub label: String,
+    /// The version.
+    pub version: String,
+    /// The builder.
+    pub build: String,
+}
+
+/// A figure over the versions.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Course {
+    /// The case, where there are several (`t4`, `load`).
+    pub case: String,
+    /// The phase.
+    pub phase: String,
+    /// The role, and the operation where it has several; null for figures of the whole process.
+    pub role: Option<String>,
+    /// The figure's name, as in the catalogue.
+    pub figure: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// By version: median and range over its trials; null: it has none.
+    pub values: Vec<Option<Sample>>,
+    /// From each version to the next; null: the two were not compared.
+    pub steps: Vec<Option<Step>>,
+}
+
+/// The step from one version to the next.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Step {
+    /// The later version's median over the earlier one's.
+    pub ratio: Option<f64>,
+    /// Lower end of its 95 % interval; null: too few trials.
+    pub ratio_low: Option<f64>,
+    /// Upper end of it.
+    pub ratio_high: Option<f64>,
+    /// The probability of such a difference by chance alone.
+    pub p: Option<f64>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why there is no verdict, or no clearer one.
+    pub why: Option<String>,
+}
+
+impl Step {
+    fn from_row(row: &Row) -> Self {
+        Self {
+            ratio: row.ratio,
+            ratio_low: row.ratio_low,
+            ratio_high: row.ratio_high,
+            p: row.p,
+            verdict: row.verdict,
+            why: row.reason.clone(),
+        }
+    }
+
+    /// ` +8%` where it changed the figure by more than noise; else an empty string.
+    pub fn mark(&self) -> String {
+        let Some(ratio) = self.ratio.filter(|_| self.is_change()) else { return String::new() };
+        format!(" {:+.0}%", 100.0 * (ratio - 1.0))
+    }
+
+    /// Whether it has a verdict: enough trials, and figures on both sides.
+    pub fn is_judged(&self) -> bool {
+        !matches!(self.verdict, Verdict::TooFewTrials | Verdict::NotComparable)
+    }
+
+    /// Whether it changed the figure by more than noise.
+    pub fn is_change(&self) -> bool {
+        matches!(self.verdict, Verdict::Improved | Verdict::Regressed | Verdict::Changed)
+    }
+}
+
+impl Course {
+    /// `readrandom readers`, `load`.
+    pub fn place(&self) -> String {
+        let words = [Some(self.phase.as_str()), self.role.as_deref(), Some(self.case.as_str())];
+        let words = words.into_iter().flatten().filter(|word| !word.is_empty());
+        let mut words: Vec<&str> = words.collect();
+        // A load's only role has the same name as the phase.
+        words.dedup();
+        words.join(" ")
+    }
+}
+
+impl History {
+    /// A sentence about the steps that changed nothing: that there are no others, or how many are
+    /// unknown.
+    pub fn sentence(&self) -> Option<String> {
+        let all: usize = self.figures.iter().map(|course| course.steps.len()).sum();
+        let steps = self.figures.iter().flat_map(|course| course.steps.iter().flatten());
+        let judged = steps.clone().filter(|step| step.is_judged()).count();
+        let changed = steps.filter(|step| step.is_change()).count();
+        let noise = units::percent(self.noise);
+        let none = format!("step between versions exceeds the noise of {noise}");
+        match (judged, changed) {
+            (0, _) => Some(format!(
+                "No step is judged: a verdict needs the figures of both versions and \
+                 {MIN_TRIALS} trials of each"
+            )),
+            (_, 0) if judged == all => Some(format!("No {none}")),
+            (_, 0) => Some(format!("Of {judged} judged steps (of {all}), no {none}")),
+            _ if judged < all => Some(format!("{} of {all} steps are not judged", all - judged)),
+            _ => None,
+        }
+    }
+
+    /// Every step that changed a figure, as a sentence; the largest first.
+    pub fn changes(&self) -> Vec<String> {
+        let mut changes: Vec<(f64, String)> = Vec::new();
+        for course in &self.figures {
+            for (index, step) in course.steps.iter().enumerate() {
+                let Some(step) = step.as_ref().filter(|step| step.is_change()) else { continue };
+                let (Some(ratio), Some(low), Some(high)) =
+                    (step.ratio, step.ratio_low, step.ratio_high)
+                else {
+                    continue;
+                };
+                let word = match step.verdict {
+                    Verdict::Improved => "better",
+                    Verdict::Regressed => "worse",
+                    _ => "changed",
+                };
+                let (from, to) = (&self.versions[index].version, &self.versions[index + 1].version);
+                let (place, figure) = (course.place(), course.figure);
+                changes.push((
+                    ratio.ln().abs(),
+                    format!(
+                        "{from} -> {to}: {place} {figure} x {ratio:.2} ({low:.2} to {high:.2}), \
+                         {word}"
+                    ),
+                ));
+            }
+        }
+        changes.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        changes.into_iter().map(|(_, text)| text).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

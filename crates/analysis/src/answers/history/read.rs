@@ -1,0 +1,121 @@
+//! A run's histories: its labels by engine and version, and each version compared with the one
+//! before it.
+
+use super::{Course, History, Release, Step};
+use crate::answers::summary::Summary;
+use crate::figures::evidence::Evidence;
+use crate::figures::lists::{together, unique};
+use crate::judge::versus::judge::{Row, Sample};
+use crate::judge::versus::{Figures, Noise, Question, Record, Sides, Versus};
+use kvdyno_record::library::Library;
+use kvdyno_record::plan::Case;
+
+/// The histories of a run: one for each engine and set of options with several versions.
+pub(crate) fn list_histories(evidence: &Evidence, summary: &Summary) -> Vec<History> {
+    let lines = lines(evidence);
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let record = Record { evidence: evidence.clone(), summary: summary.clone() };
+    lines.into_iter().map(|(engine, versions)| History::read(&record, engine, versions)).collect()
+}
+
+/// Engines with several versions: labels that differ only in the version.
+fn lines(evidence: &Evidence) -> Vec<(String, Vec<Release>)> {
+    let mut cases: Vec<&Case> = evidence.cases.iter().map(|case| &case.case).collect();
+    cases.sort_by_key(|case| case.listed);
+    let releases = cases.into_iter().filter_map(|case| {
+        let Library { version, build, .. } = case.library.as_ref()?;
+        let suffix = format!("-{version}");
+        let begin = case.label.find(&suffix)?;
+        let rest = format!("{}{}", &case.label[..begin], &case.label[begin + suffix.len()..]);
+        let release =
+            Release { label: case.label.clone(), version: version.clone(), build: build.clone() };
+        Some(((case.engine.as_str(), rest), release))
+    });
+    let lines = together(releases, |(a, _), (b, _)| a == b).into_iter().map(|releases| {
+        let (keys, releases): (Vec<_>, Vec<_>) = releases.into_iter().unzip();
+        (keys[0].1.clone(), unique(releases))
+    });
+    lines.filter(|(_, releases)| releases.len() > 1).collect()
+}
+
+impl History {
+    fn read(record: &Record, engine: String, versions: Vec<Release>) -> Self {
+        let noise = Noise::default();
+        let mut history = Self {
+            engine,
+            noise: noise.default,
+            figures: Vec::new(),
+            false_alarms_expected: 0.0,
+            versions,
+        };
+        let steps = history.versions.len() - 1;
+        for index in 0..steps {
+            let (base, new) = (&history.versions[index].label, &history.versions[index + 1].label);
+            let sides = Sides::engines(record, base, new);
+            let question = Question { figures: Figures::Usual, noise: noise.clone(), gate: None };
+            // A version whose cases did not end cannot be compared.
+            let Ok(versus) = Versus::compare(&sides, &question) else { continue };
+            history.false_alarms_expected += versus.false_alarms_expected;
+            for pair in versus.pairs {
+                let case = pair.name.strip_prefix(pair.new_label.as_str());
+                let case = case.unwrap_or(&pair.name).trim().to_owned();
+                for row in pair.rows {
+                    history.file(index, &case, &row);
+                }
+            }
+        }
+        history.name_cases();
+        history
+    }
+
+    /// Adds one step's row to its figure's course.
+    fn file(&mut self, step: usize, case: &str, row: &Row) {
+        let count = self.versions.len();
+        let role = match (&row.role, &row.op) {
+            (Some(role), Some(op)) => Some(format!("{role} {op}")),
+            (role, _) => role.clone(),
+        };
+        let course = match self.figures.iter().position(|course| {
+            (course.case.as_str(), &course.phase, &course.role, course.figure)
+                == (case, &row.phase, &role, row.figure)
+        }) {
+            Some(index) => &mut self.figures[index],
+            None => {
+                self.figures.push(Course {
+                    case: case.to_owned(),
+                    phase: row.phase.clone(),
+                    role,
+                    figure: row.figure,
+                    unit: row.unit,
+                    values: vec![None; count],
+                    steps: vec![None; count - 1],
+                });
+                let Some(last) = self.figures.last_mut() else { return };
+                last
+            }
+        };
+        let value = |sample: Sample| Some(sample).filter(|sample| sample.median.is_some());
+        course.values[step] = course.values[step].or(value(row.base));
+        course.values[step + 1] = course.values[step + 1].or(value(row.new));
+        course.steps[step] = Some(Step::from_row(row));
+    }
+
+    /// Clears a figure's case where only one case has the figure.
+    fn name_cases(&mut self) {
+        let keys: Vec<_> = self
+            .figures
+            .iter()
+            .map(|course| (course.phase.clone(), course.role.clone(), course.figure))
+            .collect();
+        let alone = |key: &(String, Option<String>, &str)| {
+            keys.iter().filter(|other| *other == key).count() == 1
+        };
+        for (course, key) in self.figures.iter_mut().zip(&keys) {
+            if alone(key) {
+                course.case.clear();
+            }
+        }
+    }
+}

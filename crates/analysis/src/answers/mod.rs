@@ -1,0 +1,10 @@
+//! What a reader asks: the answer in sentences, searches, histories, trends, fleets and studies.
+
+pub mod answer;
+pub mod fleet;
+pub mod history;
+pub mod search;
+pub mod study;
+mod summarize;
+pub mod summary;
+pub mod trend;

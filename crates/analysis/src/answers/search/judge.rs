@@ -1,0 +1,271 @@
+//! A target held against one trial of one point.
+
+use super::target::{Clause, Quantity, Target};
+use crate::figures::evidence::{CaseEvidence, Evidence, Latencies};
+use crate::figures::lists::unique;
+use crate::figures::metric::Why;
+use crate::figures::trials::{role as role_result, samples_of};
+use crate::stats;
+use hdrhistogram::Histogram;
+use kvdyno_record::case::{Outcome, PhaseRecord, RoleResult};
+use kvdyno_record::files::RecordError;
+use kvdyno_record::hlog::Kind;
+use kvdyno_record::search::Axis;
+use kvdyno_record::units;
+use kvdyno_record::workload::{Mix, Role};
+
+/// What a trial says of its point.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum TargetVerdict {
+    /// Every clause holds.
+    Met,
+    /// Some clause does not hold, or the engine does not fit; why, where figures do not show it.
+    Missed(Option<String>),
+    /// Nothing can be said, and would not be if it were tried again: why.
+    Void(String),
+    /// It has not come to an end yet; why, where the host stopped it: a full disk.
+    Open(Option<String>),
+}
+
+/// One trial.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct JudgedTrial {
+    pub(super) verdict: TargetVerdict,
+    /// By clause.
+    pub(super) values: Vec<Option<f64>>,
+}
+
+impl JudgedTrial {
+    fn without(target: &Target, verdict: TargetVerdict) -> Self {
+        Self { verdict, values: vec![None; target.clauses.len()] }
+    }
+}
+
+/// Judges the phase `name` of a case, which does what `mix` says.
+pub(super) fn judge(
+    evidence: &Evidence,
+    case: &CaseEvidence,
+    target: &Target,
+    (name, mix): (&str, &Mix),
+    axis: &Axis,
+) -> Result<JudgedTrial, RecordError> {
+    if let Some(verdict) = without_figures(evidence, case, axis) {
+        return Ok(JudgedTrial::without(target, verdict));
+    }
+    let phase = match case.phase(name) {
+        Ok(phase) => phase,
+        Err(why) => return Ok(JudgedTrial::without(target, TargetVerdict::Void(why.to_string()))),
+    };
+    let latencies = case.latencies()?;
+    let figures: Vec<Result<f64, String>> =
+        target.clauses.iter().map(|clause| figure(clause, phase, mix, &latencies)).collect();
+    let missed = |(clause, figure): (&Clause, &Result<f64, String>)| {
+        figure.as_ref().is_ok_and(|value| !clause.holds(*value))
+    };
+    let verdict = if let Some(why) = behind(phase, mix) {
+        TargetVerdict::Missed(Some(why))
+    } else if target.clauses.iter().zip(&figures).any(missed) {
+        TargetVerdict::Missed(None)
+    } else if let Some(why) = figures.iter().find_map(|figure| figure.as_ref().err()) {
+        TargetVerdict::Void(why.clone())
+    } else {
+        TargetVerdict::Met
+    };
+    Ok(JudgedTrial { verdict, values: figures.into_iter().map(Result::ok).collect() })
+}
+
+/// What a case comes to that has no figures, or none of its point.
+fn without_figures(evidence: &Evidence, case: &CaseEvidence, axis: &Axis) -> Option<TargetVerdict> {
+    let Some(record) = &case.record else {
+        return Some(case.damaged.clone().map_or(TargetVerdict::Open(None), TargetVerdict::Void));
+    };
+    match &record.outcome {
+        Outcome::Done if *axis == Axis::Ram && record.ram_limit.enforced_by.is_none() => {
+            let why = record.ram_limit.reason.as_deref().unwrap_or("for an unknown reason");
+            Some(TargetVerdict::Void(format!("the RAM limit was not held: {why}")))
+        }
+        Outcome::Done => None,
+        outcome @ (Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. }) => {
+            Some(TargetVerdict::Missed(Some(outcome.word().to_owned())))
+        }
+        Outcome::NotRun { message } => {
+            let loaded_by = &case.case.database.loaded_by;
+            let load = evidence.recorded().find(|(load, _)| load.case.id == *loaded_by);
+            Some(match load.map(|(_, record)| &record.outcome) {
+                Some(outcome @ (Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. })) => {
+                    TargetVerdict::Missed(Some(format!("its load: {}", outcome.word())))
+                }
+                Some(outcome) if outcome.is_final() && *outcome != Outcome::Done => {
+                    TargetVerdict::Void(format!("its load: {}", ended(outcome)))
+                }
+                Some(outcome @ Outcome::DiskFull { .. }) => {
+                    TargetVerdict::Open(Some(format!("its load: {}", ended(outcome))))
+                }
+                // What is missing may be there the next time.
+                _ => TargetVerdict::Void(message.clone()),
+            })
+        }
+        outcome if outcome.is_final() => Some(TargetVerdict::Void(ended(outcome))),
+        Outcome::DiskFull { .. } => Some(TargetVerdict::Open(Some(ended(&record.outcome)))),
+        _ => Some(TargetVerdict::Open(None)),
+    }
+}
+
+/// How a case ended, in its words.
+fn ended(outcome: &Outcome) -> String {
+    format!("{}: {}", outcome.word(), outcome.message().unwrap_or_default())
+}
+
+/// Roles of a phase that have fallen behind their schedule: response times of what was begun tell
+/// too little of it.
+fn behind(phase: &PhaseRecord, mix: &Mix) -> Option<String> {
+    let roles = mix.roles.iter().filter(|role| role.rate.is_some());
+    let behind = roles.filter_map(|role| {
+        let result = role_result(phase, &role.name).ok()?;
+        result.is_behind().then(|| format!("{} fell behind the rate", role.name))
+    });
+    behind.reduce(|all, one| format!("{all}; {one}"))
+}
+
+/// Operations each second of a role.
+pub(super) fn operations_per_s(phase: &PhaseRecord, role: &str) -> Option<f64> {
+    let result = role_result(phase, role).ok()?;
+    let count: u64 = result.ops.values().map(|op| op.count).sum();
+    result.per_second(count)
+}
+
+/// By how much of the database the page cache grew.
+pub(super) fn cached_more(phase: &PhaseRecord) -> Option<f64> {
+    let (before, after) = (phase.resident_before.as_ref()?, phase.resident_after.as_ref()?);
+    let grown = after.resident_bytes as f64 - before.resident_bytes as f64;
+    (after.file_bytes > 0).then(|| grown / after.file_bytes as f64)
+}
+
+/// What a clause is about: the latency of the worst role and operation, the sum of the roles'
+/// rates; or why nothing can be said.
+fn figure(
+    clause: &Clause,
+    phase: &PhaseRecord,
+    mix: &Mix,
+    latencies: &Latencies,
+) -> Result<f64, String> {
+    let roles = mix.roles.iter().filter(|role| clause.concerns(role));
+    let mut values = Vec::new();
+    for role in roles {
+        let result = role_result(phase, &role.name).map_err(Why::into_owned)?;
+        if !clause.figure.is_latency() {
+            values.push(Ok(rate(clause, result)));
+            continue;
+        }
+        // Each operation by itself: fast reads do not make up for slow writes.
+        let ops = unique(role.mix.iter().map(|entry| entry.op.name()));
+        for op in ops.into_iter().filter(|op| clause.counts(op)) {
+            let samples = samples(op, &phase.name, role, latencies);
+            values.push(match clause.figure {
+                Quantity::Percentile(thousandths) => percentile(clause, thousandths, &samples),
+                _ if samples.is_empty() => Err(format!("{} did no {op}", role.name)),
+                Quantity::Mean => Ok(samples.mean()),
+                _ => Ok(longest(op, role, result, &samples)),
+            });
+        }
+    }
+    if !clause.figure.is_latency() {
+        return values.into_iter().sum();
+    }
+    // A miss of one role is enough, whatever the others lack.
+    let worst = values.iter().flatten().copied().reduce(f64::max);
+    match (worst, values.into_iter().find_map(Result::err)) {
+        (Some(worst), Some(_)) if !clause.holds(worst) => Ok(worst),
+        (Some(worst), None) => Ok(worst),
+        (_, Some(why)) => Err(why),
+        (None, None) => Err("the phase has no such role".to_owned()),
+    }
+}
+
+fn rate(clause: &Clause, result: &RoleResult) -> f64 {
+    let counted = result.ops.iter().filter(|(op, _)| clause.counts(op));
+    let number: u64 = counted
+        .map(|(_, op)| match clause.figure {
+            Quantity::Operations => op.count,
+            _ => op.items,
+        })
+        .sum();
+    result.per_second(number).unwrap_or(0.0)
+}
+
+/// Times from the schedule where there is one, of the calls where there is none.
+fn samples(op: &str, phase: &str, role: &Role, latencies: &Latencies) -> Histogram<u64> {
+    let kind = if role.rate.is_some() { Kind::Response } else { Kind::Service };
+    samples_of(latencies, (phase, &role.name, kind), |other| other == op)
+}
+
+/// A bucket's upper end can lie above the longest call there was, which is known exactly.
+fn longest(op: &str, role: &Role, result: &RoleResult, samples: &Histogram<u64>) -> f64 {
+    let longest = samples.max() as f64;
+    let exact = result.ops.get(op).map_or(0, |calls| calls.service_ns_max);
+    if role.rate.is_some() { longest } else { longest.min(exact as f64) }
+}
+
+/// A percentile stands on ten samples beyond it. Ten beyond the bound are enough to say that it is
+/// missed, however few there are in all.
+fn percentile(clause: &Clause, thousandths: u32, samples: &Histogram<u64>) -> Result<f64, String> {
+    let q = f64::from(thousandths) / 1e5;
+    if let Some(value) = stats::quantile(samples, q) {
+        return Ok(value as f64);
+    }
+    let value = samples.value_at_quantile(q) as f64;
+    let kept = samples.count_between(0, clause.bound as u64);
+    let beyond = samples.len().saturating_sub(kept) as f64;
+    if beyond >= stats::SAMPLES_BEYOND && !clause.holds(value) {
+        return Ok(value);
+    }
+    let (needed, had) = (stats::samples_needed(q), samples.len());
+    Err(format!(
+        "{} stands on {} samples, and a trial had {}; measure longer, or ask for less",
+        clause.about,
+        units::grouped(needed),
+        units::grouped(had)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_record::hlog;
+
+    #[test]
+    fn few_samples_may_show_a_miss_and_never_that_it_is_met() {
+        let target = Target::parse("p99.9 < 1ms").unwrap();
+        let clause = &target.clauses[0];
+        let mut samples = hlog::histogram();
+        samples.record_n(100_000, 500).unwrap();
+        let why = percentile(clause, 99_900, &samples).unwrap_err();
+        assert!(why.starts_with("p99.9 stands on 10,000 samples, and a trial had 500"), "{why}");
+        samples.record_n(5_000_000, 9).unwrap();
+        assert!(percentile(clause, 99_900, &samples).is_err(), "nine are too few to tell");
+        samples.record(5_000_000).unwrap();
+        assert!(percentile(clause, 99_900, &samples).unwrap() > 4.9e6);
+    }
+
+    /// Nine of ten operations are fast reads, whose median all have together.
+    #[test]
+    fn a_latency_is_to_be_kept_by_each_operation() {
+        use crate::fixture::Fixture;
+        let folder = tempfile::tempdir().unwrap();
+        let run = Fixture::mixed(1).write(&folder.path().join("run"));
+        let evidence = Evidence::read(&run).unwrap();
+        let case = evidence.cases.iter().find(|case| case.case.id.contains("_lmdb_t1_")).unwrap();
+        let found = case.case.phases.iter().find_map(|phase| match &phase.work {
+            kvdyno_record::workload::Activity::Measure(mix) => Some((phase.name.as_str(), mix)),
+            _ => None,
+        });
+        let judged = |text: &str| {
+            let target = Target::parse(text).unwrap();
+            judge(&evidence, case, &target, found.unwrap(), &Axis::Ram).unwrap()
+        };
+        assert_eq!(judged("get.p50 < 100us").verdict, TargetVerdict::Met);
+        let all = judged("p50 < 100us");
+        assert_eq!(all.verdict, TargetVerdict::Missed(None));
+        assert_eq!(all.values, judged("update.p50 < 100us").values);
+    }
+}

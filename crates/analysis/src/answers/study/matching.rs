@@ -1,0 +1,162 @@
+//! Which rows of a run a published one stands beside: those that are of what it says it is of.
+
+use super::comparison::RowRef;
+use super::published::{Selectors, StudyTable, TableKind};
+use crate::answers::summary::Summary;
+use crate::figures::group::{Group, RoleRow};
+use crate::figures::job::DriveJob;
+use crate::figures::narrow::Narrowed;
+use kvdyno_record::units;
+
+/// The rows of a run at one place, and what the table's rows say of sizes.
+pub(super) struct Candidates<'s> {
+    rows: Vec<Candidate<'s>>,
+    records: Scale,
+    ram: Scale,
+}
+
+#[derive(Clone)]
+struct Candidate<'s> {
+    seat: RowRef,
+    group: &'s Group,
+    phase: &'s str,
+    role: Option<&'s RoleRow>,
+    job: Option<&'s DriveJob>,
+}
+
+/// A scaled suite has another number of records (or bytes of RAM) at each point: where as many are
+/// varied as in the study they are each other's like in their order, unless one is the same.
+struct Scale {
+    published: Vec<u64>,
+    own: Vec<u64>,
+}
+
+impl Scale {
+    fn from_values(mut published: Vec<u64>, mut own: Vec<u64>) -> Self {
+        for values in [&mut published, &mut own] {
+            values.sort_unstable();
+            values.dedup();
+        }
+        Self { published, own }
+    }
+
+    fn is_like(&self, published: u64, own: u64) -> bool {
+        if published == own {
+            return true;
+        }
+        let same = self.own.iter().any(|own| self.published.contains(own));
+        let at = |values: &[u64], value| values.iter().position(|other| *other == value);
+        let in_order = || at(&self.published, published) == at(&self.own, own);
+        !same && self.published.len() == self.own.len() && in_order()
+    }
+}
+
+impl<'s> Candidates<'s> {
+    pub(super) fn for_table(place: TableKind, table: &StudyTable, summary: &'s Summary) -> Self {
+        let groups = summary.groups.iter().enumerate();
+        let rows: Vec<_> = groups.flat_map(|(at, group)| rows(place, at, group)).collect();
+        let said = |read: fn(&Selectors) -> Option<u64>| {
+            table.row.iter().filter_map(|row| read(&row.selectors.or(&table.selectors))).collect()
+        };
+        // A part of a suite has a scale of its own.
+        let part = |row: &&Candidate<'_>| {
+            table.selectors.part.is_none()
+                || row.group.part.as_deref() == table.selectors.part.as_deref()
+        };
+        let own = |read: fn(&Group) -> Option<u64>| {
+            rows.iter().filter(part).filter_map(|row| read(row.group)).collect()
+        };
+        let records = Scale::from_values(said(records), own(|group| Some(group.records)));
+        let ram = Scale::from_values(said(ram), own(|group| group.ram_limit_bytes));
+        Self { rows, records, ram }
+    }
+
+    /// The rows that are of all that `of` says, or the first of it that none is of.
+    pub(super) fn like(&self, of: &Selectors) -> Result<Vec<RowRef>, String> {
+        let mut rows: Narrowed<&Candidate<'_>> = Narrowed::new(self.rows.iter().collect());
+        // A run that has none of them does not tell them apart.
+        let told = |said: &Option<String>, own: fn(&Group) -> Option<&String>| {
+            said.clone().filter(|_| self.rows.iter().any(|row| own(row.group).is_some()))
+        };
+        let part = told(&of.part, |group| group.part.as_ref());
+        let volume = told(&of.volume, |group| group.volume.as_ref());
+        let tier = told(&of.tier, |group| group.tier.as_ref());
+        let eq = |own: Option<&str>, said: &Option<String>| own == said.as_deref();
+        rows.keep("part", part, |row| row.group.part == of.part)?;
+        rows.keep("engine", of.engine.as_ref(), |row| {
+            of.engine.as_deref().is_some_and(|name| row.group.is_called(name))
+        })?;
+        rows.keep("volume", volume, |row| row.group.volume == of.volume)?;
+        rows.keep("tier", tier, |row| row.group.tier == of.tier)?;
+        rows.keep("phase", of.phase.as_ref(), |row| eq(Some(row.phase), &of.phase))?;
+        rows.keep("I/O", of.io.as_ref(), |row| eq(row.job.map(|job| job.io.as_str()), &of.io))?;
+        let block = of.block.as_ref().and_then(|block| units::parse_bytes(block).ok());
+        rows.keep("block", of.block.as_ref(), |row| row.job.map(|job| job.block_bytes) == block)?;
+        rows.keep("depth", of.depth, |row| row.job.map(|job| job.depth) == of.depth)?;
+        rows.keep("client group", of.role.as_ref(), |row| {
+            eq(row.role.map(|role| role.role.as_str()), &of.role)
+        })?;
+        rows.keep("threads", of.threads, |row| {
+            row.group.threads == of.threads || row.role.map(|role| role.threads) == of.threads
+        })?;
+        let published = records(of);
+        rows.keep("a number of records like", of.records.as_ref(), |row| {
+            published.is_some_and(|published| self.records.is_like(published, row.group.records))
+        })?;
+        let published = ram(of);
+        rows.keep("RAM like", of.ram.as_ref(), |row| {
+            let limit = published.zip(row.group.ram_limit_bytes);
+            limit.is_some_and(|(published, own)| self.ram.is_like(published, own))
+        })?;
+        if rows.left().is_empty() {
+            return Err("nothing of the kind was measured".to_owned());
+        }
+        Ok(rows.into_left().into_iter().map(|row| row.seat.clone()).collect())
+    }
+}
+
+fn records(of: &Selectors) -> Option<u64> {
+    units::parse_count(of.records.as_ref()?).ok()
+}
+
+fn ram(of: &Selectors) -> Option<u64> {
+    units::parse_bytes(of.ram.as_ref()?).ok()
+}
+
+/// The rows of a group at a place. The load generator alone has no like in any study.
+fn rows(place: TableKind, at: usize, group: &Group) -> Vec<Candidate<'_>> {
+    let seat = |run, role| RowRef { group: at, run, role };
+    let load = group.load.as_ref().map(|load| Candidate {
+        seat: seat(None, None),
+        group,
+        phase: &load.phase,
+        role: None,
+        job: None,
+    });
+    let runs = || {
+        group.runs.iter().enumerate().map(|(number, run)| Candidate {
+            seat: seat(Some(number), None),
+            group,
+            phase: &run.phase,
+            role: run.roles.first().filter(|_| run.roles.len() == 1),
+            job: run.job.as_ref(),
+        })
+    };
+    let roles = |run: Candidate<'_>| {
+        let number = run.seat.run.unwrap_or(0);
+        group.runs[number].roles.iter().enumerate().map(move |(at, role)| Candidate {
+            seat: RowRef { role: Some(at), ..run.seat.clone() },
+            group,
+            phase: &group.runs[number].phase,
+            role: Some(role),
+            job: None,
+        })
+    };
+    match place {
+        _ if group.stores_nothing || (place == TableKind::Drive) != group.bare_drive => Vec::new(),
+        TableKind::Load => load.into_iter().collect(),
+        TableKind::Drive => runs().collect(),
+        TableKind::Run => runs().flat_map(roles).collect(),
+        TableKind::Phase => load.into_iter().chain(runs()).collect(),
+    }
+}

@@ -1,0 +1,278 @@
+//! A suite's figures over its runs: where a figure changed its level, and whether the newest run is
+//! worse than the level before it.
+//!
+//! A history is a separate file, one line per run: a nightly job keeps the history and deletes the
+//! runs.
+
+pub mod entry;
+mod level;
+
+use crate::figures::catalogue;
+use crate::figures::lists::unique;
+use crate::figures::metric::{Definition, Direction};
+use crate::judge::versus::Figures;
+use crate::judge::versus::gate::{Gate, NotJudged};
+use crate::judge::versus::judge::Verdict;
+use crate::judge::versus::noise::{LEAST_NOISE, least};
+use crate::stats::{change_points, median};
+use entry::{Entry, Series};
+use level::Judged;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The parameters of a trend.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// Which figures.
+    pub figures: Figures,
+    /// The share by which the newest run may be worse than the last stable level.
+    pub gate: Option<f64>,
+    /// Includes runs of other machines than the newest one's.
+    pub any_machine: bool,
+}
+
+/// A suite's figures over its runs.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Trend {
+    /// The suite.
+    pub suite: String,
+    /// The machine of the newest run, in words.
+    pub machine: String,
+    /// The runs, in the order in which they were added.
+    pub runs: Vec<RunOf>,
+    /// Runs of the file that were left out, and why.
+    pub left_out: Vec<LeftOut>,
+    /// Levels closer than this share count as one.
+    pub least: f64,
+    /// The figures of the newest run's cases, each over all runs.
+    pub courses: Vec<Course>,
+    /// The result of the gate; null: there is none.
+    pub gate: Option<Gate>,
+}
+
+/// A run of a history.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RunOf {
+    /// Its id.
+    pub run: String,
+    /// Its label: a commit, a version; else the beginning of its id.
+    pub label: String,
+    /// When it began.
+    pub started_unix_ns: u64,
+    /// What changed since the run before: engines' versions, the kernel, this program.
+    pub differs: Vec<String>,
+}
+
+/// A run that was left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftOut {
+    /// Its id.
+    pub run: String,
+    /// Why.
+    pub why: String,
+}
+
+/// A figure over the runs.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Course {
+    /// The case in a few words: `lmdb t4`.
+    pub case: String,
+    /// The phase.
+    pub phase: String,
+    /// The role; null: figures of the whole process.
+    pub role: Option<String>,
+    /// The figure's name, as in the catalogue.
+    pub figure: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub direction: Direction,
+    /// By run; null: it has none.
+    pub values: Vec<Option<f64>>,
+    /// Where its level changed, in order.
+    pub changes: Vec<Change>,
+    /// The levels: medians of the runs between two changes, one more than changes; empty where no
+    /// run has a value.
+    pub levels: Vec<f64>,
+}
+
+/// A change of the level at a run.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Change {
+    /// The index in `runs` of the first run of the new level.
+    pub at: usize,
+    /// The new level over the one before; null where that has no meaning.
+    pub ratio: Option<f64>,
+    /// Whether it is an improvement.
+    pub verdict: Verdict,
+}
+
+impl Trend {
+    /// The trend of a history; none for an empty one.
+    pub fn from_entries(entries: &[Entry], question: &Question) -> Option<Self> {
+        let newest = entries.last()?;
+        let (mut included, mut left_out) = (Vec::new(), Vec::new());
+        for entry in entries {
+            match stranger(entry, newest, question) {
+                Some(why) => left_out.push(LeftOut { run: entry.run.clone(), why }),
+                None => included.push(entry),
+            }
+        }
+        let courses: Vec<Course> = wanted(newest, &question.figures)
+            .into_iter()
+            .map(|(series, definition)| Course::from_series(series, definition, &included))
+            .collect();
+        let gate = question.gate.map(|allowed| gate(allowed, &courses, &included));
+        Some(Self {
+            suite: newest.suite.clone(),
+            machine: newest.machine.clone(),
+            runs: runs(&included),
+            left_out,
+            least: LEAST_NOISE,
+            courses,
+            gate,
+        })
+    }
+
+    /// Changes by run, the newest first: the run's index, and its changes.
+    pub fn by_run(&self) -> Vec<(usize, Vec<(&Course, &Change)>)> {
+        let indices =
+            self.courses.iter().flat_map(|course| &course.changes).map(|change| change.at);
+        let mut indices: Vec<usize> = unique(indices);
+        indices.sort_unstable_by(|a, b| b.cmp(a));
+        let changes_at = |index: usize| {
+            let changes = self.courses.iter().flat_map(move |course| {
+                let at_run = course.changes.iter().filter(move |change| change.at == index);
+                at_run.map(move |change| (course, change))
+            });
+            (index, changes.collect())
+        };
+        indices.into_iter().map(changes_at).collect()
+    }
+}
+
+/// Why a run cannot be compared with the newest one; none: it can.
+fn stranger(entry: &Entry, newest: &Entry, question: &Question) -> Option<String> {
+    if entry.suite != newest.suite {
+        return Some(format!("its suite is {}, the newest run's {}", entry.suite, newest.suite));
+    }
+    if entry.machine != newest.machine && !question.any_machine {
+        return Some(format!("made on another machine: {}", entry.machine));
+    }
+    let is_in_newest = |series: &Series| newest.series.iter().any(|other| other.key == series.key);
+    if entry.series.iter().any(is_in_newest) {
+        return None;
+    }
+    Some("none of its cases did the newest run's work".to_owned())
+}
+
+/// The figures of a run that the question selects.
+pub(crate) fn wanted<'e>(
+    run: &'e Entry,
+    figures: &Figures,
+) -> Vec<(&'e Series, &'static Definition)> {
+    let figures_of = |series: &'e Series| {
+        let shown = catalogue::ALL.iter().filter(|definition| {
+            series.figures.contains_key(definition.name)
+                && definition.direction != Direction::Neither
+                && figures.wants(definition.name, definition.direction, series.seat())
+        });
+        shown.map(move |definition| (series, *definition)).collect::<Vec<_>>()
+    };
+    run.series.iter().flat_map(figures_of).collect()
+}
+
+fn runs(entries: &[&Entry]) -> Vec<RunOf> {
+    let before = std::iter::once(None).chain(entries.iter().map(|entry| Some(*entry)));
+    let run = |(entry, before): (&&Entry, Option<&Entry>)| RunOf {
+        run: entry.run.clone(),
+        label: entry.called().to_owned(),
+        started_unix_ns: entry.started_unix_ns,
+        differs: before.map(|before| entry.differs(before)).unwrap_or_default(),
+    };
+    entries.iter().zip(before).map(run).collect()
+}
+
+impl Course {
+    fn from_series(series: &Series, definition: &'static Definition, entries: &[&Entry]) -> Self {
+        let value = |entry: &&Entry| {
+            let other_series = entry.series.iter().find(|other| other.same_as(series))?;
+            other_series.figures.get(definition.name).copied()
+        };
+        let values: Vec<Option<f64>> = entries.iter().map(value).collect();
+        let (levels, changes) = levels(&values, definition);
+        Self {
+            case: series.case.clone(),
+            phase: series.phase.clone(),
+            role: series.role.clone(),
+            figure: definition.name,
+            unit: definition.unit,
+            direction: definition.direction,
+            values,
+            changes,
+            levels,
+        }
+    }
+
+    /// `lmdb t4, readers: ops_per_s`.
+    pub fn name(&self) -> String {
+        format!("{}, {}: {}", self.case, self.place(), self.figure)
+    }
+
+    /// The owner of the figure: the role, else the phase.
+    pub fn place(&self) -> &str {
+        self.role.as_deref().unwrap_or(&self.phase)
+    }
+}
+
+/// The levels, and the changes between them.
+fn levels(values: &[Option<f64>], definition: &Definition) -> (Vec<f64>, Vec<Change>) {
+    let (indices, finite): (Vec<usize>, Vec<f64>) = finite_values(values).unzip();
+    let points = change_points(&finite, least(definition.name));
+    let starts = std::iter::once(0).chain(points.iter().copied());
+    let ends = points.iter().copied().chain(std::iter::once(finite.len()));
+    let levels: Vec<f64> =
+        starts.zip(ends).filter_map(|(start, end)| median(&finite[start..end])).collect();
+    let change = |(&point, levels): (&usize, &[f64])| {
+        let (before, after) = (levels[0], levels[1]);
+        let better = match definition.direction {
+            Direction::Higher => after > before,
+            Direction::Lower | Direction::Neither => after < before,
+        };
+        let verdict = if better { Verdict::Improved } else { Verdict::Regressed };
+        Change { at: indices[point], ratio: (before > 0.0).then(|| after / before), verdict }
+    };
+    let changes = points.iter().zip(levels.windows(2)).map(change).collect();
+    (levels, changes)
+}
+
+/// The values that exist, each with the index of its run.
+fn finite_values(values: &[Option<f64>]) -> impl Iterator<Item = (usize, f64)> {
+    values.iter().enumerate().filter_map(|(index, value)| Some((index, (*value)?)))
+}
+
+fn gate(allowed: f64, courses: &[Course], entries: &[&Entry]) -> Gate {
+    let (mut regressed, mut not_judged, mut may_hide) = (Vec::new(), Vec::new(), Vec::new());
+    for course in courses {
+        let lists = [&mut regressed, &mut may_hide];
+        Judged::judge(course).file(course, allowed, lists, &mut not_judged);
+    }
+    not_judged.extend(lost(entries));
+    if courses.is_empty() {
+        let why = "the newest run has no figure to judge".to_owned();
+        not_judged.push(NotJudged { case: "all cases".to_owned(), figure: None, reason: why });
+    }
+    Gate::from_lists(allowed, regressed, not_judged, may_hide)
+}
+
+/// Cases of the previous run that the newest lacks.
+fn lost(entries: &[&Entry]) -> Vec<NotJudged> {
+    let [.., before, newest] = entries else { return Vec::new() };
+    let gone = before.series.iter().filter(|old| !newest.series.iter().any(|s| s.key == old.key));
+    let cases = unique(gone.map(|series| series.case.clone()));
+    let why = format!("the newest run has no such case, but run {} has", before.run);
+    cases.into_iter().map(|case| NotJudged { case, figure: None, reason: why.clone() }).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! Which figures of two engines may be compared: the only module that decides it.
+//!
+//! Engines that were given equal work need not have *done* equal work: next to readers, a faster
+//! writer writes more. Such readers ran under different conditions, and costs over the operations
+//! of all roles are costs of different operations.
+
+use super::catalogue as c;
+use super::group::{Group, RunRow};
+use super::lists::together;
+use super::metric::Definition;
+use super::rates::in_window;
+use std::collections::BTreeMap;
+
+/// A larger difference between the shares of an operation makes two mixes different work.
+pub const MIX_DIFFERENCE_MAX: f64 = 0.1;
+
+/// Above this ratio of the writers' rates, readers ran under different conditions.
+pub const WRITERS_RATIO_MAX: f64 = 2.0;
+
+/// Figures over the operations of all roles of a phase.
+pub const PER_OPERATION: [&Definition; 8] = [
+    &c::CPU_PER_OP,
+    &c::SWITCHES_PER_OP,
+    &c::DEVICE_READS_PER_OP,
+    &c::DEVICE_READ_BYTES_PER_OP,
+    &c::DEVICE_WRITES_PER_OP,
+    &c::DEVICE_WRITE_BYTES_PER_OP,
+    &c::SWAP_IN_BYTES_PER_OP,
+    &c::SWAP_OUT_BYTES_PER_OP,
+];
+
+/// Whether a figure is over the operations of all roles.
+pub fn is_per_operation(figure: &str) -> bool {
+    PER_OPERATION.iter().any(|definition| definition.name == figure)
+}
+
+/// The share of each operation in all that a phase's roles did; null: a single role, whose mix the
+/// plan sets, or no operations.
+pub fn mix(run: &RunRow) -> Option<BTreeMap<&str, f64>> {
+    if run.roles.len() < 2 {
+        return None;
+    }
+    let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
+    for role in &run.roles {
+        for (op, metrics) in role.by_operation() {
+            *counts.entry(op).or_default() += metrics.value(&c::OPERATIONS).unwrap_or(0.0);
+        }
+    }
+    let all: f64 = counts.values().sum();
+    (all > 0.0).then(|| counts.into_iter().map(|(op, count)| (op, count / all)).collect())
+}
+
+/// Why costs per operation of these phases may not be compared: null where they may.
+pub fn different_mixes(runs: &[(&str, &RunRow)]) -> Option<String> {
+    let mixes: Vec<(&str, BTreeMap<&str, f64>)> =
+        runs.iter().filter_map(|(label, run)| Some((*label, mix(run)?))).collect();
+    let ops = mixes.iter().flat_map(|(_, mix)| mix.keys());
+    let differ = |op: &&str| {
+        let shares = mixes.iter().map(|(_, mix)| mix.get(op).copied().unwrap_or(0.0));
+        let (low, high) =
+            shares.fold((f64::MAX, f64::MIN), |(low, high), s| (low.min(s), high.max(s)));
+        high - low > MIX_DIFFERENCE_MAX
+    };
+    ops.clone().any(differ).then(|| {
+        let words: Vec<String> = mixes.iter().map(|(label, mix)| in_words(label, mix)).collect();
+        format!("per operation of different mixes: {}", words.join("; "))
+    })
+}
+
+/// `LMDB 84 % get, 16 % update`, the most done first.
+fn in_words(label: &str, mix: &BTreeMap<&str, f64>) -> String {
+    let mut shares: Vec<(&str, f64)> = mix.iter().map(|(op, share)| (*op, *share)).collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let shares: Vec<String> =
+        shares.iter().map(|(op, share)| format!("{:.0} % {op}", 100.0 * share)).collect();
+    format!("{label} {}", shares.join(", "))
+}
+
+/// Marks each measured phase whose costs per operation are of other work than its peers'.
+pub(crate) fn mark(groups: &mut [Group]) {
+    let marks: Vec<Vec<Option<String>>> = groups
+        .iter()
+        .map(|group| {
+            (0..group.runs.len()).map(|index| why_not_comparable(groups, group, index)).collect()
+        })
+        .collect();
+    for (group, marks) in groups.iter_mut().zip(marks) {
+        for (run, mark) in group.runs.iter_mut().zip(marks) {
+            run.different_mix = mark;
+        }
+    }
+}
+
+fn why_not_comparable(groups: &[Group], group: &Group, index: usize) -> Option<String> {
+    if !group.competes() {
+        return None;
+    }
+    let peers =
+        groups.iter().filter(|other| other.competes() && other.run_peers == group.run_peers);
+    let runs: Vec<(&str, &RunRow)> =
+        peers.filter_map(|peer| Some((peer.label.as_str(), peer.runs.get(index)?))).collect();
+    different_mixes(&runs)
+}
+
+/// Engines that are compared by their readers, and whose writers ran at unequal rates.
+#[derive(Debug)]
+pub struct UnequalWriters<'g> {
+    /// The first of the groups compared.
+    pub first: &'g Group,
+    /// Label of the fastest, and its writes per second.
+    pub fast: (&'g str, f64),
+    /// The same of the slowest.
+    pub slow: (&'g str, f64),
+}
+
+impl UnequalWriters<'_> {
+    /// How many times as fast.
+    pub fn ratio(&self) -> f64 {
+        self.fast.1 / self.slow.1
+    }
+}
+
+/// Every comparison of readers whose writers differ by more than [`WRITERS_RATIO_MAX`], once.
+pub fn unequal_writers<'g>(groups: &'g [Group]) -> Vec<UnequalWriters<'g>> {
+    let each = groups.iter().filter(|group| group.competes()).flat_map(|group| {
+        group.runs.iter().filter_map(move |run| Some((group, run.phase.as_str(), writers(run)?)))
+    });
+    let peers = |one: &(&Group, &str, f64), other: &(&Group, &str, f64)| {
+        one.0.run_peers == other.0.run_peers && one.1 == other.1
+    };
+    let unequal = |set: Vec<(&'g Group, &str, f64)>| {
+        let slow = set.iter().min_by(|a, b| a.2.total_cmp(&b.2))?;
+        let fast = set.iter().max_by(|a, b| a.2.total_cmp(&b.2))?;
+        (fast.2 > slow.2 * WRITERS_RATIO_MAX).then(|| UnequalWriters {
+            first: set[0].0,
+            fast: (&fast.0.label, fast.2),
+            slow: (&slow.0.label, slow.2),
+        })
+    };
+    together(each, peers).into_iter().filter_map(unequal).collect()
+}
+
+/// The writers' rate, where the phase also has readers and no target rate.
+fn writers(run: &RunRow) -> Option<f64> {
+    let mut closed = run.roles.iter().filter(|role| role.does.writes && !role.open_loop).peekable();
+    closed.peek()?;
+    if run.roles.iter().all(|role| role.does.writes) {
+        return None;
+    }
+    closed.map(|role| in_window(&role.metrics)?.value).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    /// One engine writes so much that most of its operations are writes.
+    fn unequal() -> Vec<Group> {
+        let mut fixture = Fixture::new();
+        for name in ["rocksdb_t1_r1", "rocksdb_t1_r2"] {
+            fixture.case(name).op("measure", "writer", "update").count *= 40;
+        }
+        fixture.summary().groups
+    }
+
+    fn at_one<'g>(groups: &'g [Group], label: &str) -> &'g RunRow {
+        let group = groups.iter().find(|group| group.label == label && group.threads == Some(1));
+        &group.unwrap().runs[0]
+    }
+
+    #[test]
+    fn a_mix_is_of_all_roles() {
+        let groups = Fixture::new().summary().groups;
+        let mix = mix(at_one(&groups, "LMDB")).unwrap();
+        assert_eq!(mix.keys().copied().collect::<Vec<_>>(), ["get", "update"]);
+        assert!((mix["get"] - 0.89).abs() < 0.01, "{mix:?}");
+        let mut alone = at_one(&groups, "LMDB").clone();
+        alone.roles.pop();
+        assert_eq!(super::mix(&alone), None);
+    }
+
+    #[test]
+    fn costs_of_different_mixes_are_not_compared() {
+        assert_eq!(at_one(&Fixture::new().summary().groups, "LMDB").different_mix, None);
+        let groups = unequal();
+        let why = at_one(&groups, "RocksDB").different_mix.clone().unwrap();
+        assert_eq!(at_one(&groups, "LMDB").different_mix.as_ref(), Some(&why));
+        assert!(
+            why.starts_with("per operation of different mixes: LMDB 89 % get, 11 % upd"),
+            "{why}"
+        );
+        assert_eq!(at_one(&groups, "null").different_mix, None);
+    }
+
+    #[test]
+    fn writers_are_unequal_past_twice_the_rate() {
+        assert!(unequal_writers(&Fixture::new().summary().groups).is_empty());
+        let groups = unequal();
+        let unequal = unequal_writers(&groups);
+        assert_eq!(unequal.len(), 1, "{unequal:?}");
+        assert_eq!((unequal[0].fast.0, unequal[0].slow.0), ("RocksDB", "LMDB"));
+        assert!((unequal[0].ratio() - 58.0).abs() < 1.0, "{}", unequal[0].ratio());
+    }
+}

@@ -1,0 +1,76 @@
+//! Copies of databases that cases worked on, one line for each engine and volume.
+
+use super::evidence::Evidence;
+use super::lists::together;
+use crate::stats::median;
+use kvdyno_record::case::CopyRecord;
+use kvdyno_record::plan::Copying;
+use kvdyno_record::units;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Copies of one engine's databases on one volume.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Copies {
+    /// What tables call the engine.
+    pub label: String,
+    /// The suite's name of the volume; null: the data directory's.
+    pub volume: Option<String>,
+    /// How they were made.
+    pub method: Copying,
+    /// Why not in the way that the suite requires; null: they were made that way.
+    pub instead: Option<String>,
+    /// How many.
+    pub copies: usize,
+    /// Bytes of each, the median.
+    pub bytes: f64,
+    /// Until each was on the device, the median.
+    pub took_ns: f64,
+}
+
+/// A copy with the key of its line: label, volume, method.
+type KeyedCopy<'e> = ((String, Option<String>, Copying), &'e CopyRecord);
+
+/// All copies of a run.
+pub(crate) fn list_copies(evidence: &Evidence) -> Vec<Copies> {
+    let copies = evidence.recorded().filter_map(|(case, record)| {
+        let copy = record.database_copy.as_ref()?;
+        let volume = case.case.volume.as_ref().map(|volume| volume.name.clone());
+        Some(((case.case.label.clone(), volume, copy.method), copy))
+    });
+    let groups = together(copies, |(a, _), (b, _)| a == b).into_iter();
+    let sum_up = |group: Vec<KeyedCopy<'_>>| {
+        let middle = |figure: fn(&CopyRecord) -> u64| {
+            median(&group.iter().map(|(_, copy)| figure(copy) as f64).collect::<Vec<_>>())
+        };
+        let (bytes, took_ns) = (middle(|copy| copy.bytes)?, middle(|copy| copy.took_ns)?);
+        let (copies, instead) = (group.len(), group[0].1.instead.clone());
+        let ((label, volume, by), _) = group.into_iter().next()?;
+        Some(Copies { label, volume, method: by, instead, copies, bytes, took_ns })
+    };
+    groups.filter_map(sum_up).collect()
+}
+
+impl Copies {
+    /// `lmdb on xfs: each of 6 cases began on a reflink of what was loaded (6.99 MiB, made in
+    /// 3.00 ms)`.
+    pub fn words(&self) -> String {
+        let volume =
+            self.volume.as_ref().map_or_else(String::new, |volume| format!(" on {volume}"));
+        let who = match self.copies {
+            1 => "1 case".to_owned(),
+            n => format!("each of {n} cases"),
+        };
+        let (what, verb) = match self.method {
+            Copying::Copy => ("a copy", "copied"),
+            Copying::Reflink => ("a reflink", "made"),
+        };
+        let took = units::duration(self.took_ns as u64);
+        let instead = self.instead.as_ref().map_or_else(String::new, |why| format!("; {why}"));
+        format!(
+            "{}{volume}: {who} began on {what} of what was loaded ({}, {verb} in {took}{instead})",
+            self.label,
+            units::bytes(self.bytes as u64)
+        )
+    }
+}

@@ -1,0 +1,52 @@
+//! Whether the bare drive really limits the engines.
+
+use super::finding::Finding;
+use super::kinds::Id;
+use crate::figures::catalogue as c;
+use crate::figures::efficiency::ONE_IO_BYTES;
+use crate::figures::group::Group;
+use kvdyno_record::units::si;
+
+/// A bare drive counts its own I/Os: a larger share of others at the device is reported.
+const OTHERS: f64 = 0.1;
+
+pub(super) fn findings(groups: &[Group]) -> Vec<Finding> {
+    [above_ceiling(groups), drive_shared(groups)].into_iter().flatten().collect()
+}
+
+/// Other processes' I/Os at the device while a bare drive was measured.
+fn drive_shared(groups: &[Group]) -> Option<Finding> {
+    let runs = groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)));
+    let shared = runs.filter_map(|(group, run)| {
+        run.job.as_ref().filter(|job| job.block_bytes <= ONE_IO_BYTES)?;
+        let rate = |definition| run.metrics.value(definition);
+        let device_per_s = rate(&c::DEVICE_READS_PER_S)? + rate(&c::DEVICE_WRITES_PER_S)?;
+        let own_per_s: f64 = run.roles.iter().filter_map(|r| r.metrics.value(&c::OPS_PER_S)).sum();
+        let many = own_per_s > 0.0 && device_per_s > own_per_s * (1.0 + OTHERS);
+        let (label, own, device) = (&group.label, si(own_per_s), si(device_per_s));
+        let words = format!("{label} made {own} I/Os per second, and the device did {device}");
+        many.then_some((group.trials.first()?.case.clone(), words))
+    });
+    Finding::of_cases(Id::DriveShared, shared)
+}
+
+fn above_ceiling(groups: &[Group]) -> Option<Finding> {
+    let above = groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)));
+    let above = above.filter_map(|(group, run)| {
+        let standing = run.efficiency.as_ref().filter(|standing| !standing.cached)?;
+        let ceiling = standing.ceiling.as_ref()?;
+        let times = standing.above_percent? / 100.0;
+        let words = format!(
+            "{} made {} I/Os per second at the device, {:.2} times what the raw device gave {} in \
+             flight ({}, {})",
+            group.label,
+            si(times * ceiling.ios_per_s),
+            times,
+            ceiling.in_flight,
+            ceiling.job,
+            si(ceiling.ios_per_s)
+        );
+        Some((group.trials.first()?.case.clone(), words))
+    });
+    Finding::of_cases(Id::AboveCeiling, above)
+}

@@ -1,0 +1,75 @@
+//! What happened to the databases before they were measured: other cases, or a reflink.
+
+use super::finding::{Finding, Measured};
+use super::kinds::Id;
+use super::storage;
+use crate::figures::evidence::Evidence;
+use kvdyno_record::plan::Copying;
+use kvdyno_record::units::bytes;
+use kvdyno_record::workload::{self, Mix, Phase};
+
+pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 3] = [shared, reflinked, too_small];
+
+/// A store may compress better than its values are made for, but not by more than this factor.
+const PACKS_AT_MOST: u64 = 2;
+/// A smaller database may be in a log or in memory.
+const SMALL_DATA: u64 = 1 << 20;
+
+/// Finds files that were removed while an engine had them open: reads of them bypass limit and
+/// eviction.
+fn too_small(evidence: &Evidence) -> Option<Finding> {
+    let small = |measured: &Measured<'_>| {
+        let (database, case) =
+            (measured.phase.database.filter(|_| is_engine(measured))?, &measured.case.case);
+        let (user_bytes, packed) = (case.user_bytes(), case.data.value.compress_to);
+        let least = (user_bytes as f64 * packed.min(1.0)) as u64 / PACKS_AT_MOST;
+        let on_disk = database.used_bytes.max(database.apparent_bytes);
+        let deletes = workload::deletes(&case.phases);
+        (user_bytes >= SMALL_DATA && !deletes && on_disk < least).then(|| {
+            format!(
+                "expected {} in its database, found {} in files at the end of phase {}",
+                bytes(user_bytes),
+                bytes(on_disk),
+                measured.phase.name
+            )
+        })
+    };
+    Finding::of_phases(Id::DatabaseTooSmall, evidence, small)
+}
+
+/// Not a bare drive: its blocks are overwritten in place, and the rule of steadiness covers it.
+fn is_engine(measured: &Measured<'_>) -> bool {
+    !measured.case.is_bare_drive()
+}
+
+fn shared(evidence: &Evidence) -> Option<Finding> {
+    let wrote = |id: &&String| {
+        let mut writers = evidence.cases.iter().filter(|case| case.case.id == **id);
+        writers.any(|case| case.case.phases.iter().filter_map(Phase::mix).any(Mix::writes))
+    };
+    let shared = |measured: &Measured<'_>| {
+        let before = measured.record.database_used_by.iter().filter(wrote);
+        let before: Vec<&str> =
+            before.filter(|_| is_engine(measured)).map(String::as_str).collect();
+        (!before.is_empty())
+            .then(|| format!("its database had been written to by {}", before.join(", ")))
+    };
+    Finding::of_phases(Id::DatabaseShared, evidence, shared)
+}
+
+/// btrfs writes every block anew, shared or not; other filesystems only shared ones.
+fn reflinked(evidence: &Evidence) -> Option<Finding> {
+    let slowed = |measured: &Measured<'_>| {
+        let copy = measured.record.database_copy.as_ref()?;
+        let storage =
+            storage::case_storage(evidence, measured.record).filter(|_| is_engine(measured))?;
+        let moves =
+            copy.method == Copying::Reflink && storage.kind() != "btrfs" && measured.mix.writes();
+        moves.then(|| {
+            let words = "it wrote to a reflink: the first write to each block shared with the \
+                         original moves it";
+            format!("{words} ({})", storage.kind())
+        })
+    };
+    Finding::of_phases(Id::DatabaseReflinked, evidence, slowed)
+}

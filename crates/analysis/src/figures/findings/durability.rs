@@ -1,0 +1,132 @@
+//! Which I/O reached the drive, and from whom: whether commits were flushed (the class is verified,
+//! not trusted), and whether other processes used the drive.
+
+use super::finding::{Finding, Measured};
+use super::kinds::Id;
+use super::storage;
+use crate::figures::block_io::{flushes_and_fua, writes};
+use crate::figures::evidence::Evidence;
+use kvdyno_record::blockio::{BlockIo, Cell, IoOwner, Watch};
+use kvdyno_record::engine::Durability;
+use kvdyno_record::files::{CaseFolder, RecordError};
+use kvdyno_record::host::Drive;
+use kvdyno_record::units::{grouped, percent};
+
+/// With fewer commits there is no finding.
+const COMMITS_MIN: u64 = 1000;
+
+/// Writers that commit together may share a flush, at most one per group of all writers. Below this
+/// share of the flushes needed even then, the engine did not flush: the flushes are another's.
+const SHARE: f64 = 0.01;
+
+pub(super) fn findings(evidence: &Evidence) -> Result<Vec<Finding>, RecordError> {
+    Ok(unflushed(evidence)?.into_iter().chain(foreign(evidence)?).collect())
+}
+
+fn unflushed(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
+    Finding::of_files(Id::CommitNotFlushed, evidence, |measured| {
+        let drive =
+            storage::case_storage(evidence, measured.record).and_then(|storage| storage.drive);
+        // Data in a drive without a cache, or with a protected cache, is durable.
+        let cached = |drive: &&Drive| drive.write_cache.as_deref() == Some("write back");
+        drive.filter(cached).map_or(Ok(None), |drive| not_flushed(evidence, measured, drive))
+    })
+}
+
+/// The evidence that a phase committed without flushing; none where it flushed.
+fn not_flushed(
+    evidence: &Evidence,
+    measured: &Measured<'_>,
+    drive: &Drive,
+) -> Result<Option<String>, RecordError> {
+    let commits = writes(measured.phase);
+    let class = measured.case.case.options.durability;
+    // A server on another machine stores nothing here, and the null engine nothing at all.
+    let stored = measured.phase.database.is_some_and(|size| size.used_bytes > 0);
+    if class != Durability::Commit
+        || commits < COMMITS_MIN
+        || measured.of_load_generator()
+        || !stored
+    {
+        return Ok(None);
+    }
+    let Some((flushes, words)) = flushed(evidence, measured, drive)? else { return Ok(None) };
+    let writers = writers(measured).max(1);
+    let needed = commits as f64 / writers as f64;
+    let none = (flushes as f64) < SHARE * needed;
+    Ok(none.then(|| {
+        let by = if writers == 1 { "1 writer".to_owned() } else { format!("{writers} writers") };
+        format!("{} commits by {by}, {words}", grouped(commits))
+    }))
+}
+
+/// Flushes and writes with FUA, with the words for them. None where they were not counted, or not
+/// all.
+fn flushed(
+    evidence: &Evidence,
+    measured: &Measured<'_>,
+    drive: &Drive,
+) -> Result<Option<(u64, String)>, RecordError> {
+    let counted = |usage: &Option<kvdyno_record::usage::DeviceUsage>| usage.as_ref()?.flushes;
+    let (before, after) =
+        (counted(&measured.phase.before.device), counted(&measured.phase.after.device));
+    let of_disk = before.zip(after).and_then(|(before, after)| after.checked_sub(before));
+    if let Some(io) = watched(evidence, measured)? {
+        let (flushes, fua) = flushes_and_fua(&io);
+        let flushes_in_all = flushes.max(of_disk.unwrap_or(0)) + fua + io.lost.requests();
+        let words = format!("{} and {fua} FUA writes at {}", count_words(flushes), drive.name);
+        return Ok(Some((flushes_in_all, words)));
+    }
+    // The kernel counts flushes, not FUA: on a drive with FUA few flushes may be enough.
+    let has_fua = drive.queue.get("fua").is_none_or(|fua| fua != "0");
+    Ok(of_disk.filter(|_| !has_fua).map(|flushes| {
+        let words = format!("{} at {}, which has no FUA", count_words(flushes), drive.name);
+        (flushes, words)
+    }))
+}
+
+/// The most that write at the same time and may share a flush.
+fn writers(measured: &Measured<'_>) -> u64 {
+    let planned = measured.mix.roles.iter();
+    let writing = planned.filter(|role| role.mix.iter().any(|entry| entry.op.writes()));
+    writing.map(|role| u64::from(role.threads) * u64::from(role.depth.unwrap_or(1).max(1))).sum()
+}
+
+fn count_words(flushes: u64) -> String {
+    if flushes == 1 { "1 flush".to_owned() } else { format!("{} flushes", grouped(flushes)) }
+}
+
+/// The block I/O of a phase, where it was traced.
+fn watched(evidence: &Evidence, measured: &Measured<'_>) -> Result<Option<BlockIo>, RecordError> {
+    if evidence.run.block_io == Watch::Off {
+        return Ok(None);
+    }
+    let file = measured.case.folder().map(CaseFolder::block_io).transpose()?.flatten();
+    let phases = file.map_or_else(Vec::new, |file| file.phases);
+    let phase = phases.into_iter().find(|phase| phase.phase == measured.phase.name);
+    Ok(phase.map(|phase| phase.io))
+}
+
+/// Below this share of the requests, or this many, other processes do not matter.
+const FOREIGN_SHARE: f64 = 0.01;
+const FOREIGN_MIN: u64 = 100;
+
+fn foreign(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
+    Finding::of_files(Id::ForeignIo, evidence, |measured| {
+        if measured.of_load_generator() {
+            return Ok(None);
+        }
+        Ok(watched(evidence, measured)?.and_then(|io| of_others(&io)))
+    })
+}
+
+fn of_others(io: &BlockIo) -> Option<String> {
+    let sum = |counts: &dyn Fn(&&Cell) -> bool| -> u64 {
+        io.cells.iter().filter(counts).map(|cell| cell.count).sum()
+    };
+    let (all, foreign) = (sum(&|_| true), sum(&|cell| cell.owner == IoOwner::Foreign));
+    let share = foreign as f64 / all.max(1) as f64;
+    let words = "of the requests at the drive came from other processes";
+    (foreign >= FOREIGN_MIN && share >= FOREIGN_SHARE)
+        .then(|| format!("{} ({}) {words}", grouped(foreign), percent(share)))
+}

@@ -1,0 +1,147 @@
+//! Whether the RAM limit was enforced and effective.
+
+use super::finding::{Finding, Measured, measured};
+use super::kinds::Id;
+use crate::figures::evidence::{CaseEvidence, Evidence};
+use kvdyno_record::case::CaseRecord;
+use kvdyno_record::host::settings::MEMORY_ABOVE;
+use kvdyno_record::units::{bytes, grouped};
+use kvdyno_record::workload::{Activity, Choice};
+
+/// With fewer lookups, the absence of device reads proves nothing.
+const LOOKUPS_MIN: u64 = 1000;
+
+/// A database this much larger than the limit cannot be read without the device.
+const OUTGROWS: f64 = 1.5;
+
+/// A database above this share of the machine's memory may be evicted even without a limit.
+const NEAR_MEMORY: f64 = 0.5;
+
+pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 6] =
+    [not_held, not_real, all_cached, swap_on, damon_on, limit_above];
+
+fn not_held(evidence: &Evidence) -> Option<Finding> {
+    let open = |_: &CaseEvidence, record: &CaseRecord| {
+        let requested = record.ram_limit.requested_bytes?;
+        // A case that never started has no limit.
+        let started = record.worker.is_some() && !record.phases.is_empty();
+        (record.ram_limit.enforced_by.is_none() && started).then(|| {
+            let reason = record.ram_limit.reason.as_deref().unwrap_or("no reason was recorded");
+            format!("a limit of {} was requested and not enforced: {reason}", bytes(requested))
+        })
+    };
+    let advice = if evidence.run.command.iter().any(|word| word == "--no-ram-limit") {
+        "--no-ram-limit switched it off: these figures are of a machine with all its RAM"
+    } else if evidence.run.host_before.root {
+        "`kvdyno doctor` lists what this host lacks; until then, use data much larger than the \
+         machine's RAM"
+    } else {
+        "run as root, or in a memory cgroup of your own: `kvdyno doctor` explains how"
+    };
+    Some(Finding::of_records(Id::RamLimitNotHeld, evidence, open)?.with_advice(advice))
+}
+
+/// A limit has no effect on pages that another process cached: they are charged to that process.
+fn not_real(evidence: &Evidence) -> Option<Finding> {
+    let void = measured(evidence).filter(|measured_phase| !measured_phase.of_load_generator());
+    let void: Vec<_> = void
+        .filter_map(|measured_phase| Some((measured_phase, outside_limit(&measured_phase)?)))
+        .collect();
+    let evicted = void.iter().any(|(measured_phase, _)| {
+        measured_phase.case.case.phases.iter().any(|phase| phase.work == Activity::Evict)
+    });
+    let advice = if evicted {
+        "the files were evicted, so another process cached them again: find it (a backup, an \
+         indexer, a scanner) and stop it"
+    } else {
+        "add an `evict` phase before the measured one, so that the data is cached inside the limit"
+    };
+    let void = void.into_iter().map(|(measured_phase, words)| (measured_phase.id(), words));
+    Some(Finding::of_cases(Id::RamLimitNotReal, void)?.with_advice(advice))
+}
+
+fn outside_limit(measured_phase: &Measured<'_>) -> Option<String> {
+    measured_phase.record.ram_limit.enforced_by.as_ref()?;
+    let limit = measured_phase.record.ram_limit.requested_bytes?;
+    let resident =
+        measured_phase.phase.resident_after.as_ref().map(|residency| residency.resident_bytes);
+    if let Some(resident) = resident.filter(|bytes| *bytes as f64 > limit as f64 * 1.1) {
+        let (resident, limit) = (bytes(resident), bytes(limit));
+        return Some(format!("{resident} of the database are cached under a limit of {limit}"));
+    }
+    let allocated = measured_phase.phase.database?.used_bytes;
+    let outgrows = allocated as f64 > limit as f64 * OUTGROWS;
+    let unread = measured_phase.device_reads()? == 0 && measured_phase.lookups() >= LOOKUPS_MIN;
+    (outgrows && unread && reads_uniformly(measured_phase)).then(|| {
+        format!(
+            "{} lookups in {} under a limit of {} without one device read",
+            grouped(measured_phase.lookups()),
+            bytes(allocated),
+            bytes(limit)
+        )
+    })
+}
+
+/// Whether keys are uniform: skewed reads can be served from memory alone.
+fn reads_uniformly(measured_phase: &Measured<'_>) -> bool {
+    measured_phase.mix.entries().any(|mix| !mix.op.writes() && mix.keys == Choice::Uniform)
+}
+
+fn all_cached(evidence: &Evidence) -> Option<Finding> {
+    let unread = |measured_phase: &Measured<'_>| {
+        let limited = measured_phase.record.ram_limit.enforced_by.is_some();
+        let unread =
+            measured_phase.device_reads() == Some(0) && measured_phase.lookups() >= LOOKUPS_MIN;
+        (!limited && unread)
+            .then(|| format!("{} lookups, no device read", grouped(measured_phase.lookups())))
+    };
+    let has_limit = evidence.cases.iter().any(|case| case.case.ram_limit_bytes.is_some());
+    let advice = if has_limit {
+        "these are figures of memory: the suite's RAM limit was not enforced"
+    } else {
+        "these are figures of memory: a RAM limit below the data would measure the drive"
+    };
+    Some(Finding::of_phases(Id::DataAllCached, evidence, unread)?.with_advice(advice))
+}
+
+fn swap_on(evidence: &Evidence) -> Option<Finding> {
+    let swap = evidence.run.host_before.machine.swap_bytes;
+    let limited = evidence.recorded().any(|(_, record)| record.ram_limit.enforced_by.is_some());
+    (swap > 0 && limited).then(|| {
+        Finding::of_run(Id::SwapOn, format!("{} of swap are on while RAM is limited", bytes(swap)))
+    })
+}
+
+fn damon_on(evidence: &Evidence) -> Option<Finding> {
+    let host = &evidence.run.host_before;
+    let switch = host.damon_switch()?;
+    let memory = host.machine.memory_bytes as f64;
+    let touched = |measured_phase: &Measured<'_>| {
+        let limited = measured_phase.record.ram_limit.enforced_by.is_some();
+        let allocated = measured_phase.phase.database.map_or(0, |size| size.used_bytes);
+        let large = allocated as f64 >= memory * NEAR_MEMORY;
+        let under = match measured_phase.record.ram_limit.requested_bytes.filter(|_| limited) {
+            Some(limit) => format!("under a limit of {}", bytes(limit)),
+            None if large => format!("with a database of {}", bytes(allocated)),
+            None => return None,
+        };
+        Some(format!("DAMON evicts memory that was not used for a while, {under}"))
+    };
+    let advice =
+        format!("the drive may see more reads than the RAM limit explains: `echo off > {switch}`");
+    Some(Finding::of_phases(Id::DamonOn, evidence, touched)?.with_advice(advice))
+}
+
+/// Reports a container's limit, which acts as a RAM limit that the suite does not set.
+fn limit_above(evidence: &Evidence) -> Option<Finding> {
+    let host = &evidence.run.host_before;
+    let (limit, group) = host.settings.get(MEMORY_ABOVE)?.split_once(" on ")?;
+    let limit = limit.parse().ok().filter(|limit| *limit < host.machine.memory_bytes)?;
+    let open = evidence.recorded().any(|(_, record)| record.ram_limit.enforced_by.is_none());
+    open.then(|| {
+        Finding::of_run(
+            Id::MemoryLimitAbove,
+            format!("{group} limits program, workers and page cache together to {}", bytes(limit)),
+        )
+    })
+}

@@ -1,0 +1,207 @@
+//! Whether the measurement was steady, and the same for every engine: equal writers, no stalls, a
+//! constant rate.
+
+use super::finding::{Finding, Measured, measured};
+use super::kinds::Id;
+use crate::figures::comparable;
+use crate::figures::evidence::Evidence;
+use crate::figures::group::Group;
+use crate::figures::stalls;
+use kvdyno_record::engine::EngineEvent;
+use kvdyno_record::files::RecordError;
+use kvdyno_record::units::{duration, grouped, percent};
+
+/// A rate that falls below this share of its first value, or rises by as much, is not steady.
+const STEADY: f64 = 0.75;
+
+/// Stalls of a smaller share of the window change no figure noticeably.
+const STALLED_MIN: f64 = 0.01;
+
+/// Three thirds of at least two slices.
+const SLICES_MIN: usize = 6;
+
+pub(super) fn findings(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Finding>, RecordError> {
+    let all = [
+        writers_unequal(groups),
+        Finding::of_files(Id::WritesStalled, evidence, stalled)?,
+        not_steady(evidence)?,
+    ];
+    Ok(all.into_iter().flatten().collect())
+}
+
+fn writers_unequal(groups: &[Group]) -> Option<Finding> {
+    let unequal = comparable::unequal_writers(groups);
+    let words = unequal.iter().map(|unequal_pair| {
+        let rate = |per_s: f64| grouped(per_s.round() as u64);
+        let ((fast, fast_per_s), (slow, slow_per_s)) = (unequal_pair.fast, unequal_pair.slow);
+        let words = format!(
+            "readers are compared at unequal write rates: {fast} wrote {}/s, {slow} {}/s",
+            rate(fast_per_s),
+            rate(slow_per_s)
+        );
+        (unequal_pair.first.trials[0].case.clone(), words)
+    });
+    Finding::of_cases(Id::WritersUnequal, words)
+}
+
+/// The engine's reports of stalls while a phase was measured, or the difference of its counters.
+fn stalled(measured: &Measured<'_>) -> Result<Option<String>, RecordError> {
+    let begin = measured.phase.started_unix_ns;
+    let window = (begin, begin.saturating_add(measured.phase.wall_ns));
+    let reported = Stalls::within_window(&measured.case.stalls()?, window);
+    if reported.lasted_ns > 0 {
+        return Ok(reported.words(measured.phase.wall_ns));
+    }
+    let Some(counters) = measured.case.counters()?.phases.remove(&measured.phase.name) else {
+        return Ok(None);
+    };
+    let waited = stalls::counted_ns(&counters.before, &counters.after);
+    let long = waited.filter(|(_, waited_ns)| is_reported(*waited_ns, measured.phase.wall_ns));
+    Ok(long.map(|(name, waited_ns)| format!("writers waited for {} ({name})", duration(waited_ns))))
+}
+
+/// Whether the stalls were long enough to report.
+fn is_reported(lasted_ns: u64, window_ns: u64) -> bool {
+    lasted_ns > 0 && lasted_ns as f64 >= window_ns as f64 * STALLED_MIN
+}
+
+/// Stalls inside a window of time.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Stalls {
+    delayed: u64,
+    stopped: u64,
+    lasted_ns: u64,
+}
+
+impl Stalls {
+    fn within_window(events: &[EngineEvent], window: (u64, u64)) -> Self {
+        let mut all = Self::default();
+        for stall in stalls::within(events, window) {
+            let Some(end_ns) = stall.end_ns else { continue };
+            all.lasted_ns += end_ns - stall.start_ns;
+            *(if stall.stopped() { &mut all.stopped } else { &mut all.delayed }) += 1;
+        }
+        all
+    }
+
+    fn words(&self, window_ns: u64) -> Option<String> {
+        let times = |n: u64| if n == 1 { "once".to_owned() } else { format!("{n} times") };
+        let delayed = (self.delayed > 0).then(|| format!("delayed {}", times(self.delayed)));
+        let stopped = (self.stopped > 0).then(|| format!("stopped {}", times(self.stopped)));
+        let how: Vec<String> = [delayed, stopped].into_iter().flatten().collect();
+        is_reported(self.lasted_ns, window_ns).then(|| {
+            format!(
+                "the engine stalled its writers: {}, for {} of {}",
+                how.join(", "),
+                duration(self.lasted_ns),
+                duration(window_ns)
+            )
+        })
+    }
+}
+
+fn not_steady(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
+    let mut cases = Vec::new();
+    for measured in measured(evidence)
+        .filter(|measured| !measured.of_load_generator() && !measured.phase.stopped)
+    {
+        let roles: Vec<&str> = measured.mix.roles.iter().map(|role| role.name.as_str()).collect();
+        let series = Series::read(&measured, &roles)?;
+        for (index, role) in measured.mix.roles.iter().enumerate() {
+            let words = || drift(&series, index, &role.name);
+            if let Some(words) = role.rate.is_none().then(words).flatten() {
+                cases.push((measured.id(), words));
+            }
+        }
+    }
+    Ok(Finding::of_cases(Id::NotSteady, cases))
+}
+
+/// The counts and lengths of a phase's slices.
+#[derive(Debug, Default)]
+struct Series {
+    length_ns: Vec<u64>,
+    /// One vector per role.
+    counts: Vec<Vec<u64>>,
+}
+
+impl Series {
+    fn read(measured: &Measured<'_>, roles: &[&str]) -> Result<Self, RecordError> {
+        let counts = roles.iter().map(|_| Vec::new()).collect();
+        let mut series = Self { length_ns: Vec::new(), counts };
+        for slice in measured.case.series()? {
+            let slice = slice?;
+            if slice.phase != measured.phase.name {
+                continue;
+            }
+            series.length_ns.push(slice.length_ns);
+            for (role, counts) in roles.iter().zip(&mut series.counts) {
+                let ops = slice.roles.get(*role).into_iter().flat_map(|ops| ops.values());
+                counts.push(ops.map(|op| op.count).sum());
+            }
+        }
+        Ok(series)
+    }
+}
+
+/// The change of a role's rate from the first third of the slices to the last.
+fn drift(series: &Series, index: usize, role: &str) -> Option<String> {
+    let slices = series.length_ns.len();
+    if slices < SLICES_MIN {
+        return None;
+    }
+    let third = slices / 3;
+    let rate = |part: std::ops::Range<usize>| {
+        let count: u64 = series.counts[index][part.clone()].iter().sum();
+        let length: u64 = series.length_ns[part].iter().sum();
+        count as f64 * 1e9 / length.max(1) as f64
+    };
+    let (first, last) = (rate(0..third), rate(slices - third..slices));
+    let word = if last < first * STEADY {
+        "fell"
+    } else if last * STEADY > first {
+        "rose"
+    } else {
+        return None;
+    };
+    if first <= 0.0 {
+        return Some(format!(
+            "{role}: the rate rose from zero in the first third of the window to {}/s in the last",
+            grouped(last.round() as u64)
+        ));
+    }
+    let change = (last - first).abs() / first;
+    Some(format!(
+        "{role}: the rate {word} by {} from the first third of the window to the last ({}/s, {}/s)",
+        percent(change),
+        grouped(first.round() as u64),
+        grouped(last.round() as u64)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::stall as change;
+
+    #[test]
+    fn stalls_count_within_the_window() {
+        let events = [
+            change(10, "delayed"),
+            change(20, "normal"),
+            change(90, "delayed"),
+            change(120, "stopped"),
+            change(150, "normal"),
+            change(190, "stopped"),
+        ];
+        let stalls = Stalls::within_window(&events, (100, 200));
+        assert_eq!(stalls, Stalls { delayed: 1, stopped: 2, lasted_ns: 20 + 30 + 10 });
+        let words = stalls.words(100).unwrap();
+        assert!(words.contains("delayed once, stopped 2 times, for 60 ns of 100 ns"), "{words}");
+        assert_eq!(Stalls::within_window(&events, (30, 80)).words(50), None);
+        assert_eq!(Stalls::within_window(&[], (0, 1)), Stalls::default());
+        // Under a hundredth of the window.
+        assert!(Stalls::within_window(&events, (100, 200)).words(6000).is_some());
+        assert_eq!(Stalls::within_window(&events, (100, 200)).words(6001), None);
+    }
+}

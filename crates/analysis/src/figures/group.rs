@@ -1,0 +1,480 @@
+//! A case over its trials: one row of the load table, and several of the run table.
+
+mod role;
+
+use super::catalogue as c;
+use super::efficiency::standing::Efficiency;
+use super::evidence::CaseEvidence;
+use super::job::DriveJob;
+use super::lists::{together, unique};
+use super::metric::{Metrics, Reading};
+use super::relative::RelativeTo;
+use super::trials::{At, Trials};
+use super::{cost, instructions, rates};
+use kvdyno_record::engine::Durability;
+use kvdyno_record::files::RecordError;
+use kvdyno_record::host::Host;
+use kvdyno_record::plan::Case;
+use kvdyno_record::samples::Samples;
+use kvdyno_record::units;
+use kvdyno_record::work::{Purpose, Work};
+use kvdyno_record::workload::{self, Mix, Op, Role};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A case over its trials.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Group {
+    /// The cases' common key: equal keys, equal work.
+    pub key: String,
+    /// The worker's engine.
+    pub engine: String,
+    /// Its name in tables.
+    pub label: String,
+    /// The part of the suite that it belongs to, which ends its label; null: the suite has none.
+    pub part: Option<String>,
+    /// The durability class of its writes.
+    pub durability: Durability,
+    /// Stores nothing: its figures are the load generator's own.
+    pub stores_nothing: bool,
+    /// A bare drive: its figures are the drive's, and no engine is compared with it.
+    pub bare_drive: bool,
+    /// Its figures are the limit that engines are compared with.
+    pub ceiling: bool,
+    /// The swept number of threads, or that of all roles where none is swept; null: it only loads.
+    pub threads: Option<u32>,
+    /// The swept number of threads; null: none is swept.
+    pub threads_swept: Option<u32>,
+    /// Records after the load.
+    pub records: u64,
+    /// Length of every key.
+    pub key_bytes: u32,
+    /// Mean length of a value.
+    pub value_bytes_mean: u64,
+    /// Bytes of keys and values of all records.
+    pub user_bytes: u64,
+    /// The suite's name of the volume of its database; null: it has none.
+    pub volume: Option<String>,
+    /// The requested RAM limit.
+    pub ram_limit_bytes: Option<u64>,
+    /// The suite's name of the memory tier below that limit; null: there is none.
+    pub tier: Option<String>,
+    /// The tier was as requested in every trial; null: there is no tier, or no trial started yet.
+    pub tier_held: Option<bool>,
+    /// A cgroup enforced the limit in every trial that started; null: there is no limit, or no
+    /// trial started yet.
+    pub ram_limit_held: Option<bool>,
+    /// Its trials, in order.
+    pub trials: Vec<Trial>,
+    /// Its load; null where another case's database is used.
+    pub load: Option<LoadRow>,
+    /// Its measured phases.
+    pub runs: Vec<RunRow>,
+    /// Loads with the same work, on any engine.
+    #[serde(skip)]
+    pub load_peers: String,
+    /// Cases with the same work, on any engine.
+    #[serde(skip)]
+    pub run_peers: String,
+    /// Loads of the same engine that differ only in the volume.
+    #[serde(skip)]
+    pub(crate) load_on_volumes: String,
+    /// Cases of the same engine that differ only in the volume.
+    #[serde(skip)]
+    pub(crate) run_on_volumes: String,
+    /// Cases with a common answer, of any engine and number of threads.
+    #[serde(skip)]
+    pub(crate) answer_peers: String,
+    /// The same for one engine, on any volume.
+    #[serde(skip)]
+    pub(crate) answer_on_volumes: String,
+}
+
+/// One trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Trial {
+    /// The case's id.
+    pub case: String,
+    /// Its number, from 1.
+    pub trial: u32,
+    /// Ran to its end, every check passed.
+    pub done: bool,
+    /// Its outcome, in a table's words.
+    pub outcome: String,
+    /// The outcome's message.
+    pub message: Option<String>,
+    /// What was not enforced or not measured.
+    pub not_measured: Vec<String>,
+}
+
+/// A load, with the settling after it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LoadRow {
+    /// The phase's name.
+    pub phase: String,
+    /// Threads that loaded.
+    pub threads: u32,
+    /// Its figures.
+    pub metrics: Metrics,
+    /// Records per second over the base engine's.
+    pub relative: Option<RelativeTo>,
+    /// The same over its own on the first volume; null: the suite names no volume.
+    pub relative_volume: Option<RelativeTo>,
+}
+
+/// A measured phase: the costs of the whole, and the figures of each role.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RunRow {
+    /// The phase's name.
+    pub phase: String,
+    /// Its costs, all roles together.
+    pub metrics: Metrics,
+    /// Its roles.
+    pub roles: Vec<RoleRow>,
+    /// The block device whose counters were read; null: none.
+    pub device: Option<String>,
+    /// The job of a bare drive, and how it ran; null: an engine.
+    pub job: Option<DriveJob>,
+    /// Its efficiency against the drive; null: no engine under test.
+    pub efficiency: Option<Efficiency>,
+    /// Why its costs per operation cannot be compared with those of other engines at the same work,
+    /// since their operations turned out different; null: they can.
+    pub different_mix: Option<String>,
+}
+
+/// What one role got.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RoleRow {
+    /// The figures of a role.
+    pub role: String,
+    /// Its threads.
+    pub threads: u32,
+    /// Operations that each thread keeps in flight; null: it waits for each call.
+    pub depth: Option<u32>,
+    /// It works on a schedule: response times count.
+    pub open_loop: bool,
+    /// Its operations' names, joined.
+    pub mix: String,
+    /// Its figures, all operations together.
+    pub metrics: Metrics,
+    /// Operations per second over the base engine's.
+    pub relative: Option<RelativeTo>,
+    /// The same over its engine's on the first volume; null: the suite names no volume.
+    pub relative_volume: Option<RelativeTo>,
+    /// Each operation by itself, where the role has several.
+    pub ops: Vec<OpRow>,
+    /// The kinds of its operations.
+    #[serde(skip)]
+    pub does: Does,
+}
+
+/// The kinds of operations that a role has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Does {
+    /// Some read.
+    pub reads: bool,
+    /// Some write.
+    pub writes: bool,
+}
+
+/// The figures of one operation of a role.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct OpRow {
+    /// The operation.
+    pub op: String,
+    /// Its figures.
+    pub metrics: Metrics,
+}
+
+impl Group {
+    /// A case over its trials. `cases` have one key and are not empty.
+    pub(crate) fn read(cases: &[&CaseEvidence], host: &Host) -> Result<Self, RecordError> {
+        let mut trials = Trials { cases: Vec::new() };
+        let mut pages = 0;
+        for case in cases {
+            let latencies = case.latencies()?;
+            pages += latencies.values().map(Samples::pages).sum::<usize>();
+            case.refuse_too_many(pages)?;
+            trials.cases.push((case, latencies));
+        }
+        Ok(Self::new(&cases[0].case, &trials, host))
+    }
+
+    fn new(case: &Case, trials: &Trials<'_>, host: &Host) -> Self {
+        let measured = case.phases.iter().filter_map(|phase| match &phase.work {
+            workload::Activity::Measure(mix) => Some(run_row(trials, case, &phase.name, mix, host)),
+            _ => None,
+        });
+        let work = Work::new(case, &[]);
+        let equal = |purpose| work.equal(purpose).to_string();
+        let bare_drive = case.ceiling || trials.cases.iter().any(|(case, _)| case.is_bare_drive());
+        let packed = case.data.packed;
+        let mut group = Self {
+            key: case.key.clone(),
+            engine: case.engine.clone(),
+            label: case.label.clone(),
+            part: case.part.clone(),
+            durability: case.options.durability,
+            stores_nothing: trials.cases.iter().any(|(case, _)| case.stores_nothing()),
+            bare_drive,
+            ceiling: case.ceiling,
+            threads: case.threads,
+            threads_swept: case.threads_swept,
+            // Packed or not, the number of records is the same.
+            records: packed.map_or(case.data.records, |packed| packed.records),
+            key_bytes: case.data.key.bytes,
+            value_bytes_mean: case.value_bytes_mean()
+                / packed.map_or(1, |packed| u64::from(packed.each)),
+            user_bytes: case.user_bytes(),
+            volume: case.volume.as_ref().map(|volume| volume.name.clone()),
+            ram_limit_bytes: case.ram_limit_bytes,
+            ram_limit_held: ram_limit_held(trials),
+            tier: case.tier_below().map(|tier| tier.name.clone()),
+            tier_held: case.tier_below().and_then(|_| tier_held(trials)),
+            trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
+            load: load_row(case, trials, host),
+            runs: measured.collect(),
+            load_peers: equal(Purpose::EnginesLoading),
+            run_peers: equal(Purpose::Engines),
+            load_on_volumes: equal(Purpose::VolumesLoading),
+            run_on_volumes: equal(Purpose::Volumes),
+            answer_peers: equal(Purpose::Answer),
+            answer_on_volumes: equal(Purpose::AnswerOnVolumes),
+        };
+        if case.is_counted() {
+            instructions::in_place_of_times(&mut group, trials);
+        }
+        group
+    }
+
+    /// The number of each of its trials.
+    pub fn trial_numbers(&self) -> Vec<u32> {
+        self.trials.iter().map(|trial| trial.trial).collect()
+    }
+
+    /// The suite's name of its engine, without the part.
+    pub fn engine_label(&self) -> &str {
+        without_part(&self.label, self.part.as_deref())
+    }
+
+    /// Whether its engine has this name: its own, or the suite's.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        [self.engine_label(), &self.engine].contains(&name)
+    }
+
+    /// Its memory: `64.0 MiB`, `64.0 MiB with zram`, `all`.
+    pub fn ram(&self) -> String {
+        let limit = self.ram_limit_bytes.map_or_else(|| "all".to_owned(), units::bytes);
+        match &self.tier {
+            Some(tier) => format!("{limit} with {tier}"),
+            None => limit,
+        }
+    }
+
+    /// Whether its memory was as planned, as far as is known.
+    pub fn is_held(&self) -> bool {
+        self.ram_limit_held != Some(false) && self.tier_held != Some(false)
+    }
+
+    /// Number of records, length of a key and of a mean value: equal sizes mean equal data.
+    pub fn data_sizes(&self) -> (u64, u32, u64) {
+        (self.records, self.key_bytes, self.value_bytes_mean)
+    }
+
+    /// Whether instructions were counted in place of times.
+    pub fn is_counted(&self) -> bool {
+        let runs = self.runs.iter().map(|run| &run.metrics);
+        let mut all = runs.chain(self.load.iter().map(|load| &load.metrics));
+        all.any(|metrics| metrics.get(&c::INSTRUCTIONS_PER_OP).is_some())
+    }
+
+    /// Whether it is an engine under test: neither the load generator alone nor a bare drive.
+    pub fn competes(&self) -> bool {
+        !self.stores_nothing && !self.bare_drive
+    }
+
+    /// The outcome of the trials without a figure, where only `n` have one: "did not fit (0 of 4
+    /// trials)", "has figures of 3 of 4 trials: 1 did not fit"; none where all have one or are
+    /// done.
+    pub fn fate(&self, n: usize) -> Option<String> {
+        let all = self.trials.len();
+        let ends = if n < all { self.ends() } else { Vec::new() };
+        match ends.as_slice() {
+            [] => None,
+            [(word, _)] if n == 0 => Some(format!("{} (0 of {all} trials)", ended(word))),
+            several => {
+                let each: Vec<_> =
+                    several.iter().map(|(word, n)| format!("{n} {}", ended(word))).collect();
+                Some(format!("has figures of {n} of {all} trials: {}", each.join(", ")))
+            }
+        }
+    }
+
+    /// The outcomes of its trials, where not all are done: "does not fit", "1 of 3 killed (9)", "2
+    /// of 3 not done: 1 interrupted, 1 not done yet".
+    pub fn trouble(&self) -> Option<String> {
+        let (all, words) = (self.trials.len(), self.ends());
+        match words.as_slice() {
+            [] => None,
+            [(word, n)] if *n == all => Some((*word).to_owned()),
+            [(word, n)] => Some(format!("{n} of {all} {word}")),
+            several => {
+                let bad: usize = several.iter().map(|(_, n)| n).sum();
+                let each: Vec<_> = several.iter().map(|(word, n)| format!("{n} {word}")).collect();
+                Some(format!("{bad} of {all} not done: {}", each.join(", ")))
+            }
+        }
+    }
+
+    /// The outcomes of trials that are not done, each with its count.
+    fn ends(&self) -> Vec<(&str, usize)> {
+        let bad = self.trials.iter().filter(|trial| !trial.done);
+        let ends = together(bad.map(|trial| trial.outcome.as_str()), PartialEq::eq);
+        ends.into_iter().map(|equal| (equal[0], equal.len())).collect()
+    }
+}
+
+/// A label without the part that it ends with.
+pub fn without_part<'l>(label: &'l str, part: Option<&str>) -> &'l str {
+    let rest = part.and_then(|part| label.strip_suffix(part)?.strip_suffix(' '));
+    rest.unwrap_or(label)
+}
+
+/// An outcome's word in the past tense.
+fn ended(outcome: &str) -> String {
+    match outcome {
+        "does not fit" => "did not fit".to_owned(),
+        "out of time" => "ran out of time".to_owned(),
+        "disk full" => "filled the disk".to_owned(),
+        "interrupted" => "was interrupted".to_owned(),
+        "not run" => "was not run".to_owned(),
+        "not done yet" => "is not done yet".to_owned(),
+        "record damaged" => "left a damaged record".to_owned(),
+        killed if killed.starts_with("killed") => format!("was {killed}"),
+        other => other.to_owned(),
+    }
+}
+
+fn tier_held(trials: &Trials<'_>) -> Option<bool> {
+    let records = trials.cases.iter().filter_map(|(case, _)| case.record.as_ref());
+    let tiers = records.filter_map(|record| record.ram_limit.tier.as_ref());
+    tiers.map(|tier| tier.not_enforced.is_empty()).reduce(|all, held| all && held)
+}
+
+fn ram_limit_held(trials: &Trials<'_>) -> Option<bool> {
+    let records = trials.cases.iter().filter_map(|(case, _)| case.record.as_ref());
+    let limits = records
+        .filter(|record| record.worker.is_some() && !record.phases.is_empty())
+        .map(|record| &record.ram_limit)
+        .filter(|limit| limit.requested_bytes.is_some());
+    limits.map(|limit| limit.enforced_by.is_some()).reduce(|all, held| all && held)
+}
+
+fn trial(case: &CaseEvidence) -> Trial {
+    let record = case.record.as_ref();
+    let message = record.and_then(|record| record.outcome.message()).map(str::to_owned);
+    Trial {
+        case: case.case.id.clone(),
+        trial: case.case.trial,
+        done: case.is_done(),
+        outcome: case.outcome(),
+        message: message.or_else(|| case.damaged.clone()),
+        not_measured: record.map(|record| record.not_measured.clone()).unwrap_or_default(),
+    }
+}
+
+fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
+    let index =
+        case.phases.iter().position(|phase| matches!(phase.work, workload::Activity::Load(_)))?;
+    let workload::Activity::Load(load) = &case.phases[index].work else { return None };
+    let phase = case.phases[index].name.clone();
+    let metrics = cost::of_load(trials, &phase, settle_after(case, &phase), host);
+    Some(LoadRow { phase, threads: load.threads, metrics, relative: None, relative_volume: None })
+}
+
+/// The phase that waits for the work that `phase` left behind.
+fn settle_after<'c>(case: &'c Case, phase: &str) -> Option<&'c str> {
+    let mut phases = case.phases.iter().skip_while(|other| other.name != phase).skip(1);
+    let next = phases.next()?;
+    matches!(next.work, workload::Activity::Settle { .. }).then_some(next.name.as_str())
+}
+
+fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, mix: &Mix, host: &Host) -> RunRow {
+    let device = |case: &&CaseEvidence| {
+        let before = case.phase(phase).ok()?.before.device.as_ref()?;
+        Some(before.device.clone())
+    };
+    let settle = settle_after(case, phase);
+    let deferred = trials.deferred_ns(phase, settle);
+    RunRow {
+        phase: phase.to_owned(),
+        metrics: cost::of_measure(trials, phase, settle, host),
+        roles: mix.roles.iter().map(|role| role_row(trials, phase, role, &deferred)).collect(),
+        device: trials.cases.iter().find_map(|(case, _)| device(case)),
+        job: trials.cases.iter().find_map(|(ran, _)| DriveJob::from_case(case, ran, phase, mix)),
+        efficiency: None,
+        different_mix: None,
+    }
+}
+
+fn role_row(trials: &Trials<'_>, phase: &str, role: &Role, deferred: &[Reading]) -> RoleRow {
+    let open_loop = role.rate.is_some();
+    let names = unique(role.mix.iter().map(|entry| entry.op.name()));
+    // More than two names are too long; they have rows of their own.
+    let requests = names.len() > 2 && role.mix.iter().all(|entry| entry.op.is_of_graph());
+    let mix = if requests { "requests".to_owned() } else { names.join("+") };
+    let scope = At { phase, role: &role.name, op: None };
+    let writes = role.mix.iter().any(|entry| entry.op.writes());
+    // A schedule sets the rate: what it leaves behind does not lower it.
+    let deferred = (writes && !open_loop).then_some(deferred);
+    let clocks = rates::Clocks { open_loop, in_flight: role.depth.is_some() };
+    let metrics = rates::role_metrics(trials, &scope, clocks, deferred);
+    let one = |op: &&str| {
+        let metrics = rates::role_metrics(trials, &At { op: Some(op), ..scope }, clocks, deferred);
+        OpRow { op: (*op).to_owned(), metrics }
+    };
+    RoleRow {
+        role: role.name.clone(),
+        threads: role.threads,
+        depth: role.depth,
+        open_loop,
+        mix,
+        metrics,
+        relative: None,
+        relative_volume: None,
+        ops: if names.len() > 1 { names.iter().map(one).collect() } else { Vec::new() },
+        does: Does { reads: role.mix.iter().any(|entry| reads(&entry.op)), writes },
+    }
+}
+
+fn reads(op: &Op) -> bool {
+    matches!(op, Op::ReadModifyWrite) || !op.writes()
+}
+
+/// The data of a group in a few words: `80 M x 16+4000`.
+pub fn data(group: &Group) -> String {
+    let records = units::count(group.records);
+    format!("{records} x {}+{}", group.key_bytes, group.value_bytes_mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+    use kvdyno_record::tier::{Memory, Tier};
+
+    #[test]
+    fn other_memory_below_the_limit_is_not_compared() {
+        let bare = Fixture::new().plan.cases[0].clone();
+        let memory = Memory::Zram { bytes: 1 << 30, swappiness: 60 };
+        let tier = Some(Tier { name: "z".to_owned(), memory });
+        let swaps = Case { tier, ..bare.clone() };
+        let dram = Some(Tier { name: "d".to_owned(), memory: Memory::Dram });
+        let dram = Case { tier: dram, ..bare.clone() };
+        for purpose in [Purpose::Answer, Purpose::Engines, Purpose::Runs, Purpose::Volumes] {
+            let work = |case: &Case| Work::new(case, &[]).equal(purpose);
+            assert_ne!(work(&bare), work(&swaps));
+            assert_eq!(work(&bare), work(&dram), "there is no tier below");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Counts of instructions by valgrind, in place of times.
+
+use super::catalogue as c;
+use super::group::Group;
+use super::metric::{Definition, Metric, Metrics, Reading};
+use super::spent::{Spent, over};
+use super::trials::Trials;
+
+/// The other figures that have a meaning under valgrind: the operations, and the final data.
+const KEPT: [&Definition; 9] = [
+    &c::OPERATIONS,
+    &c::FOUND,
+    &c::WRONG,
+    &c::ERRORS,
+    &c::RETRIES,
+    &c::DATABASE_USED,
+    &c::DATABASE_APPARENT,
+    &c::SPACE_AMPLIFICATION,
+    &c::DATA_TO_RAM,
+];
+
+/// Replaces the figures of time and of the machine with those of instructions.
+pub(crate) fn in_place_of_times(group: &mut Group, trials: &Trials<'_>) {
+    let per = |phase: &str, count: &dyn Fn(Spent<'_>) -> f64| -> Vec<Reading> {
+        trials.of_phase(phase, |spent, _| {
+            let instructions =
+                spent.phase.instructions.ok_or("valgrind left no count of this phase")?;
+            over(instructions as f64, count(spent), "nothing was done")
+        })
+    };
+    if let Some(load) = &mut group.load {
+        keep(&mut load.metrics);
+        load.metrics.add(&c::INSTRUCTIONS_PER_OP, per(&load.phase, &|spent| spent.items() as f64));
+    }
+    for run in &mut group.runs {
+        let readings = per(&run.phase, &|spent| spent.operations() as f64);
+        keep(&mut run.metrics);
+        run.metrics.add(&c::INSTRUCTIONS_PER_OP, readings);
+        for role in &mut run.roles {
+            keep(&mut role.metrics);
+            role.ops.iter_mut().for_each(|op| keep(&mut op.metrics));
+        }
+    }
+}
+
+fn keep(metrics: &mut Metrics) {
+    metrics.0.retain(|metric| KEPT.iter().any(|kept| kept.name == metric.name));
+}
+
+/// Subtracts the load generator's part: the null engine's instructions at the same work.
+pub(crate) fn subtract_load_generator(groups: &mut [Group]) {
+    let null: Vec<Group> = groups.iter().filter(|group| group.stores_nothing).cloned().collect();
+    for group in groups.iter_mut().filter(|group| group.competes()) {
+        if let Some(load) = &mut group.load {
+            let loads = null.iter().filter(|null| null.load_peers == group.load_peers);
+            let load_generator =
+                loads.filter_map(|null| null.load.as_ref()).map(|load| &load.metrics).next();
+            add_engines_part(&mut load.metrics, load_generator);
+        }
+        let null_group = null.iter().find(|null| null.run_peers == group.run_peers);
+        for run in &mut group.runs {
+            let load_generator =
+                null_group.and_then(|null| null.runs.iter().find(|other| other.phase == run.phase));
+            add_engines_part(
+                &mut run.metrics,
+                load_generator.map(|load_generator| &load_generator.metrics),
+            );
+        }
+    }
+}
+
+/// Adds the engine's part. `load_generator`: the null engine's figures.
+fn add_engines_part(metrics: &mut Metrics, load_generator: Option<&Metrics>) {
+    let Some(all) = metrics.get(&c::INSTRUCTIONS_PER_OP) else { return };
+    let load_generator =
+        load_generator.and_then(|load_generator| load_generator.value(&c::INSTRUCTIONS_PER_OP));
+    let part = |all: &Option<f64>| match (all, load_generator) {
+        (Some(all), Some(load_generator)) => Ok(all - load_generator),
+        (_, None) => Err("the null engine did not do the same work".into()),
+        (None, _) => Err("valgrind left no count of this phase".into()),
+    };
+    let readings: Vec<Reading> = all.per_trial.iter().map(part).collect();
+    metrics.0.push(Metric::new(&c::ENGINE_INSTRUCTIONS_PER_OP, readings));
+}

@@ -1,0 +1,30 @@
+//! What was measured: every number, finding and explanation that one run's record gives.
+
+pub mod about;
+pub mod block_io;
+pub mod catalogue;
+pub mod comparable;
+pub mod copies;
+mod cost;
+pub mod efficiency;
+pub mod engines;
+pub mod evidence;
+pub mod explain;
+pub mod findings;
+pub mod group;
+pub mod hiccups;
+pub(crate) mod instructions;
+pub mod job;
+pub mod lists;
+pub mod load_generator;
+pub mod lost;
+pub mod metric;
+pub(crate) mod naming;
+pub(crate) mod narrow;
+pub mod ranks;
+mod rates;
+pub mod relative;
+pub mod spent;
+pub mod stalls;
+mod tail;
+pub mod trials;

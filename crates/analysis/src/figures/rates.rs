@@ -1,0 +1,196 @@
+//! A role's figures: rates, times by clock, and correctness.
+
+use super::catalogue as c;
+use super::metric::{Definition, Metric, Metrics, Reading, Why};
+use super::spent::over;
+use super::tail;
+use super::trials::{At, Trials};
+use crate::stats;
+use hdrhistogram::Histogram;
+use kvdyno_record::case::{OpResult, RoleResult};
+use kvdyno_record::hlog::{self, Kind};
+use kvdyno_record::units;
+
+/// The shares behind the percentiles of [`c::times`].
+const SHARES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
+
+const NO_TIMES: &str = "no times were recorded";
+
+/// The times that a role has besides those of its calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clocks {
+    /// It works on a schedule: it has response times.
+    pub(super) open_loop: bool,
+    /// It keeps operations in flight: it has submission and completion times.
+    pub(super) in_flight: bool,
+}
+
+/// The figures of a role, or of one of its operations. `deferred`: how long the phase's writes were
+/// still at work after it, in each trial; a rate that is sustained pays for it.
+pub(super) fn role_metrics(
+    trials: &Trials<'_>,
+    scope: &At<'_>,
+    clocks: Clocks,
+    deferred: Option<&[Reading]>,
+) -> Metrics {
+    let mut metrics = Metrics::default();
+    add_rates(&mut metrics, trials, scope, deferred);
+    if clocks.open_loop && scope.op.is_none() {
+        let offered = |role: &RoleResult| role.offered_per_s.ok_or(Why::from("a closed loop"));
+        metrics.add(&c::OFFERED_OPS_PER_S, trials.of_role(scope, |role, _| offered(role)));
+        metrics.add(&c::BACKLOG, trials.of_role(scope, |role, _| Ok(role.backlog as f64)));
+    }
+    metrics.add(&c::OPERATIONS, trials.of_role(scope, |_, op| Ok(op.count as f64)));
+    metrics.add(&c::WINDOW, trials.of_role(scope, |role, _| Ok(role.window_ns as f64)));
+    metrics.add(&c::FOUND, trials.of_role(scope, |_, op| found_percent(op)));
+    metrics.add(&c::WRONG, trials.of_role(scope, |_, op| Ok(op.wrong as f64)));
+    let errors = |op: &OpResult| op.errors.values().sum::<u64>() as f64;
+    metrics.add(&c::ERRORS, trials.of_role(scope, |_, op| Ok(errors(op))));
+    metrics.add(&c::RETRIES, trials.of_role(scope, |_, op| Ok(op.retries as f64)));
+    let mean = |op: &OpResult| match op.count {
+        0 => Err("no operation was done".into()),
+        // Some reports of other programs have only counts.
+        _ if op.service_ns_max == 0 => Err(NO_TIMES.into()),
+        count => Ok(op.service_ns as f64 / count as f64),
+    };
+    metrics.add(&c::SERVICE_MEAN, trials.of_role(scope, |_, op| mean(op)));
+
+    let max = trials.of_role(scope, |_, op| match op.count {
+        0 => Err("no operation was done".into()),
+        _ if op.service_ns_max == 0 => Err(NO_TIMES.into()),
+        _ => Ok(op.service_ns_max as f64),
+    });
+    let samples = trials.samples(scope, Kind::Service);
+    add_times(&mut metrics, Kind::Service, &samples, max.clone());
+    if clocks.open_loop {
+        let samples = trials.samples(scope, Kind::Response);
+        let longest = samples.iter().map(|samples| longest(samples, None)).collect();
+        add_times(&mut metrics, Kind::Response, &samples, longest);
+    }
+    if clocks.in_flight {
+        for kind in [Kind::Submit, Kind::Completion] {
+            let samples = trials.samples(scope, kind);
+            let both = samples.iter().zip(&max);
+            let longest = both.map(|(samples, whole)| longest(samples, Some(whole))).collect();
+            add_times(&mut metrics, kind, &samples, longest);
+        }
+    }
+    metrics
+}
+
+/// Adds the rates; `deferred` as in [`role_metrics`].
+fn add_rates(
+    metrics: &mut Metrics,
+    trials: &Trials<'_>,
+    scope: &At<'_>,
+    deferred: Option<&[Reading]>,
+) {
+    let no_window = || Why::from("the role has no window");
+    let windows = trials.of_role(scope, |role, _| match role.rate_window_ns() {
+        window if window > 0.0 => Ok(window),
+        _ => Err(no_window()),
+    });
+    let paid: Vec<Reading> = match deferred {
+        None => windows.clone(),
+        Some(deferred) => {
+            let both = windows.iter().cloned().zip(deferred.iter().cloned());
+            both.map(|(window, deferred)| Ok(window? + deferred?)).collect()
+        }
+    };
+    let per_s = |count: fn(&OpResult) -> u64, windows: &[Reading]| {
+        let counts = trials.of_role(scope, |_, op| Ok(count(op) as f64));
+        let both = counts.into_iter().zip(windows.iter().cloned());
+        both.map(|(count, window)| Ok(count? * 1e9 / window?)).collect::<Vec<Reading>>()
+    };
+    metrics.add(&c::OPS_PER_S, per_s(|op| op.count, &paid));
+    if deferred.is_some() {
+        metrics.add(&c::BURST_OPS_PER_S, per_s(|op| op.count, &windows));
+    }
+    metrics.add(&c::ITEMS_PER_S, per_s(|op| op.items, &paid));
+    metrics.add(&c::USER_BYTES_PER_S, per_s(|op| op.read_bytes + op.write_bytes, &paid));
+    metrics.add(&c::RATE_WINDOW, paid);
+}
+
+/// The rate while the role was at work, whatever it left behind.
+pub(super) fn in_window(metrics: &Metrics) -> Option<&Metric> {
+    metrics.get(&c::BURST_OPS_PER_S).or_else(|| metrics.get(&c::OPS_PER_S))
+}
+
+/// Adds the percentiles of a kind of times, and their longest.
+fn add_times(
+    metrics: &mut Metrics,
+    kind: Kind,
+    samples: &[Result<Histogram<u64>, Why>],
+    max: Vec<Reading>,
+) {
+    let merged = merged(samples);
+    let [percentiles @ .., longest] = c::times(kind);
+    for (definition, q) in percentiles.into_iter().zip(SHARES) {
+        metrics.0.push(percentile(definition, q, &merged, samples, &max));
+    }
+    metrics.add(longest, max);
+    tail::add(metrics, kind, &merged, samples);
+}
+
+/// The longest of samples: a bucket's upper end, limited by `whole`, the exact longest of the times
+/// that they are parts of.
+fn longest(samples: &Result<Histogram<u64>, Why>, whole: Option<&Reading>) -> Reading {
+    match samples {
+        Ok(samples) if samples.is_empty() => Err("no such times were recorded".into()),
+        Ok(samples) => {
+            let whole = whole.and_then(|whole| whole.as_ref().ok().copied());
+            Ok((samples.max() as f64).min(whole.unwrap_or(f64::MAX)))
+        }
+        Err(why) => Err(why.clone()),
+    }
+}
+
+/// A percentile: the median over the trials; from the merged samples where no single trial has
+/// enough.
+fn percentile(
+    definition: &Definition,
+    q: f64,
+    merged: &Histogram<u64>,
+    samples: &[Result<Histogram<u64>, Why>],
+    max: &[Reading],
+) -> Metric {
+    let longest = max.iter().flatten().copied().fold(0.0, f64::max);
+    let per_trial = samples.iter().zip(max).map(|(samples, max)| match (samples, max) {
+        (Ok(samples), Ok(max)) => reading(samples, q, *max),
+        (Err(why), _) | (_, Err(why)) => Err(why.clone()),
+    });
+    let per_trial: Vec<Reading> = per_trial.collect();
+    let nowhere = samples.iter().all(Result::is_err).then(|| samples.first()).flatten();
+    let merged = match nowhere {
+        Some(Err(why)) => Err(why.clone()),
+        _ => reading(merged, q, longest),
+    };
+    Metric::of_histograms(definition, merged, per_trial)
+}
+
+/// A percentile of samples, limited by the exact longest time: a bucket's upper end can lie above
+/// it.
+fn reading(samples: &Histogram<u64>, q: f64, longest: f64) -> Reading {
+    let needed = stats::samples_needed(q);
+    match stats::quantile(samples, q) {
+        Some(value) => Ok((value as f64).min(longest)),
+        None => {
+            // 99.99 in place of 99.99000000000001.
+            let percent = (q * 1e6).round() / 1e4;
+            Err(format!("p{percent} needs {} samples", units::grouped(needed)).into())
+        }
+    }
+}
+
+fn merged(samples: &[Result<Histogram<u64>, Why>]) -> Histogram<u64> {
+    let mut all = hlog::histogram();
+    for samples in samples.iter().flatten() {
+        // All histograms have the same bounds: this cannot fail.
+        let _ = all.add(samples);
+    }
+    all
+}
+
+fn found_percent(op: &OpResult) -> Reading {
+    over(100.0 * op.hits as f64, (op.hits + op.misses) as f64, "no key was looked up")
+}

@@ -1,0 +1,62 @@
+//! A figure over the one that it is compared with, and whether they differ significantly.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A figure over the base's.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RelativeTo {
+    /// The base: an engine's label, or a volume's name.
+    pub base: String,
+    /// The ratio of the medians over trials.
+    pub ratio: f64,
+    /// Lower end of the ratio's 95 % interval; null: the base itself, or too few trials.
+    pub low: Option<f64>,
+    /// Upper end of it.
+    pub high: Option<f64>,
+    /// Whether the two differ significantly.
+    pub verdict: Significance,
+}
+
+/// Whether two figures differ significantly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Significance {
+    /// It is the base itself.
+    Base,
+    /// They differ: the ratio's interval excludes 1, a rank test agrees, and the difference exceeds
+    /// the noise.
+    Different,
+    /// Tied: undecided, or equal.
+    NotDistinguishable,
+    /// Too few trials to be sure: equal engines would often look like this.
+    SpreadUnknown,
+}
+
+impl RelativeTo {
+    /// In a table cell: `1.00`, `2.31`, `~1.02`, `1.4?`.
+    pub fn cell(&self) -> String {
+        match self.verdict {
+            Significance::Base | Significance::Different => format!("{:.2}", self.ratio),
+            Significance::NotDistinguishable => format!("~{:.2}", self.ratio),
+            Significance::SpreadUnknown => format!("{:.2}?", self.ratio),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_show_their_certainty() {
+        let cell = |verdict| {
+            let base = "LMDB".to_owned();
+            RelativeTo { base, ratio: 1.0234, low: None, high: None, verdict }.cell()
+        };
+        assert_eq!(cell(Significance::Base), "1.02");
+        assert_eq!(cell(Significance::Different), "1.02");
+        assert_eq!(cell(Significance::NotDistinguishable), "~1.02");
+        assert_eq!(cell(Significance::SpreadUnknown), "1.02?");
+    }
+}

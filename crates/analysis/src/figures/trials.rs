@@ -1,0 +1,122 @@
+//! The trials of one case: the source of all rows' readings.
+
+use super::evidence::{CaseEvidence, Latencies};
+use super::metric::{Reading, Why};
+use super::spent::Spent;
+use hdrhistogram::Histogram;
+use kvdyno_record::case::{CaseRecord, OpResult, PhaseRecord, RoleResult};
+use kvdyno_record::hlog::{self, Kind};
+
+/// Cases with the same key, with their samples.
+pub struct Trials<'e> {
+    /// Each with its latencies.
+    pub cases: Vec<(&'e CaseEvidence, Latencies)>,
+}
+
+impl<'e> Trials<'e> {
+    /// A reading of each trial's phase.
+    pub fn of_phase(
+        &self,
+        phase: &str,
+        read: impl Fn(Spent<'e>, &'e CaseEvidence) -> Reading,
+    ) -> Vec<Reading> {
+        let reading = |case: &'e CaseEvidence| read(Spent::from_phase(case.phase(phase)?), case);
+        self.cases.iter().map(|(case, _)| reading(case)).collect()
+    }
+
+    /// A reading of each trial's record as a whole.
+    pub(crate) fn of_case(
+        &self,
+        phase: &str,
+        read: impl Fn(&'e CaseRecord) -> Reading,
+    ) -> Vec<Reading> {
+        let whole = |case: &'e CaseEvidence| {
+            case.phase(phase)?;
+            case.record.as_ref().map_or_else(|| Err(case.outcome().into()), &read)
+        };
+        self.cases.iter().map(|(case, _)| whole(case)).collect()
+    }
+
+    /// A reading of each trial's role, and of one or all of its operations added up.
+    pub fn of_role(
+        &self,
+        scope: &At<'_>,
+        read: impl Fn(&RoleResult, &OpResult) -> Reading,
+    ) -> Vec<Reading> {
+        let reading = |case: &'e CaseEvidence| {
+            let role = role(case.phase(scope.phase)?, scope.role)?;
+            read(role, &scope.ops(role)?)
+        };
+        self.cases.iter().map(|(case, _)| reading(case)).collect()
+    }
+
+    /// How long each trial worked on after a phase, until all that it had written was in its place:
+    /// the volume's sync, and the settle phase with its own.
+    pub(super) fn deferred_ns(&self, phase: &str, settle: Option<&str>) -> Vec<Reading> {
+        let synced = |phase: &PhaseRecord| phase.synced.as_ref().map_or(0, |(_, took_ns)| *took_ns);
+        self.of_phase(phase, |spent, case| {
+            let settled = match settle {
+                Some(name) => {
+                    let settle = case.phase(name)?;
+                    settle.wall_ns + synced(settle)
+                }
+                None => 0,
+            };
+            Ok((synced(spent.phase) + settled) as f64)
+        })
+    }
+
+    /// Each trial's samples in a scope, or why there are none.
+    pub(crate) fn samples(&self, scope: &At<'_>, kind: Kind) -> Vec<Result<Histogram<u64>, Why>> {
+        let samples = |case: &CaseEvidence, latencies: &Latencies| {
+            case.phase(scope.phase)?;
+            let wanted = |op: &str| scope.op.is_none_or(|wanted| wanted == op);
+            Ok(samples_of(latencies, (scope.phase, scope.role, kind), wanted))
+        };
+        self.cases.iter().map(|(case, latencies)| samples(case, latencies)).collect()
+    }
+}
+
+/// A phase's role, and one of its operations or all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct At<'n> {
+    /// The phase's name.
+    pub phase: &'n str,
+    /// The role's name.
+    pub role: &'n str,
+    /// None: all of them.
+    pub op: Option<&'n str>,
+}
+
+impl At<'_> {
+    fn ops(&self, role: &RoleResult) -> Result<OpResult, Why> {
+        match self.op {
+            Some(op) => role.ops.get(op).cloned().ok_or_else(|| format!("no {op} was done").into()),
+            None => Ok(role.ops.values().fold(OpResult::default(), |mut sum, op| {
+                sum.add(op);
+                sum
+            })),
+        }
+    }
+}
+
+/// The merged samples of a phase's role, of the operations that are `wanted`.
+pub(crate) fn samples_of(
+    latencies: &Latencies,
+    tag: (&str, &str, Kind),
+    wanted: impl Fn(&str) -> bool,
+) -> Histogram<u64> {
+    let mut all = hlog::histogram();
+    for ((phase, role, op, kind), samples) in latencies {
+        if (phase.as_str(), role.as_str(), *kind) == tag && wanted(op) {
+            samples.add_to(&mut all);
+        }
+    }
+    all
+}
+
+/// A phase's role, or why it is missing.
+pub(crate) fn role<'p>(phase: &'p PhaseRecord, name: &str) -> Result<&'p RoleResult, Why> {
+    let result = phase.roles.iter().find(|role| role.role == name);
+    result.ok_or_else(|| format!("role {name} left no result").into())
+}

@@ -1,0 +1,293 @@
+//! The claims of a suite, judged by the record: a claim holds, does not hold, or cannot be judged
+//! here.
+//!
+//! The rule. A claim is judged at every point that it covers, by each trial's own figures. With
+//! four trials or more there is an interval: within the bounds the claim holds, outside of them it
+//! does not, across a bound it cannot be judged. With fewer trials there is no interval, and a
+//! claim is judged only where its value differs from every bound by a factor of [`FAR`]. It holds
+//! if it holds at every point, and does not if it fails at one.
+
+mod cells;
+#[cfg(test)]
+mod tests;
+
+use crate::answers::summary::Summary;
+use crate::figures::group::Group;
+use crate::stats::{MIN_TRIALS, estimate};
+use cells::CellMatch;
+use kvdyno_record::claim::{Bound, Claim, Need, Relation, Side, Test};
+use kvdyno_record::units;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// With fewer than four trials, a value this far from a bound is judged: two runs of the same thing
+/// differ by less.
+pub const FAR: f64 = 2.0;
+
+/// A claim with its verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Claimed {
+    /// The sentence.
+    pub text: String,
+    /// The condition, as the suite has it.
+    pub holds: String,
+    /// The verdict.
+    pub verdict: ClaimVerdict,
+    /// Why it cannot be judged, or where it does not hold; null: no reason needed.
+    pub reason: Option<String>,
+    /// Every point at which it was judged.
+    pub points: Vec<ClaimPoint>,
+}
+
+/// The verdict on a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimVerdict {
+    /// It holds at every point.
+    Holds,
+    /// It does not hold at one point at least.
+    DoesNotHold,
+    /// It was not measured, or not often enough.
+    CannotTell,
+}
+
+/// A point in the dimensions that a claim leaves open.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ClaimPoint {
+    /// Its name: `#4`, `@flash #4`; empty: there is only one.
+    pub label: String,
+    /// The judged value; where other cells are the bound, its ratio to theirs.
+    pub value: Option<f64>,
+    /// Lower end of its 95 % interval; null: too few trials.
+    pub low: Option<f64>,
+    /// Upper end of it.
+    pub high: Option<f64>,
+    /// Trials that have all of its figures.
+    pub trials: usize,
+    /// The verdict at this point.
+    pub verdict: ClaimVerdict,
+    /// Why it cannot be judged; null: it can.
+    pub reason: Option<String>,
+}
+
+impl ClaimVerdict {
+    /// In a table.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::DoesNotHold => "does not hold",
+            Self::CannotTell => "cannot tell here",
+        }
+    }
+}
+
+impl Claimed {
+    /// The smallest and the largest value over all points.
+    pub fn values(&self) -> Option<(f64, f64)> {
+        let values = || self.points.iter().filter_map(|point| point.value);
+        Some((values().reduce(f64::min)?, values().reduce(f64::max)?))
+    }
+}
+
+/// Every claim of a suite, judged.
+pub fn judge(claims: &[Claim], summary: &Summary) -> Vec<Claimed> {
+    claims.iter().map(|claim| judged(claim, summary)).collect()
+}
+
+fn judged(claim: &Claim, summary: &Summary) -> Claimed {
+    let claimed = |verdict, why, points| Claimed {
+        text: claim.text.clone(),
+        holds: claim.holds.clone(),
+        verdict,
+        reason: why,
+        points,
+    };
+    if let Some(why) = claim.needs.iter().find_map(|need| lacking(need, summary)) {
+        return claimed(ClaimVerdict::CannotTell, Some(why), Vec::new());
+    }
+    let matches = match cells::points(&claim.relation.cells(), &summary.groups) {
+        Ok(matches) => matches,
+        Err(why) => return claimed(ClaimVerdict::CannotTell, Some(why), Vec::new()),
+    };
+    let points: Vec<ClaimPoint> =
+        matches.iter().map(|(name, cells)| point(&claim.relation, name, cells)).collect();
+    let with_verdict = |verdict| points.iter().filter(move |point| point.verdict == verdict);
+    let (against, open) =
+        (with_verdict(ClaimVerdict::DoesNotHold), with_verdict(ClaimVerdict::CannotTell));
+    let against: Vec<&str> = against.map(|point| point.label.as_str()).collect();
+    let (verdict, why) = if let Some(first) = against.first() {
+        let all = points.len();
+        let n = against.len();
+        let prefix = if first.is_empty() { "" } else { " at " };
+        let why = (all > 1).then(|| match n {
+            _ if n == all => format!("at none of {all} points"),
+            1 => format!("not{prefix}{first}"),
+            n => format!("not at {n} of {all} points: {}", against.join(", ")),
+        });
+        (ClaimVerdict::DoesNotHold, why)
+    } else if let Some(first) = open.clone().next() {
+        let prefix =
+            if first.label.is_empty() { String::new() } else { format!("{}: ", first.label) };
+        let why = first.reason.as_ref().map(|why| format!("{prefix}{why}"));
+        (ClaimVerdict::CannotTell, why)
+    } else {
+        (ClaimVerdict::Holds, None)
+    };
+    claimed(verdict, why, points)
+}
+
+/// One point: the figures of all cells, from the trials that all of them have.
+fn point(relation: &Relation, name: &str, cells: &[CellMatch<'_>]) -> ClaimPoint {
+    let mut point = ClaimPoint {
+        label: name.to_owned(),
+        value: None,
+        low: None,
+        high: None,
+        trials: 0,
+        verdict: ClaimVerdict::CannotTell,
+        reason: None,
+    };
+    if let Some(why) = cells.iter().find_map(CellMatch::missing) {
+        point.reason = Some(why);
+        return point;
+    }
+    let numbers: Vec<u32> = cells[0].values.keys().copied().collect();
+    let numbers = numbers.into_iter().filter(|n| cells.iter().all(|f| f.values.contains_key(n)));
+    let numbers: Vec<u32> = numbers.collect();
+    let samples: Vec<Vec<f64>> = cells
+        .iter()
+        .map(|cells| numbers.iter().filter_map(|n| cells.values.get(n).copied()).collect())
+        .collect();
+    point.trials = numbers.len();
+    let Some(estimate) = estimate(&samples, |figures| value(relation, figures)) else {
+        point.reason = Some("the base is 0, or no trial has all its figures".to_owned());
+        return point;
+    };
+    point.value = Some(estimate.value);
+    (point.low, point.high) = estimate.interval.unzip();
+    let (low, high) = bounds(relation);
+    (point.verdict, point.reason) = match estimate.interval {
+        Some(interval) => within(interval, (low, high)),
+        None => by_far(estimate.value, (low, high), is_difference(relation), point.trials),
+    };
+    point
+}
+
+/// The value that is compared with the bounds: the left side, over the right one if that has cells.
+fn value(relation: &Relation, figures: &[f64]) -> f64 {
+    let mut figures = figures.iter().copied();
+    let left = relation.left.value(&mut figures);
+    match &relation.test {
+        Test::Above(Bound::Side(side)) | Test::Below(Bound::Side(side)) => {
+            let right = side.value(&mut figures);
+            match (is_less(&relation.left), is_less(side)) {
+                (false, false) => left / right,
+                // A difference may be 0 or below.
+                _ => left - right,
+            }
+        }
+        _ => left,
+    }
+}
+
+fn is_less(side: &Side) -> bool {
+    matches!(side, Side::Difference(..))
+}
+
+fn is_difference(relation: &Relation) -> bool {
+    let right = match &relation.test {
+        Test::Above(Bound::Side(side)) | Test::Below(Bound::Side(side)) => is_less(side),
+        _ => false,
+    };
+    is_less(&relation.left) || right
+}
+
+/// The bounds of the value.
+fn bounds(relation: &Relation) -> (f64, f64) {
+    let number = |bound: &Bound| match bound {
+        Bound::Number(number) => *number,
+        Bound::Side(_) if is_difference(relation) => 0.0,
+        Bound::Side(_) => 1.0,
+    };
+    match &relation.test {
+        Test::Within { low, high } => (*low, *high),
+        Test::Above(bound) => (number(bound), f64::INFINITY),
+        Test::Below(bound) => (f64::NEG_INFINITY, number(bound)),
+    }
+}
+
+fn within((least, most): (f64, f64), (low, high): (f64, f64)) -> (ClaimVerdict, Option<String>) {
+    if least >= low && most <= high {
+        (ClaimVerdict::Holds, None)
+    } else if most < low || least > high {
+        (ClaimVerdict::DoesNotHold, None)
+    } else {
+        let why = "its interval lies across a bound".to_owned();
+        (ClaimVerdict::CannotTell, Some(why))
+    }
+}
+
+/// The verdict without an interval.
+fn by_far(
+    value: f64,
+    (low, high): (f64, f64),
+    is_difference: bool,
+    trials: usize,
+) -> (ClaimVerdict, Option<String>) {
+    let is_far = |one: f64, other: f64| one >= FAR * other;
+    let above = |bound: f64| bound == f64::NEG_INFINITY || (bound >= 0.0 && is_far(value, bound));
+    let below = |bound: f64| bound == f64::INFINITY || (value >= 0.0 && is_far(bound, value));
+    if !is_difference && above(low) && below(high) {
+        return (ClaimVerdict::Holds, None);
+    }
+    let is_under = low.is_finite() && value >= 0.0 && is_far(low, value);
+    let is_over = high.is_finite() && high >= 0.0 && is_far(value, high);
+    if !is_difference && (is_under || is_over) {
+        return (ClaimVerdict::DoesNotHold, None);
+    }
+    let trials = match trials {
+        1 => "one trial".to_owned(),
+        n => format!("{n} trials"),
+    };
+    let why = format!("expected {MIN_TRIALS} trials near a bound, found {trials}");
+    (ClaimVerdict::CannotTell, Some(why))
+}
+
+/// The requirement of a claim that the record does not meet.
+fn lacking(need: &Need, summary: &Summary) -> Option<String> {
+    let host = &summary.host.machine;
+    let has = |matches: &dyn Fn(&Group) -> bool| {
+        summary.groups.iter().any(|group| matches(group) && group.trials.iter().any(|t| t.done))
+    };
+    let not = |what: &str, name: &str| Some(format!("{what} {name} was not measured"));
+    match need {
+        Need::Engine(name) if !has(&|group| group.is_called(name)) => not("engine", name),
+        Need::Volume(name) if !has(&|group| group.volume.as_ref() == Some(name)) => {
+            not("volume", name)
+        }
+        Need::Part(name) if !has(&|group| group.part.as_ref() == Some(name)) => not("part", name),
+        Need::Tier(name) if !has(&|group| group.tier.as_ref() == Some(name)) => not("tier", name),
+        Need::Threads(n) if !has(&|group| group.threads >= Some(*n)) => {
+            Some(format!("no point with {n} threads was measured"))
+        }
+        Need::Cpus(n) if host.cpus < *n => {
+            Some(format!("expected {n} processors, found {}", host.cpus))
+        }
+        Need::Memory(bytes) if host.memory_bytes < *bytes => {
+            let [needed, found] = [*bytes, host.memory_bytes].map(units::bytes);
+            Some(format!("expected {needed} of memory, found {found}"))
+        }
+        Need::DataToRam(n) => {
+            let ratio = |group: &Group| {
+                let ram = group.ram_limit_bytes.unwrap_or(host.memory_bytes).max(1);
+                group.user_bytes as f64 / ram as f64
+            };
+            let most = summary.groups.iter().filter(|group| group.competes()).map(ratio);
+            let most = most.fold(0.0, f64::max);
+            // Limits are rounded to pages.
+            let lacks = most < f64::from(*n) * 0.99;
+            lacks.then(|| format!("expected data of {n} times the RAM, found {most:.1}"))
+        }
+        _ => None,
+    }
+}

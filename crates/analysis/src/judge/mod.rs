@@ -1,0 +1,9 @@
+//! Figures over figures: which differ significantly, in which order engines stand, how far to trust
+//! them, and whether a suite's assertions hold.
+
+pub mod claim;
+pub(crate) mod comparison;
+pub mod confidence;
+pub mod ranking;
+pub mod relative;
+pub mod versus;

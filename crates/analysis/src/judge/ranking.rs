@@ -1,0 +1,324 @@
+//! The engines of a run in order, by question: who is best at what, by what factor the others are
+//! behind, and which of them are tied.
+//!
+//! Only equal work is ranked, and only within a durability class. Differences are judged as `kvdyno
+//! compare` judges two engines of a run: by interval, rank test and noise. An engine without a
+//! figure comes last, with the reason.
+
+mod question;
+mod standing;
+#[cfg(test)]
+mod tests;
+
+use crate::answers::answer::setting;
+use crate::figures::catalogue as c;
+use crate::figures::engines::{EngineInfo, name};
+use crate::figures::evidence::Evidence;
+use crate::figures::group::{Group, RoleRow, RunRow};
+use crate::figures::lists::{several, together, unique};
+use crate::figures::lost::Lost;
+use crate::figures::metric::{Definition, Direction, Metric, Metrics};
+use kvdyno_record::engine::{Capabilities, Durability};
+use kvdyno_record::workload::reads;
+pub use question::Question;
+use schemars::JsonSchema;
+use serde::Serialize;
+use standing::Runner;
+pub use standing::Standing;
+
+/// The engines at one question, the best first.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Ranking {
+    /// The question.
+    pub question: Question,
+    /// The one to look at first among several with the same question and setting: a measured phase
+    /// before a load, a role by itself before one with others, in the order of the plan.
+    pub main: bool,
+    /// Data, RAM and volume, where they distinguish it from others of the run.
+    pub setting: String,
+    /// The durability class: engines of other classes have rankings of their own.
+    pub durability: Durability,
+    /// The part of the suite; null: it has none.
+    pub part: Option<String>,
+    /// The phase.
+    pub phase: String,
+    /// The role; null for figures of the whole process.
+    pub role: Option<String>,
+    /// The operation, for a role that does several; null: all of them.
+    pub op: Option<String>,
+    /// The swept number of threads at which most engines have figures; of several, the largest.
+    pub threads: Option<u32>,
+    /// The figure's name, as in the catalogue.
+    pub figure: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub direction: Direction,
+    /// The best first; those without a figure last.
+    pub standings: Vec<Standing>,
+}
+
+impl Ranking {
+    /// A column head: `reads/s`, `update p99 us`.
+    pub fn title(&self) -> String {
+        match (&self.op, self.question) {
+            (Some(op), Question::Tail) => format!("{op} p99.9 us"),
+            (Some(op), _) => format!("{op} p99 us"),
+            (None, question) => question.title().to_owned(),
+        }
+    }
+
+    /// `overwrite writer, 4 threads`: the phase and role behind it.
+    pub fn source(&self) -> String {
+        let role = self.role.as_ref().filter(|role| **role != self.phase);
+        let text = role.map_or_else(|| self.phase.clone(), |role| format!("{} {role}", self.phase));
+        match self.threads {
+            Some(1) => text + ", 1 thread",
+            Some(threads) => format!("{text}, {threads} threads"),
+            None => text,
+        }
+    }
+
+    /// The engine's standing.
+    pub fn standing(&self, engine: &str) -> Option<&Standing> {
+        self.standings.iter().find(|standing| standing.engine == engine)
+    }
+}
+
+/// All rankings: setting by setting, question by question, the main one of each first.
+pub(crate) fn list_rankings(
+    evidence: &Evidence,
+    groups: &[Group],
+    engines: &[EngineInfo],
+) -> Vec<Ranking> {
+    let competing = groups.iter().enumerate().filter(|(_, group)| group.competes());
+    let means = |group: &Group| (group.data_sizes(), group.ram(), group.volume.clone());
+    let fields = together(competing, |a, b| means(a.1) == means(b.1));
+    let mut rankings = Vec::new();
+    for all in fields {
+        // With one engine only there is nothing to rank.
+        if !several(all.iter().map(|(_, group)| group.engine_label())) {
+            continue;
+        }
+        let setting = setting(groups, all[0].1, true);
+        let setting = setting.trim_start_matches(", ");
+        for groups in together(all.iter().copied(), |a, b| a.1.durability == b.1.durability) {
+            let field = Field { evidence, engines, setting, groups };
+            rankings.extend(field.rankings());
+        }
+    }
+    rankings
+}
+
+/// Groups with the same data, resources and durability class.
+struct Field<'g> {
+    evidence: &'g Evidence,
+    engines: &'g [EngineInfo],
+    setting: &'g str,
+    groups: Vec<(usize, &'g Group)>,
+}
+
+/// A figure of a group that answers a question.
+#[derive(Clone, Copy)]
+struct Entry<'g> {
+    index: usize,
+    group: &'g Group,
+    question: Question,
+    phase: &'g str,
+    /// None: the whole phase's.
+    role: Option<&'g RoleRow>,
+    /// None: all of the role's.
+    op: Option<&'g str>,
+    /// The operations, as the role's row names them.
+    mix: &'g str,
+    /// The number of roles that ran together; none: a load.
+    roles: Option<usize>,
+    metric: &'g Metric,
+}
+
+impl<'g> Entry<'g> {
+    /// The key of equal work of one part, at any number of threads.
+    fn work(&self) -> (Question, Option<&'g str>, [&'g str; 3], &'g str) {
+        let group = self.group;
+        let peers = if self.roles.is_some() { &group.answer_peers } else { &group.load_peers };
+        let role = self.role.map_or("", |role| &role.role);
+        let scope = [self.phase, role, self.op.unwrap_or_default()];
+        (self.question, group.part.as_deref(), scope, peers)
+    }
+
+    fn peers(&self) -> &'g str {
+        if self.roles.is_some() { &self.group.run_peers } else { &self.group.load_peers }
+    }
+
+    /// The sort key: the first to look at is the smallest.
+    fn order(&self) -> (Question, usize) {
+        (self.question, self.roles.unwrap_or(usize::MAX))
+    }
+}
+
+impl<'g> Field<'g> {
+    fn rankings(&self) -> Vec<Ranking> {
+        let mut sets = together(self.entries(), |a, b| a.work() == b.work());
+        sets.sort_by_key(|set| set[0].order());
+        let mut rankings: Vec<Ranking> = Vec::new();
+        for set in sets {
+            let has_question = |ranking: &Ranking| {
+                (ranking.question, ranking.op.as_deref()) == (set[0].question, set[0].op)
+            };
+            let main = !rankings.iter().any(has_question);
+            rankings.extend(self.ranking(set, main));
+        }
+        rankings
+    }
+
+    fn entries(&self) -> Vec<Entry<'g>> {
+        let mut entries = Vec::new();
+        for &(index, group) in &self.groups {
+            if let Some(load) = &group.load {
+                let whole = |question, figure| {
+                    let metric = load.metrics.get(figure)?;
+                    let (phase, mix) = (load.phase.as_str(), "insert");
+                    Some(Entry {
+                        index,
+                        group,
+                        question,
+                        phase,
+                        role: None,
+                        op: None,
+                        mix,
+                        roles: None,
+                        metric,
+                    })
+                };
+                entries.extend(whole(Question::Loading, &c::RECORDS_PER_S));
+                entries.extend(whole(Question::Space, &c::SPACE_AMPLIFICATION));
+                entries.extend(whole(Question::WriteAmplification, &c::WRITE_AMPLIFICATION));
+            }
+            for run in &group.runs {
+                of_run(index, group, run, &mut entries);
+            }
+        }
+        entries
+    }
+
+    /// Ranks the engines at the number of threads at which most have figures, and adds those that
+    /// are absent; none without any figure.
+    fn ranking(&self, set: Vec<Entry<'g>>, main: bool) -> Option<Ranking> {
+        let figures = |entries: &[Entry<'_>]| {
+            entries.iter().filter(|entry| entry.metric.value.is_some()).count()
+        };
+        let sets = together(set, |a, b| a.peers() == b.peers());
+        let chosen = sets.into_iter().max_by_key(|set| (figures(set), set[0].group.threads))?;
+        // Where each number of threads has its own load, the first represents all.
+        let chosen = together(chosen, |a, b| a.group.label == b.group.label);
+        let chosen: Vec<Entry<'g>> = chosen.into_iter().map(|entries| entries[0]).collect();
+        let first = *chosen.first()?;
+        let runners = chosen.iter().map(|&Entry { index, group, metric, .. }| Runner {
+            standing: Standing::new(name(self.engines, group, true), index, group, metric),
+            metric,
+            trials: group.trial_numbers(),
+        });
+        let mut standings = standing::ranked(runners.collect(), first.metric.direction)?;
+        standings.extend(self.absent(&chosen, &first));
+        for standing in &mut standings {
+            standing.lost = self.lost(&standing.engine);
+        }
+        Some(Ranking {
+            question: first.question,
+            main,
+            setting: self.setting.to_owned(),
+            durability: first.group.durability,
+            part: first.group.part.clone(),
+            phase: first.phase.to_owned(),
+            role: first.role.map(|role| role.role.clone()),
+            op: first.op.map(str::to_owned),
+            threads: first.group.threads_swept.filter(|_| first.roles.is_some()),
+            figure: first.metric.name,
+            unit: first.metric.unit,
+            direction: first.metric.direction,
+            standings,
+        })
+    }
+
+    /// Engines of the field that did not do this work, each with the reason.
+    fn absent(&self, chosen: &[Entry<'_>], first: &Entry<'_>) -> Vec<Standing> {
+        let took_part =
+            |label: &str| chosen.iter().any(|entry| entry.group.engine_label() == label);
+        let labels = unique(self.groups.iter().map(|(_, group)| group.engine_label()));
+        let absent = labels.into_iter().filter(|label| !took_part(label));
+        absent
+            .filter_map(|label| {
+                let groups =
+                    || self.groups.iter().filter(|(_, group)| group.engine_label() == label);
+                let (_, group) = groups().next()?;
+                let cannot = groups().find_map(|(_, group)| self.cannot(group, first.mix));
+                let has = groups().any(|(_, group)| {
+                    let mut phases = group.runs.iter().map(|run| run.phase.as_str());
+                    phases.any(|phase| phase == first.phase)
+                });
+                let otherwise = if has { "its cases do other work" } else { "not planned for it" };
+                let why = cannot.unwrap_or(otherwise);
+                Some(Standing::absent(name(self.engines, group, true), why))
+            })
+            .collect()
+    }
+
+    /// The engine's losses in this class.
+    fn lost(&self, engine: &str) -> Option<Lost> {
+        let is_engine = |(_, group): &&(usize, &Group)| name(self.engines, group, true) == engine;
+        let (_, group) = self.groups.iter().find(is_engine)?;
+        let is_class =
+            |info: &&EngineInfo| (&info.label, info.durability) == (&group.label, group.durability);
+        self.engines.iter().find(is_class)?.lost
+    }
+
+    /// Why the engine cannot do a mix.
+    fn cannot(&self, group: &Group, mix: &str) -> Option<&'static str> {
+        let mut cases = self.evidence.cases.iter().filter(|case| case.case.key == group.key);
+        let able: &Capabilities = cases.find_map(|case| case.capabilities())?;
+        mix.split('+').find_map(|op| match op {
+            "scan" | "walk" if !able.scan_forward && !able.scan_reverse => Some("it has no scans"),
+            "delete" if !able.delete => Some("it has no deletes"),
+            _ => None,
+        })
+    }
+}
+
+/// Adds the entries of a phase's roles, and of the phase as a whole.
+fn of_run<'g>(index: usize, group: &'g Group, run: &'g RunRow, entries: &mut Vec<Entry<'g>>) {
+    let roles = Some(run.roles.len());
+    let writer = run.roles.iter().find(|role| role.does.writes);
+    for role in &run.roles {
+        let mut add = |question, op: Option<&'g str>, metrics: &'g Metrics, figure: &Definition| {
+            let Some(metric) = metrics.get(figure) else { return };
+            let (phase, mix) = (run.phase.as_str(), op.unwrap_or(&role.mix));
+            let role = Some(role);
+            entries.push(Entry { index, group, question, phase, role, op, mix, roles, metric });
+        };
+        // A role with a target rate is not ranked by its rate.
+        if !role.open_loop {
+            add(Question::of_mix(role.does, &role.mix), None, &role.metrics, &c::OPS_PER_S);
+        }
+        for row in &role.ops {
+            let question =
+                if reads(&row.op) { Question::ReadLatency } else { Question::WriteLatency };
+            add(question, Some(&row.op), &row.metrics, role.p99());
+        }
+        let beside_writer = writer.is_some_and(|writer| writer.role != role.role);
+        if beside_writer && !role.does.writes {
+            let tail = if role.open_loop { &c::RESPONSE_P999 } else { &c::SERVICE_P999 };
+            for (op, metrics) in role.by_operation() {
+                add(Question::Tail, Some(op).filter(|_| role.is_mix()), metrics, tail);
+            }
+        }
+    }
+    let Some(writer) = writer else { return };
+    let mut whole = |question, figure: &Definition| {
+        let Some(metric) = run.metrics.get(figure) else { return };
+        let (phase, mix) = (run.phase.as_str(), writer.mix.as_str());
+        let (role, op) = (None, None);
+        entries.push(Entry { index, group, question, phase, role, op, mix, roles, metric });
+    };
+    whole(Question::Space, &c::SPACE_AMPLIFICATION);
+    whole(Question::WriteAmplification, &c::WRITE_AMPLIFICATION);
+}

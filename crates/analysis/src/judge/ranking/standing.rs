@@ -1,0 +1,158 @@
+//! An engine's standing at one question: its place, the factor by which it is behind the best, and
+//! whether that is significant.
+
+use crate::figures::group::Group;
+use crate::figures::lost::Lost;
+use crate::figures::metric::{Direction, Metric};
+use crate::figures::relative::Significance;
+use crate::judge::relative::judge;
+use crate::judge::versus::judge::Row;
+use crate::stats::median;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The engine's usual name.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Standing {
+    /// The engine as people call it.
+    pub engine: String,
+    /// Index of the summary's group; null: it did not do this work.
+    pub group: Option<usize>,
+    /// From 1; engines tied with the first of them share its place; null: no figure.
+    pub rank: Option<usize>,
+    /// Its place is shared.
+    pub tied: bool,
+    /// The median over trials, also of percentiles.
+    pub value: Option<f64>,
+    /// Lower end of its range: of the median's interval, or below six trials of the trials.
+    pub low: Option<f64>,
+    /// Upper end of it.
+    pub high: Option<f64>,
+    /// Trials that have a value.
+    pub n: usize,
+    /// By what factor it is worse than the best, which has 1. Null: nothing to divide by.
+    pub ratio_to_best: Option<f64>,
+    /// Lower end of its 95 % interval; null: the best itself, or too few trials.
+    pub ratio_to_best_low: Option<f64>,
+    /// Upper end of it.
+    pub ratio_to_best_high: Option<f64>,
+    /// Whether it differs significantly from the best; null: no figure.
+    pub verdict: Option<Significance>,
+    /// What the engine loses in this class when the power goes; null: no torture record.
+    pub lost: Option<Lost>,
+    /// Why there is no figure, or not in all trials.
+    pub missing: Option<String>,
+}
+
+impl Standing {
+    pub(super) fn new(engine: &str, index: usize, group: &Group, metric: &Metric) -> Self {
+        let values: Vec<f64> = metric.per_trial.iter().flatten().copied().collect();
+        let (low, high) = metric.range().unzip();
+        let missing = || group.fate(values.len()).or_else(|| metric.missing.clone());
+        let few = "no single trial has enough samples".to_owned();
+        Self {
+            group: Some(index),
+            value: median(&values),
+            low,
+            high,
+            n: values.len(),
+            missing: match values.len() {
+                0 => Some(missing().unwrap_or(few)),
+                n if n < metric.per_trial.len() => missing(),
+                _ => None,
+            },
+            ..Self::absent(engine, "")
+        }
+    }
+
+    /// The standing of an engine that did not do this work.
+    pub(super) fn absent(engine: &str, why: &str) -> Self {
+        Self {
+            engine: engine.to_owned(),
+            group: None,
+            rank: None,
+            tied: false,
+            value: None,
+            low: None,
+            high: None,
+            n: 0,
+            ratio_to_best: None,
+            ratio_to_best_low: None,
+            ratio_to_best_high: None,
+            verdict: None,
+            lost: None,
+            missing: Some(why.to_owned()),
+        }
+    }
+
+    /// `1`, `2=`, `3?`: the place; shared; with too few trials to be sure.
+    pub fn place_words(&self) -> Option<String> {
+        let place = self.rank?;
+        let unsure = self.verdict == Some(Significance::SpreadUnknown);
+        Some(match (self.tied, unsure) {
+            (true, _) => format!("{place}="),
+            (false, true) => format!("{place}?"),
+            (false, false) => place.to_string(),
+        })
+    }
+}
+
+/// An engine before it has its place.
+pub(super) struct Runner<'m> {
+    pub(super) standing: Standing,
+    pub(super) metric: &'m Metric,
+    /// The number of each trial.
+    pub(super) trials: Vec<u32>,
+}
+
+/// Ranks the engines and sets their places; none without any figure.
+pub(super) fn ranked(mut all: Vec<Runner<'_>>, direction: Direction) -> Option<Vec<Standing>> {
+    let better = |a: f64, b: f64| match direction {
+        Direction::Higher => b.total_cmp(&a),
+        Direction::Lower | Direction::Neither => a.total_cmp(&b),
+    };
+    all.sort_by(|a, b| match (a.standing.value, b.standing.value) {
+        (Some(a), Some(b)) => better(a, b),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    });
+    let with_figures = all.iter().take_while(|runner| runner.standing.value.is_some()).count();
+    // The first of those that share a place.
+    let mut leader = 0;
+    for index in 0..with_figures {
+        let against = |other: usize| Gap::compare(&all[other], &all[index], direction);
+        let best = if index == 0 { Gap::NOTHING } else { against(0) };
+        let tied = index > 0 && against(leader).verdict == Significance::NotDistinguishable;
+        if tied {
+            all[leader].standing.tied = true;
+        } else {
+            leader = index;
+        }
+        let standing = &mut all[index].standing;
+        (standing.rank, standing.tied) = (Some(leader + 1), tied);
+        (standing.ratio_to_best, standing.verdict) = (best.ratio, Some(best.verdict));
+        (standing.ratio_to_best_low, standing.ratio_to_best_high) = best.interval.unzip();
+    }
+    (with_figures > 0).then(|| all.into_iter().map(|runner| runner.standing).collect())
+}
+
+/// How far one engine is behind another.
+struct Gap {
+    ratio: Option<f64>,
+    interval: Option<(f64, f64)>,
+    verdict: Significance,
+}
+
+impl Gap {
+    /// The best one's.
+    const NOTHING: Self = Self { ratio: Some(1.0), interval: None, verdict: Significance::Base };
+
+    fn compare(ahead: &Runner<'_>, behind: &Runner<'_>, direction: Direction) -> Self {
+        // The ratio says how many times worse, in either direction.
+        let (base, new) =
+            if direction == Direction::Higher { (behind, ahead) } else { (ahead, behind) };
+        let (row, verdict) = judge((base.metric, &base.trials), (new.metric, &new.trials));
+        let interval = |row: &Row| Some((row.ratio_low?, row.ratio_high?));
+        let interval = row.as_ref().and_then(interval);
+        Self { ratio: row.and_then(|row| row.ratio), interval, verdict }
+    }
+}

@@ -1,0 +1,88 @@
+//! Which figures a comparison shows.
+
+use crate::figures::catalogue as c;
+use crate::figures::metric::{Definition, Direction};
+
+/// Which figures a comparison shows.
+#[derive(Clone, Debug, Default)]
+pub enum Figures {
+    /// The usual ones.
+    #[default]
+    Usual,
+    /// All with a better direction, and each operation by itself.
+    All,
+    /// These.
+    Named(Vec<&'static Definition>),
+}
+
+/// An unknown figure.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown figure `{name}`")]
+pub struct UnknownFigure {
+    /// As typed.
+    pub name: String,
+    /// Names that contain it; all, where none does.
+    pub known: Vec<&'static str>,
+}
+
+/// The scope of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FigureScope {
+    Load,
+    Phase,
+    /// A role; `mix`: with several kinds of operations.
+    Role {
+        open_loop: bool,
+        mix: bool,
+    },
+    /// One of its operations.
+    Op {
+        open_loop: bool,
+    },
+}
+
+const LOAD: [&Definition; 3] = [&c::RECORDS_PER_S, &c::INSTRUCTIONS_PER_OP, &c::DATABASE_USED];
+const PHASE: [&Definition; 4] =
+    [&c::DEVICE_WRITE_BYTES_PER_OP, &c::CPU_PER_OP, &c::INSTRUCTIONS_PER_OP, &c::DATABASE_USED];
+const CLOSED: [&Definition; 4] =
+    [&c::OPS_PER_S, &c::SERVICE_P50, &c::SERVICE_P99, &c::SERVICE_P999];
+/// On a schedule, the wait before an operation began counts.
+const OPEN: [&Definition; 4] =
+    [&c::OPS_PER_S, &c::RESPONSE_P50, &c::RESPONSE_P99, &c::RESPONSE_P999];
+
+impl Figures {
+    /// The figures of these names.
+    pub fn named(names: &[String]) -> Result<Self, UnknownFigure> {
+        let named = names.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
+        Ok(Self::Named(named))
+    }
+
+    pub(crate) fn wants(&self, name: &str, direction: Direction, scope: FigureScope) -> bool {
+        let among = |wanted: &[&Definition]| wanted.iter().any(|figure| figure.name == name);
+        let latency = c::is_latency(name);
+        match (self, scope) {
+            // Common latencies of several kinds of operations have no meaning.
+            (_, FigureScope::Role { mix: true, .. }) if latency => false,
+            (Self::Named(_) | Self::Usual, FigureScope::Op { .. }) if !latency => false,
+            (Self::All, _) => direction != Direction::Neither,
+            (Self::Named(wanted), _) => among(wanted),
+            (Self::Usual, FigureScope::Load) => among(&LOAD),
+            (Self::Usual, FigureScope::Phase) => among(&PHASE),
+            (Self::Usual, FigureScope::Role { open_loop, .. } | FigureScope::Op { open_loop }) => {
+                among(if open_loop { &OPEN } else { &CLOSED })
+            }
+        }
+    }
+}
+
+fn find(name: &str) -> Result<&'static Definition, UnknownFigure> {
+    let definition = c::ALL.iter().find(|definition| definition.name == name);
+    definition.copied().ok_or_else(|| {
+        let all = || c::ALL.iter().map(|definition| definition.name);
+        let mut known: Vec<&str> = all().filter(|known| known.contains(name)).collect();
+        if known.is_empty() {
+            known = all().collect();
+        }
+        UnknownFigure { name: name.to_owned(), known }
+    })
+}

@@ -1,0 +1,140 @@
+//! Two runs, or two engines of one run, compared figure by figure, with the certainty of each
+//! difference.
+//!
+//! [`Versus`] is a pure function of two records and of the resolution of this machine ([`Noise`]).
+//! `docs/method.md` explains its statistics.
+
+mod answer;
+mod calls;
+mod figures;
+pub mod gate;
+pub mod judge;
+pub mod noise;
+mod pairing;
+mod refusal;
+pub mod sides;
+mod work;
+
+pub(crate) use figures::FigureScope;
+pub use figures::{Figures, UnknownFigure};
+pub use gate::{Gate, GateResult, NotJudged};
+pub use judge::{Row, Sample, Verdict};
+pub use noise::{Calibration, DEFAULT_NOISE, LEAST_NOISE, Noise, twins};
+pub use pairing::{Pair, Unpaired};
+pub use refusal::Refusal;
+pub use sides::{Record, Side, Sides};
+pub use work::Difference;
+
+use crate::answers::summary::METHOD_VERSION;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The share of judged figures that is flagged as different by chance alone, if nothing differs.
+const FALSE_ALARMS: f64 = 1.0 - crate::stats::CONFIDENCE;
+
+/// The base of the comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Versus {
+    /// The version of the computation of figures, for both sides.
+    pub method_version: u32,
+    /// What is compared with.
+    pub base: Side,
+    /// The side that is compared with it.
+    pub new: Side,
+    /// Differences between the two besides the work: host, drive, versions, options.
+    pub differences: Vec<Difference>,
+    /// The noise below which no difference is reported.
+    pub noise: Noise,
+    /// Cases that do equal work, with their figures.
+    pub pairs: Vec<Pair>,
+    /// Cases without a counterpart.
+    pub unpaired: Vec<Unpaired>,
+    /// The answer in sentences: the headline first.
+    pub answer: Vec<String>,
+    /// How many figures there are of each verdict.
+    pub counts: Counts,
+    /// How many of the judged figures chance alone would flag as different, if nothing differed.
+    pub false_alarms_expected: f64,
+    /// The result of the gate; null: there is none.
+    pub gate: Option<Gate>,
+}
+
+/// How many figures there are of each verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Counts {
+    /// Figures that had trials enough to be judged.
+    pub judged: usize,
+    /// Of them: better.
+    pub improved: usize,
+    /// Worse.
+    pub regressed: usize,
+    /// Different, where neither way is better.
+    pub changed: usize,
+    /// Equal: the whole interval is close to 1.
+    pub equal: usize,
+    /// The interval contains equality.
+    pub undecided: usize,
+    /// Not judged: too few trials.
+    pub too_few_trials: usize,
+    /// Not judged: a side has no figure, or nothing to divide by.
+    pub not_comparable: usize,
+}
+
+/// The parameters of a comparison.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Which figures.
+    pub figures: Figures,
+    /// The resolution of this machine.
+    pub noise: Noise,
+    /// The share by which a figure may get worse.
+    pub gate: Option<f64>,
+}
+
+impl Versus {
+    /// Compares, or gives the reason why that would have no meaning.
+    pub fn compare(sides: &Sides<'_>, question: &Question) -> Result<Self, Refusal> {
+        let paired = pairing::pair(sides, &question.figures, &question.noise)?;
+        let rows = || paired.pairs.iter().flat_map(|pair| &pair.rows);
+        let counts = Counts::count(rows());
+        let gate =
+            question.gate.map(|allowed| Gate::judge(allowed, &paired.pairs, &paired.unpaired));
+        let [base, new] = sides.described();
+        let mut versus = Self {
+            method_version: METHOD_VERSION,
+            base,
+            new,
+            differences: sides.differences(&paired.labels),
+            noise: question.noise.clone(),
+            counts,
+            false_alarms_expected: FALSE_ALARMS * counts.judged as f64,
+            gate,
+            pairs: paired.pairs,
+            unpaired: paired.unpaired,
+            answer: Vec::new(),
+        };
+        calls::mark(&mut versus);
+        versus.answer = answer::sentences(&versus);
+        Ok(versus)
+    }
+}
+
+impl Counts {
+    fn count<'r>(rows: impl Iterator<Item = &'r Row>) -> Self {
+        let mut counts = Self::default();
+        for row in rows {
+            let (count, judged) = match row.verdict {
+                Verdict::Improved => (&mut counts.improved, 1),
+                Verdict::Regressed => (&mut counts.regressed, 1),
+                Verdict::Changed => (&mut counts.changed, 1),
+                Verdict::Equal => (&mut counts.equal, 1),
+                Verdict::Undecided => (&mut counts.undecided, 1),
+                Verdict::TooFewTrials => (&mut counts.too_few_trials, 0),
+                Verdict::NotComparable => (&mut counts.not_comparable, 0),
+            };
+            *count += 1;
+            counts.judged += judged;
+        }
+        counts
+    }
+}

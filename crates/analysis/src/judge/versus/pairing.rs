@@ -1,0 +1,283 @@
+//! The pairing of cases, and when a comparison is refused.
+
+use super::figures::{FigureScope, Figures};
+use super::judge::{Bout, Row, Spot, Trials};
+use super::noise::Noise;
+use super::refusal::Refusal;
+use super::sides::{Chosen, Sides};
+use super::work;
+use crate::figures::comparable;
+use crate::figures::group::{Group, LoadRow, OpRow, RoleRow, RunRow};
+use crate::figures::metric::{Metric, Metrics};
+use crate::figures::naming::Naming;
+use kvdyno_record::engine::Durability;
+use kvdyno_record::work::{Purpose, Work};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Two cases that do equal work, with their figures.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Pair {
+    /// The case in a few words: `lmdb t4`; of two engines `t4`.
+    pub name: String,
+    /// The base's label.
+    pub base_label: String,
+    /// The new side's label.
+    pub new_label: String,
+    /// The base's case key.
+    pub base_key: String,
+    /// The new side's case key: equal, unless engine, label or options differ.
+    pub new_key: String,
+    /// The durability class of its writes.
+    pub durability: Durability,
+    /// The swept number of threads.
+    pub threads: Option<u32>,
+    /// The requested RAM limit.
+    pub ram_limit_bytes: Option<u64>,
+    /// Its figures.
+    pub rows: Vec<Row>,
+}
+
+/// A case without a counterpart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unpaired {
+    /// It is the base's; else the new side's.
+    pub in_base: bool,
+    /// The case in a few words.
+    pub name: String,
+    /// Why it has none.
+    pub reason: String,
+}
+
+/// The result of the pairing.
+#[derive(Default)]
+pub(super) struct Paired {
+    pub(super) pairs: Vec<Pair>,
+    pub(super) unpaired: Vec<Unpaired>,
+    /// Labels that are compared.
+    pub(super) labels: Vec<(String, String)>,
+    /// Figures that have a value in any pair, whether selected or not.
+    pub(super) figures: BTreeSet<&'static str>,
+}
+
+impl Paired {
+    /// Refuses figures that were selected by name and exist nowhere.
+    fn check(&self, figures: &Figures) -> Result<(), Refusal> {
+        let Figures::Named(wanted) = figures else { return Ok(()) };
+        let absent = wanted.iter().find(|figure| !self.figures.contains(figure.name));
+        absent.map_or(Ok(()), |figure| {
+            let known = self.figures.iter().copied().collect();
+            Err(Refusal::NoFigure { name: figure.name, known })
+        })
+    }
+}
+
+/// A case with its figures.
+struct Unit<'r> {
+    group: &'r Group,
+    work: Value,
+    name: String,
+}
+
+/// Pairs the cases of both sides, with the figures that are wanted.
+pub(super) fn pair(sides: &Sides<'_>, wanted: &Figures, noise: &Noise) -> Result<Paired, Refusal> {
+    sides.check()?;
+    let labelled = matches!(sides, Sides::Runs { .. });
+    let [base, new] = sides.chosen().map(|chosen| units(&chosen, labelled));
+    let mut free: Vec<&Unit<'_>> = new.iter().collect();
+    let mut paired = Paired::default();
+    let mut alone = Vec::new();
+    for unit in &base {
+        let Some(index) = counterpart(unit, &free, sides) else {
+            alone.push(unit);
+            continue;
+        };
+        let other = free.remove(index);
+        paired.labels.push((unit.group.label.clone(), other.group.label.clone()));
+        let pair = compared(unit, other, sides, (wanted, noise), &mut paired.figures);
+        if let ([], Some(trouble)) = (pair.rows.as_slice(), unit.group.trouble()) {
+            let why = format!("neither side has its figures: {trouble}");
+            paired.unpaired.push(Unpaired { in_base: false, name: pair.name.clone(), reason: why });
+        }
+        paired.pairs.push(pair);
+    }
+    paired.labels.dedup();
+    for unit in alone {
+        let is_counterpart = |other: &&&Unit<'_>| {
+            sides.may_be_paired(&unit.group.label, &other.group.label)
+                && other.group.threads == unit.group.threads
+        };
+        if let Some(other) = free.iter().find(is_counterpart) {
+            let differences = work::differences(&unit.work, &other.work);
+            return Err(Refusal::Work { case: unit.name.clone(), differences });
+        }
+        paired.unpaired.push(unit.alone(true));
+    }
+    if paired.pairs.is_empty() {
+        let labels = |units: &[Unit<'_>]| {
+            let mut labels: Vec<&str> = units.iter().map(|u| u.group.label.as_str()).collect();
+            labels.dedup();
+            labels.join(", ")
+        };
+        return Err(Refusal::NoCommonEngine { base: labels(&base), new: labels(&new) });
+    }
+    paired.check(wanted)?;
+    // A load has no figures of reads.
+    paired.pairs.retain(|pair| !pair.rows.is_empty());
+    paired.unpaired.extend(free.iter().map(|unit| unit.alone(false)));
+    Ok(paired)
+}
+
+/// The case with the same work: by its key, else by its work under the same label, with other
+/// options. These are then listed above the table.
+fn counterpart(unit: &Unit<'_>, free: &[&Unit<'_>], sides: &Sides<'_>) -> Option<usize> {
+    let same_key = |other: &&Unit<'_>| other.group.key == unit.group.key;
+    let same_work = |other: &&Unit<'_>| {
+        sides.may_be_paired(&unit.group.label, &other.group.label) && other.work == unit.work
+    };
+    free.iter().position(same_key).or_else(|| free.iter().position(same_work))
+}
+
+/// `labelled`: names include the engine; with two engines it is in the title.
+fn units<'r>(chosen: &Chosen<'r>, labelled: bool) -> Vec<Unit<'r>> {
+    let naming = Naming::for_groups(&chosen.groups);
+    let unit = |group: &&'r Group| {
+        let id = &group.trials.first()?.case;
+        let case = chosen.record.evidence.plan.cases.iter().find(|case| case.id == *id)?;
+        let mut name = naming.without_label(group);
+        if labelled {
+            name = format!("{} {name}", group.label);
+        }
+        let work = Work::from_case(case, &chosen.record.evidence.plan).equal(Purpose::Runs);
+        Some(Unit { group, work, name })
+    };
+    chosen.groups.iter().filter_map(unit).collect()
+}
+
+impl Unit<'_> {
+    fn alone(&self, in_base: bool) -> Unpaired {
+        let other = if in_base { "NEW" } else { "BASE" };
+        Unpaired { in_base, name: self.name.clone(), reason: format!("{other} has no such case") }
+    }
+}
+
+fn compared(
+    base: &Unit<'_>,
+    new: &Unit<'_>,
+    sides: &Sides<'_>,
+    (wanted, noise): (&Figures, &Noise),
+    figures: &mut BTreeSet<&'static str>,
+) -> Pair {
+    let group = base.group;
+    let mut rows = RowBuilder {
+        wanted,
+        noise,
+        paired: sides.side_by_side(),
+        labels: sides.names(base.group, new.group),
+        numbers: [base, new].map(|unit| unit.group.trials.iter().map(|t| t.trial).collect()),
+        rows: Vec::new(),
+        figures,
+    };
+    if let (Some(base), Some(new)) = (&group.load, &new.group.load) {
+        rows.load(base, new);
+    }
+    for run in &group.runs {
+        if let Some(other) = new.group.runs.iter().find(|other| other.phase == run.phase) {
+            rows.run(run, other);
+        }
+    }
+    Pair {
+        name: base.name.clone(),
+        base_label: group.label.clone(),
+        new_label: new.group.label.clone(),
+        base_key: group.key.clone(),
+        new_key: new.group.key.clone(),
+        durability: group.durability,
+        threads: group.threads,
+        ram_limit_bytes: group.ram_limit_bytes,
+        rows: rows.rows,
+    }
+}
+
+/// Builds the rows of two cases.
+struct RowBuilder<'q> {
+    wanted: &'q Figures,
+    noise: &'q Noise,
+    paired: bool,
+    /// The names of the sides where their mixes differ.
+    labels: [String; 2],
+    /// The trial behind each value, of both sides.
+    numbers: [Vec<u32>; 2],
+    rows: Vec<Row>,
+    /// Figures that have a value.
+    figures: &'q mut BTreeSet<&'static str>,
+}
+
+impl RowBuilder<'_> {
+    fn load(&mut self, base: &LoadRow, new: &LoadRow) {
+        let spot = Spot { phase: &base.phase, role: None, op: None };
+        self.add(spot, FigureScope::Load, &base.metrics, &new.metrics);
+    }
+
+    fn run(&mut self, base: &RunRow, new: &RunRow) {
+        for role in &base.roles {
+            if let Some(other) = new.roles.iter().find(|other| other.role == role.role) {
+                self.role(&base.phase, role, other);
+            }
+        }
+        let spot = Spot { phase: &base.phase, role: None, op: None };
+        let labels = &self.labels;
+        let different = comparable::different_mixes(&[(&labels[0], base), (&labels[1], new)]);
+        let before = self.rows.len();
+        self.add(spot, FigureScope::Phase, &base.metrics, &new.metrics);
+        if let Some(why) = different {
+            let rows = self.rows[before..].iter_mut();
+            rows.filter(|row| comparable::is_per_operation(row.figure))
+                .for_each(|row| row.part(&why));
+        }
+    }
+
+    fn role(&mut self, phase: &str, base: &RoleRow, new: &RoleRow) {
+        let spot = Spot { phase, role: Some(&base.role), op: None };
+        let open_loop = base.open_loop;
+        let scope = FigureScope::Role { open_loop, mix: base.is_mix() };
+        let before = self.rows.len();
+        self.add(spot, scope, &base.metrics, &new.metrics);
+        for OpRow { op, metrics, .. } in &base.ops {
+            if let Some(other) = new.ops.iter().find(|other| other.op == *op) {
+                self.add(
+                    Spot { op: Some(op), ..spot },
+                    FigureScope::Op { open_loop },
+                    metrics,
+                    &other.metrics,
+                );
+            }
+        }
+        for row in &mut self.rows[before..] {
+            let ops = row.op.as_deref().unwrap_or(&base.mix);
+            row.gets = ops.split('+').any(|op| op == "get");
+        }
+    }
+
+    fn add(&mut self, spot: Spot<'_>, scope: FigureScope, base: &Metrics, new: &Metrics) {
+        if !matches!(scope, FigureScope::Op { .. }) {
+            let has_any = |metric: &&Metric| metric.per_trial.iter().any(Option::is_some);
+            let figures = base.0.iter().chain(&new.0).filter(has_any);
+            self.figures.extend(figures.map(|metric| metric.name));
+        }
+        let wanted = |metric: &&Metric| self.wanted.wants(metric.name, metric.direction, scope);
+        for metric in base.0.iter().filter(wanted) {
+            let other = new.0.iter().find(|other| other.name == metric.name);
+            let bout = Bout {
+                spot,
+                base: Trials { metric: Some(metric), numbers: &self.numbers[0] },
+                new: Trials { metric: other, numbers: &self.numbers[1] },
+                paired: self.paired,
+                noise: self.noise.share(metric.name),
+            };
+            self.rows.extend(bout.row());
+        }
+    }
+}
