@@ -1,7 +1,7 @@
 //! Traces of drives, replayed on a loop device, and by fio with the same log.
 
 use super::devices::{Loop, output};
-use super::scratch::{Scratch, record};
+use super::scratch::{Scratch, measured, record};
 use super::suites::{Suite, suite};
 use super::workers::skipped;
 use std::fs;
@@ -103,7 +103,7 @@ fn several_in_flight_leave_what_one_after_the_other_leaves() {
     assert!(on(&device, &scratch, true, "depth = 16") == alone);
 
     let case = record(&scratch.only_run(), "t1");
-    let ops = &case.phases.last().unwrap().roles[0].ops;
+    let ops = &measured(&case).roles[0].ops;
     let of = |word: &str| {
         asked.iter().filter(|asked| asked.0 == word).map(|asked| asked.2 as u64).collect::<Vec<_>>()
     };
@@ -168,7 +168,7 @@ fn a_drive_that_is_too_small_is_refused_and_folded_to() {
     scratch.assert_nothing_left();
     replay("drive", "fold = true\nspeed = 1.0").assert_ok();
     let case = record(&scratch.only_run(), "t3");
-    let role = &case.phases.last().unwrap().roles[0];
+    let role = &measured(&case).roles[0];
     assert_eq!((role.ops["update"].count, role.ops["update"].write_bytes), (500, 500 * 8_192));
     assert!(role.window_ns >= 499_000_000, "{}", role.window_ns);
 }

@@ -180,7 +180,8 @@ fn write_amplification_is_device_bytes_over_keys_and_values() {
         let phase = phase(&case, name);
         let written: u64 = phase.roles[0].ops.values().map(|op| op.write_bytes).sum();
         assert_eq!(written, records * (64 + 100), "keys are data, too");
-        let Some((synced, _)) = &phase.synced else { panic!("{name} was not synced") };
+        let settled = self::phase(&case, &format!("{name}-settle"));
+        let Some((synced, _)) = &settled.synced else { panic!("{name} was not synced") };
         let (Some(before), Some(after)) = (&phase.before.device, &synced.device) else {
             skipped("disk", test, "the volume has no device with counters");
             return;

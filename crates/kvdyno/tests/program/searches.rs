@@ -2,12 +2,12 @@
 
 use super::limits::can_limit;
 use super::locations::can_mount;
-use super::scratch::{Done, Scratch, list, outcomes, record, records};
+use super::scratch::{Done, Scratch, list, measured, outcomes, record, records};
 use super::suites::{GET, Suite, reads, suite};
 use super::workers::{needs, needs_root};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::files::RunFolder;
-use kvdyno_record::workload::Activity;
+use kvdyno_record::workload::{Activity, Phase};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -63,11 +63,11 @@ fn assert_consistent(run: &RunFolder, answer: &Value, wants_least: bool) {
                 assert_eq!(record.ram_limit.requested_bytes, Some(value));
                 assert!(record.ram_limit.enforced_by.is_some());
             } else {
-                let offered = record.phases.last().unwrap().roles[0].offered_per_s.unwrap();
+                let offered = measured(record).roles[0].offered_per_s.unwrap();
                 assert!((offered - value as f64).abs() < 1.0, "{offered}: {point}");
             }
             if record.outcome == Outcome::Done && answer["conditions"][0]["about"] == "reads" {
-                let role = &record.phases.last().unwrap().roles[0];
+                let role = &measured(record).roles[0];
                 let reads = role.per_second(role.ops["get"].items).unwrap();
                 let output = point["figures"][0][trial].as_f64().unwrap();
                 assert!((reads / output - 1.0).abs() < 1e-9, "{reads} {point}");
@@ -230,9 +230,7 @@ fn the_highest_rate_is_below_what_the_engine_does_as_fast_as_it_goes() {
     assert_eq!((&top["met"], &top["whys"][0]), (&0.into(), &"readers fell behind the rate".into()));
     // Only the searched role has another rate at each point.
     for case in run.plan().unwrap().cases {
-        let Some(Activity::Measure(mix)) = case.phases.last().map(|phase| &phase.work) else {
-            continue;
-        };
+        let Some(mix) = case.phases.iter().find_map(Phase::mix) else { continue };
         let rate = mix.roles[1].rate.as_ref().unwrap();
         assert!((rate.operations_per_s - 5.0).abs() < 0.1, "{rate:?}");
     }
