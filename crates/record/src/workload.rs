@@ -4,11 +4,12 @@
 pub use crate::expected_hits::ExpectedHits;
 use crate::graph::Graph;
 pub use crate::key::{Key, KeyFormat, KeyOrder};
-use crate::operations::{OPERATIONS, OpInfo};
+use crate::operations::{KeySource, OPERATIONS, OpInfo};
 use crate::replay::{Replay, replays};
 use kvdyno_engine::Options;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::mem::discriminant;
 
 mod choice;
 mod count;
@@ -305,49 +306,14 @@ impl Op {
 
     /// Its properties.
     pub fn info(&self) -> &'static OpInfo {
-        &OPERATIONS[match self {
-            Self::Get => 0,
-            Self::Insert => 1,
-            Self::Update => 2,
-            Self::Delete => 3,
-            Self::Scan { .. } => 4,
-            Self::Multiget { .. } => 5,
-            Self::ReadModifyWrite => 6,
-            Self::Batch { .. } => 7,
-            Self::Walk { .. } => 8,
-            Self::Flush => 9,
-            Self::AddNode => 10,
-            Self::GetNode => 11,
-            Self::UpdateNode => 12,
-            Self::DeleteNode => 13,
-            Self::AddLink => 14,
-            Self::UpdateLink => 15,
-            Self::DeleteLink => 16,
-            Self::CountLink => 17,
-            Self::MultigetLink => 18,
-            Self::GetLinksList => 19,
-        }]
+        let is_it = |op: &Op| discriminant(op) == discriminant(self);
+        let info = OPERATIONS.iter().find(|info| info.op.as_ref().is_some_and(is_it));
+        info.unwrap_or_else(|| unreachable!("the table has every operation"))
     }
 
     /// It is a request of a graph.
     pub fn is_of_graph(&self) -> bool {
-        use Op::{
-            AddLink, AddNode, CountLink, DeleteLink, DeleteNode, GetLinksList, GetNode,
-            MultigetLink, UpdateLink, UpdateNode,
-        };
-        matches!(
-            self,
-            AddNode
-                | GetNode
-                | UpdateNode
-                | DeleteNode
-                | AddLink
-                | UpdateLink
-                | DeleteLink
-                | CountLink
-                | MultigetLink
-                | GetLinksList
-        )
+        self.info().keys == KeySource::Graph
     }
 
     /// Records that one of it writes, in the mean.

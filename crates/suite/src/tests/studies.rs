@@ -46,13 +46,13 @@ fn engines_of_studies() -> Engines {
         let mut described = Description { name: name.to_owned(), ..lmdb };
         described.capabilities.places = vec![PlaceKind::Directory, PlaceKind::Device];
         let (mut needed, worker) = {
-            let (needed, worker) = engines.asked.iter().next().unwrap();
+            let (needed, worker) = engines.workers.iter().next().unwrap();
             (needed.clone(), worker.clone())
         };
         name.clone_into(&mut needed.engine);
         let mut worker = worker.unwrap();
         worker.description.engine = described;
-        engines.asked.insert(needed, Ok(worker));
+        engines.workers.insert(needed, Ok(worker));
     }
     engines
 }

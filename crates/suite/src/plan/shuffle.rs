@@ -1,0 +1,37 @@
+//! A seeded random order: the same suite and seed give the same plan on every machine.
+
+/// Shuffles `items` by `seed` (Fisher and Yates, on `SplitMix64`).
+pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
+    let mut state = seed;
+    for last in (1..items.len()).rev() {
+        let draw = u128::from(next(&mut state)) * (last as u128 + 1);
+        items.swap(last, (draw >> 64) as usize);
+    }
+}
+
+/// Steele, Lea, Flood: Fast splittable pseudorandom number generators (OOPSLA 2014).
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_a_permutation_and_follows_from_its_seed() {
+        let order = |seed| {
+            let mut items: Vec<u32> = (0..100).collect();
+            shuffle(&mut items, seed);
+            items
+        };
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
+        let mut sorted = order(3);
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..100).collect::<Vec<_>>());
+    }
+}
