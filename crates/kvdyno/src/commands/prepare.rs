@@ -17,7 +17,9 @@ use kvdyno_record::left_out;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use kvdyno_render::wrap::wrap;
-use kvdyno_suite::{self, Engines, InstalledWorker, Overrides, Pick, SizingHost, Suite, WorkerSpec};
+use kvdyno_suite::{
+    self, Engines, InstalledWorker, Overrides, Pick, SizingHost, Suite, WorkerSpec,
+};
 use std::io::ErrorKind;
 use std::ops::Deref;
 use std::os::unix::fs::FileTypeExt as _;

@@ -1,7 +1,7 @@
 //! Lengths and counts as typed: a number, or one named distribution.
 
 use crate::written::mistake::Mistakes;
-use crate::written::read::{At, Fields, FromToml, Or as _, Toml, table, within_bounds, wrong_kind};
+use crate::written::read::{At, Fields, FromToml, Key, Or as _, Toml, table, wrong_kind};
 use crate::written::scalar::{Bytes, SEVERAL_MAX, Several, either_schema};
 use crate::written::source::Span;
 use kvdyno_record::workload::{Over, Size};
@@ -52,7 +52,7 @@ enum Distribution {
     /// of `db_bench` has floor 10, k 0.2615, sigma 25.45 and max 1024, with a mean of 36 bytes.
     Pareto(Pareto),
     /// At most 1000 lengths with their weights: `[[100, 3], [4000, 1]]`.
-    Empirical(Vec<At<Pair>>),
+    Empirical(At<Vec<At<Pair>>>),
 }
 
 #[derive(JsonSchema)]
@@ -70,7 +70,7 @@ struct Lognormal {
     /// The median.
     median: At<Bytes>,
     /// The standard deviation of the logarithm.
-    sigma: At<f64>,
+    sigma: AboveZero<1_000_000>,
     /// The longest length.
     max: At<Bytes>,
 }
@@ -81,7 +81,7 @@ struct Normal {
     /// The mean.
     mean: At<Bytes>,
     /// The standard deviation.
-    sigma: At<f64>,
+    sigma: AboveZero<1_000_000_000>,
     /// The shortest length. Default: 1.
     min: Option<At<Bytes>>,
     /// The longest length.
@@ -92,7 +92,7 @@ struct Normal {
 #[schemars(deny_unknown_fields, inline)]
 struct Geometric {
     /// The probability of each step, above 0 and at most 1.
-    p: At<f64>,
+    p: AboveZero<1>,
     /// The shortest length. Default: 1.
     min: Option<At<Bytes>>,
     /// The longest length.
@@ -105,9 +105,9 @@ struct Pareto {
     /// The location. Default: 0.
     location: Option<At<f64>>,
     /// The shape.
-    k: At<f64>,
+    k: AboveZero<1_000_000>,
     /// The scale.
-    sigma: At<f64>,
+    sigma: AboveZero<1_000_000>,
     /// The shortest length, as `min`. Default: 1.
     floor: Option<At<Bytes>>,
     /// The shortest length, as `floor`. Default: 1.
@@ -118,22 +118,34 @@ struct Pareto {
     over: Option<At<Over>>,
 }
 
+/// A number above 0, at most `MOST`.
+#[derive(Clone, Copy, JsonSchema)]
+#[schemars(transparent, inline)]
+struct AboveZero<const MOST: u64>(f64);
+
+impl<const MOST: u64> Key for AboveZero<MOST> {
+    fn read(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Self> {
+        let expected = format!("a number above 0, at most {MOST}");
+        fields.number(key, &expected, |number| number > 0.0 && number <= MOST as f64).map(Self)
+    }
+}
+
 /// A length and its weight.
 #[derive(JsonSchema)]
 #[schemars(inline)]
 struct Pair(Bytes, f64);
 
-table!(Uniform, "a uniform length": min max);
-table!(Lognormal, "a lognormal length": median sigma max);
-table!(Normal, "a normal length": mean sigma min max);
-table!(Geometric, "a geometric length": p min max);
-table!(Pareto, "a pareto length": location k sigma floor min max over);
+table!(Uniform, "a uniform length": max min);
+table!(Lognormal, "a lognormal length": max median sigma);
+table!(Normal, "a normal length": max mean sigma min);
+table!(Geometric, "a geometric length": max p min);
+table!(Pareto, "a pareto length": max floor min k sigma location over);
 
 impl FromToml for Length {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
         let size = if toml.get_ref().is_table() {
-            Distribution::from_toml(toml, mistakes)?.size(&span, mistakes)?
+            Distribution::from_toml(toml, mistakes)?.size(mistakes)?
         } else {
             Size::Fixed { bytes: Bytes::from_toml(toml, mistakes)?.0 }
         };
@@ -145,7 +157,7 @@ impl FromToml for Keys {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
         if toml.get_ref().is_table() {
-            let size = Distribution::from_toml(toml, mistakes)?.size(&span, mistakes)?;
+            let size = Distribution::from_toml(toml, mistakes)?.size(mistakes)?;
             return within(size, SEVERAL_MAX.into(), "65536", &span, mistakes).map(Self);
         }
         let Several(keys) = Several::from_toml(toml, mistakes)?;
@@ -197,7 +209,7 @@ impl FromToml for Distribution {
             "lognormal" => Self::Lognormal(Lognormal::from_toml(toml, mistakes)?),
             "geometric" => Self::Geometric(Geometric::from_toml(toml, mistakes)?),
             "pareto" => Self::Pareto(Pareto::from_toml(toml, mistakes)?),
-            "empirical" => Self::Empirical(Vec::from_toml(toml, mistakes)?),
+            "empirical" => Self::Empirical(At::from_toml(toml, mistakes)?),
             other => {
                 let message = format!("`{other}` is not a distribution of lengths");
                 mistakes.unknown(&name.span, message, other, &NAMES);
@@ -209,29 +221,28 @@ impl FromToml for Distribution {
 
 impl Distribution {
     /// The distribution in a plan.
-    fn size(&self, span: &Span, mistakes: &mut Mistakes) -> Option<Size> {
+    fn size(&self, mistakes: &mut Mistakes) -> Option<Size> {
         let least = |min: &Option<At<Bytes>>| min.value_or(Bytes(1)).0;
         Some(match self {
             Self::Uniform(Uniform { min, max }) => Size::Uniform { min: min.0, max: max.0 },
             Self::Normal(Normal { mean, sigma, min, max }) => {
-                let sigma = above_zero("sigma", sigma, 1e9, mistakes)?;
-                Size::Normal { mean: mean.0 as f64, sigma, min: least(min), max: max.0 }
+                let mean = mean.0 as f64;
+                Size::Normal { mean, sigma: sigma.0, min: least(min), max: max.0 }
             }
             Self::Lognormal(Lognormal { median, sigma, max }) => {
-                let sigma = above_zero("sigma", sigma, 1e6, mistakes)?;
-                Size::Lognormal { median: median.0, sigma, max: max.0 }
+                Size::Lognormal { median: median.0, sigma: sigma.0, max: max.0 }
             }
             Self::Geometric(Geometric { p, min, max }) => {
-                let p = above_zero("p", p, 1.0, mistakes)?;
-                Size::Geometric { p, min: least(min), max: max.0 }
+                Size::Geometric { p: p.0, min: least(min), max: max.0 }
             }
-            Self::Pareto(pareto) => return pareto.size(mistakes),
+            Self::Pareto(pareto) => pareto.size(mistakes),
             Self::Empirical(pairs) if (1..=PAIRS_MAX).contains(&pairs.len()) => {
                 let pairs: Vec<(u64, f64)> = pairs.iter().map(|at| (at.0.0, at.1)).collect();
                 Size::empirical(&pairs)
             }
             Self::Empirical(pairs) => {
-                let mistake = mistakes.at(span, format!("{} lengths with weights", pairs.len()));
+                let mistake =
+                    mistakes.at(&pairs.span, format!("{} lengths with weights", pairs.len()));
                 mistake.label(format!("expected 1 to {PAIRS_MAX}: [[100, 2.5], [4000, 1]]"));
                 return None;
             }
@@ -240,29 +251,21 @@ impl Distribution {
 }
 
 impl Pareto {
-    fn size(&self, mistakes: &mut Mistakes) -> Option<Size> {
+    fn size(&self, mistakes: &mut Mistakes) -> Size {
         if let (Some(floor), Some(_)) = (&self.floor, &self.min) {
             let mistake = mistakes.at(&floor.span, "the length has both `min` and `floor`");
             mistake.label("expected one of them: they mean the same");
         }
         let min = self.floor.as_ref().or(self.min.as_ref()).map_or(1, |min| min.0);
-        let k = above_zero("k", &self.k, 1e6, mistakes);
-        let sigma = above_zero("sigma", &self.sigma, 1e6, mistakes);
-        let location = match &self.location {
-            None => Some(0.0),
-            Some(at) => {
-                let fits = |location| (0.0..=1e9).contains(&location);
-                within_bounds("location", at, "a number from 0 to 1e9", fits, mistakes)
-            }
-        };
+        let (k, sigma) = (self.k.0, self.sigma.0);
+        let location = self.location.value_or(0.0);
+        if let Some(at) = self.location.as_ref().filter(|at| !(0.0..=1e9).contains(&at.value)) {
+            let mistake = mistakes.at(&at.span, format!("`location` is {location}"));
+            mistake.label("expected a number from 0 to 1e9");
+        }
         let over = self.over.value_or(Over::Fold);
-        Some(Size::Pareto { min, k: k?, sigma: sigma?, max: self.max.0, location: location?, over })
+        Size::Pareto { min, k, sigma, max: self.max.0, location, over }
     }
-}
-
-fn above_zero(key: &str, number: &At<f64>, most: f64, mistakes: &mut Mistakes) -> Option<f64> {
-    let expected = format!("a number above 0, at most {most}");
-    within_bounds(key, number, &expected, |number| number > 0.0 && number <= most, mistakes)
 }
 
 /// The plan repeats the list in each case, so a longer list makes it long.

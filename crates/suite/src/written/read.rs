@@ -204,22 +204,6 @@ impl<T: Copy> Or<T> for Option<At<T>> {
     }
 }
 
-/// A number within bounds.
-pub(crate) fn within_bounds(
-    key: &str,
-    number: &At<f64>,
-    expected: &str,
-    fits: impl Fn(f64) -> bool,
-    mistakes: &mut Mistakes,
-) -> Option<f64> {
-    if fits(number.value) {
-        return Some(number.value);
-    }
-    let message = format!("`{key}` is {}", number.value);
-    mistakes.at(&number.span, message).label(format!("expected {expected}"));
-    None
-}
-
 /// A table while its keys are read.
 pub(crate) struct Fields<'a, 'i> {
     /// The table's name in messages: "[data]", "a load phase".
@@ -307,7 +291,12 @@ impl<'a, 'i> Fields<'a, 'i> {
         fits: impl Fn(f64) -> bool,
     ) -> Option<f64> {
         let number: At<f64> = self.required(key)?;
-        within_bounds(key, &number, expected, fits, self.mistakes)
+        if fits(number.value) {
+            return Some(number.value);
+        }
+        let message = format!("`{key}` is {}", number.value);
+        self.mistakes.at(&number.span, message).label(format!("expected {expected}"));
+        None
     }
 
     /// The unread keys.

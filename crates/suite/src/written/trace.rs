@@ -82,7 +82,7 @@ pub(crate) enum Speed {
 }
 
 scalar_schema!(Speed, "Speed", "`\"max\"`, or a factor on the recorded speed.", {
-    "anyOf": [{ "const": "max" }, { "type": "number", "minimum": 1e-3, "maximum": 1e6 }],
+    "anyOf": [{ "enum": ["max"] }, { "type": "number", "minimum": 1e-3, "maximum": 1e6 }],
 });
 
 impl FromToml for Speed {
