@@ -86,16 +86,21 @@ pub struct ValueShape {
 pub struct Phase {
     /// Its name, unique in its case.
     pub name: String,
+    /// The longer phase that it is a window of; null: it is a phase of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<PhaseWindow>,
     /// Its work.
     #[serde(flatten)]
     pub work: Activity,
 }
 
-/// The phase that one is a window of, and which, from 1: `hours-w07` is the seventh of `hours`.
-pub fn window_of(name: &str) -> Option<(&str, u32)> {
-    let (phase, number) = name.rsplit_once("-w")?;
-    let number = number.parse().ok().filter(|_| number.bytes().all(|byte| byte.is_ascii_digit()));
-    Some((phase, number?))
+/// One of the phases that a longer one is divided into.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseWindow {
+    /// The name of the longer phase.
+    pub of: String,
+    /// Which of its windows, from 1.
+    pub number: u32,
 }
 
 /// The work of a phase.
@@ -130,6 +135,14 @@ pub enum Activity {
 }
 
 impl Activity {
+    /// What its roles do, where it has any.
+    pub fn mix(&self) -> Option<&Mix> {
+        match self {
+            Self::Warmup(mix) | Self::Measure(mix) => Some(mix),
+            _ => None,
+        }
+    }
+
     /// The word for it in a record.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -354,12 +367,14 @@ impl Role {
 }
 
 impl Phase {
+    /// A phase of its own.
+    pub fn new(name: impl Into<String>, work: Activity) -> Self {
+        Self { name: name.into(), window: None, work }
+    }
+
     /// What its roles do, where it has any.
     pub fn mix(&self) -> Option<&Mix> {
-        match &self.work {
-            Activity::Warmup(mix) | Activity::Measure(mix) => Some(mix),
-            _ => None,
-        }
+        self.work.mix()
     }
 }
 

@@ -153,10 +153,10 @@ impl RecordedRun {
 fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
     let threads = |phase: &Phase| match &phase.work {
         Activity::Load(load) => load.threads,
-        Activity::Warmup(mix) | Activity::Measure(mix) => {
-            mix.roles.iter().map(|role| role.threads).max().unwrap_or(0)
+        work => {
+            let roles = work.mix().into_iter().flat_map(|mix| &mix.roles);
+            roles.map(|role| role.threads).max().unwrap_or(0)
         }
-        _ => 0,
     };
     let mut ids = BTreeSet::new();
     for case in &plan.cases {

@@ -40,7 +40,7 @@ use kvdyno_record::case::{CaseRecord, OpResult, Outcome};
 use kvdyno_record::files::CaseFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
-use kvdyno_record::workload::{Activity, Phase};
+use kvdyno_record::workload::{Activity, Mix, Phase};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use volumes::DatabaseLocation;
@@ -103,10 +103,7 @@ impl RunEnvironment {
 
 /// The duration of phases that end by time.
 fn timed(phases: &[Phase]) -> Duration {
-    let by_the_clock = phases.iter().filter_map(|phase| match &phase.work {
-        Activity::Warmup(mix) | Activity::Measure(mix) => mix.ends.duration_ns,
-        _ => None,
-    });
+    let by_the_clock = phases.iter().filter_map(|phase| phase.mix()?.ends.duration_ns);
     Duration::from_nanos(by_the_clock.fold(0, u64::saturating_add))
 }
 
@@ -246,15 +243,8 @@ impl Pass<'_> {
 /// Whether other cases may start from this database: the case completed, or it only read and was
 /// ended for its RAM or its time. (Files survive a killed process.)
 fn leaves_a_database(case: &Case, outcome: &Outcome) -> bool {
-    let writes = |phase: &Phase| match &phase.work {
-        Activity::Load(_) => true,
-        Activity::Warmup(mix) | Activity::Measure(mix) => {
-            mix.roles.iter().any(|role| role.mix.iter().any(|entry| entry.op.writes()))
-        }
-        Activity::Settle { .. }
-        | Activity::Verify { .. }
-        | Activity::Evict
-        | Activity::Reopen { .. } => false,
+    let writes = |phase: &Phase| {
+        matches!(phase.work, Activity::Load(_)) || phase.mix().is_some_and(Mix::writes)
     };
     match outcome {
         Outcome::Done => true,

@@ -355,10 +355,7 @@ impl<'r> Talk<'r> {
         let per_s = (seconds > 0.0).then(|| done.saturating_sub(before) as f64 / seconds);
         let later = self.environment.case.phases.get(phase + 1..).map_or(Duration::ZERO, timed);
         let Some(phase) = self.environment.case.phases.get(phase) else { return };
-        let duration = match &phase.work {
-            Activity::Warmup(mix) | Activity::Measure(mix) => mix.ends.duration_ns,
-            _ => None,
-        };
+        let duration = phase.mix().and_then(|mix| mix.ends.duration_ns);
         // If the phase ends by time, the completed share is the share of the time.
         let (done, total) = match (total, duration) {
             (None, Some(duration)) => (elapsed_ns, Some(duration)),

@@ -16,7 +16,6 @@ use kvdyno_record::claim::{Cell, Claim, Need, Window};
 use kvdyno_record::known::FIGURES;
 use kvdyno_record::text::steers;
 use kvdyno_record::units::{self, Ratio};
-use kvdyno_record::workload::window_of;
 
 /// Characters of a claim's text.
 const TEXT_MAX: usize = 300;
@@ -84,7 +83,10 @@ fn take_window(cell: &mut Cell, names: &Names) {
     let is_phase = |name: &str| names.phases.iter().any(|phase| phase == name);
     let window = match cell.phase.strip_suffix("-wmax") {
         Some(phase) => Some((phase, Window::Last)),
-        None => window_of(&cell.phase).map(|(phase, number)| (phase, Window::Number(number))),
+        None => cell.phase.rsplit_once("-w").and_then(|(phase, number)| {
+            let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+            Some((phase, Window::Number(number.parse().ok().filter(|_| is_number)?)))
+        }),
     };
     let Some((phase, window)) = window.filter(|(phase, _)| is_phase(phase)) else { return };
     if !is_phase(&cell.phase) && window != Window::Number(0) {

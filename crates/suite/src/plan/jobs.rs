@@ -244,7 +244,7 @@ pub(crate) fn filling(bare: &Bare) -> Vec<Phase> {
         return Vec::new();
     }
     let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1, replay: None };
-    let mut phases = vec![Phase { name: "load".to_owned(), work: Activity::Load(load) }];
+    let mut phases = vec![Phase::new("load", Activity::Load(load))];
     if bare.precondition > 1 {
         let role = Role {
             name: "writes".to_owned(),
@@ -262,7 +262,7 @@ pub(crate) fn filling(bare: &Bare) -> Vec<Phase> {
         };
         let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
         let work = Mix { roles: vec![role], ends: Ends { duration_ns: None, operations } };
-        phases.push(Phase { name: "precondition".to_owned(), work: Activity::Warmup(work) });
+        phases.push(Phase::new("precondition", Activity::Warmup(work)));
     }
     phases
 }
@@ -272,14 +272,13 @@ pub(crate) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Pha
     let roles = vec![role(job, swept)];
     let timed =
         |ns| Mix { roles: roles.clone(), ends: Ends { duration_ns: Some(ns), operations: None } };
-    let phase = |name: &str, work| Phase { name: name.to_owned(), work };
     let mut phases = filling(bare);
-    phases.push(phase("cold", Activity::Evict));
+    phases.push(Phase::new("cold", Activity::Evict));
     if let Some(warmup) = &job.warmup {
-        phases.push(phase("warmup", Activity::Warmup(timed(warmup.0))));
+        phases.push(Phase::new("warmup", Activity::Warmup(timed(warmup.0))));
     }
     let duration = job.duration.value_or(Nanoseconds(DURATION_NS));
-    phases.push(phase("measure", Activity::Measure(timed(duration.0))));
+    phases.push(Phase::new("measure", Activity::Measure(timed(duration.0))));
     phases
 }
 

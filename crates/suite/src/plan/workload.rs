@@ -59,7 +59,7 @@ pub(crate) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase>
             other => name.unwrap_or_else(|| names.free(other.kind())),
         };
         let work = work(part, &phase.value, context, &mut reopened);
-        phases.push(plan::Phase { name, work });
+        phases.push(plan::Phase::new(name, work));
     }
     phases
 }
@@ -82,12 +82,12 @@ fn measured(
     let (warmup, mix) = mixes(part, measure, context);
     if let Some(warmup) = warmup {
         let base = typed_name.as_ref().map_or("warmup".to_owned(), |n| format!("{n}-warmup"));
-        phases.push(plan::Phase { name: names.free(&base), work: Activity::Warmup(warmup) });
+        phases.push(plan::Phase::new(names.free(&base), Activity::Warmup(warmup)));
     }
     let name = typed_name.unwrap_or_else(|| names.free("measure"));
     let windows = measure.windows.as_ref().zip(mix.ends.duration_ns);
     let Some((At { value: Nanoseconds(window), .. }, duration)) = windows else {
-        phases.push(plan::Phase { name, work: Activity::Measure(mix) });
+        phases.push(plan::Phase::new(name, Activity::Measure(mix)));
         return;
     };
     let count = duration.div_ceil(*window);
@@ -95,9 +95,10 @@ fn measured(
     for number in 1..=count {
         let rest = duration - (number - 1) * window;
         let ends = Ends { duration_ns: Some(rest.min(*window)), operations: None };
+        let window = plan::PhaseWindow { of: name.clone(), number: number as u32 };
         let name = names.free(&format!("{name}-w{number:0width$}"));
         let work = Activity::Measure(Mix { ends, ..mix.clone() });
-        phases.push(plan::Phase { name, work });
+        phases.push(plan::Phase { name, window: Some(window), work });
     }
 }
 

@@ -6,7 +6,7 @@ use kvdyno_record::case::{CaseRecord, OpResult, RoleResult};
 use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::hlog::{self, Kind, LONGEST_NS};
 use kvdyno_record::protocol::NO_LOAD_GENERATOR;
-use kvdyno_record::workload::Activity;
+use kvdyno_record::workload::Phase;
 use std::collections::BTreeMap;
 
 const COUNTS: &str = "series, histogram and counts have the same operations";
@@ -99,12 +99,8 @@ fn is_imported(record: &CaseRecord) -> bool {
 /// Whether the plan of a role keeps operations in flight.
 fn in_flight(record: &CaseRecord, phase: &str, role: &str) -> bool {
     let planned = record.case.phases.iter().find(|planned| planned.name == phase);
-    match planned.map(|planned| &planned.work) {
-        Some(Activity::Measure(mix) | Activity::Warmup(mix)) => {
-            mix.roles.iter().any(|planned| planned.name == role && planned.depth.is_some())
-        }
-        _ => false,
-    }
+    let mut roles = planned.and_then(Phase::mix).into_iter().flat_map(|mix| &mix.roles);
+    roles.any(|planned| planned.name == role && planned.depth.is_some())
 }
 
 /// Submission and completion together are an operation's service time.

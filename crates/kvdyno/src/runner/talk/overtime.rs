@@ -41,8 +41,7 @@ enum Step {
 impl Overtime {
     /// For a phase that starts now; none: it does not end by time.
     pub(super) fn of_phase(work: &Activity) -> Option<Self> {
-        let (Activity::Warmup(mix) | Activity::Measure(mix)) = work else { return None };
-        let duration = Duration::from_nanos(mix.ends.duration_ns?);
+        let duration = Duration::from_nanos(work.mix()?.ends.duration_ns?);
         let (elapsed, looked) = (Duration::ZERO, Instant::now());
         Some(Self { duration, elapsed, looked, threads: None, reported: false })
     }
