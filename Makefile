@@ -56,7 +56,7 @@ demo:
 	@scripts/parts.sh setup fetch build-demo library run-demo
 
 test:
-	@scripts/parts.sh setup test-tools fetch build library older-library get-engines build-tests+test-engines test-rust test-page
+	@scripts/parts.sh setup test-tools fetch build library older-library get-engines build-tests+test-engines test-rust+test-page
 
 # Tools that are large to install, tests that take minutes and seldom find anything.
 soak:

@@ -38,7 +38,7 @@ export interface VersusRow {
   p: number | null;
   noise: number;
   verdict: Judgement;
-  why: string | null;
+  reason: string | null;
 }
 
 export interface Pair {
@@ -70,9 +70,9 @@ export interface Gate {
 export interface Versus {
   base: Side;
   new: Side;
-  differences: { what: string; base: string; new: string }[];
+  differences: { subject: string; base: string; new: string }[];
   pairs: Pair[];
-  unpaired: { in_base: boolean; name: string; why: string }[];
+  unpaired: { in_base: boolean; name: string; reason: string }[];
   answer?: string[]; // What it comes to, the headline first; absent before there was such.
   counts: { judged: number } & Record<Judgement, number>;
   false_alarms_expected: number;

@@ -7,7 +7,7 @@ export interface RankRow {
   group: number;
   phase: string;
   rank: number;
-  of: number;
+  ranks: number;
   host: string;
   threads: number;
   metrics: Metric[];

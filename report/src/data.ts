@@ -31,7 +31,7 @@ export interface Metric {
   missing: string | null;
 }
 
-export interface Beside {
+export interface Relative {
   base: string;
   ratio: number;
   verdict: Verdict;
@@ -45,7 +45,8 @@ export interface RoleRow {
   open_loop: boolean;
   mix: string;
   metrics: Metric[];
-  beside: Beside | null; beside_volume?: Beside | null; // Absent before there were volumes.
+  relative: Relative | null;
+  relative_volume?: Relative | null; // Absent where the suite names no volume.
   ops: { op: string; metrics: Metric[] }[];
 }
 
@@ -67,7 +68,7 @@ export interface Job {
   block_bytes: number;
   depth: number;
   blocking: boolean;
-  ran: string | null;
+  executed_as: string | null;
 }
 
 /** What limits a role: one word for tables, findings and answers. */
@@ -90,7 +91,8 @@ export interface LoadRow {
   phase: string;
   threads: number;
   metrics: Metric[];
-  beside: Beside | null; beside_volume?: Beside | null; // Absent before there were volumes.
+  relative: Relative | null;
+  relative_volume?: Relative | null; // Absent where the suite names no volume.
 }
 
 export interface Trial {
@@ -162,7 +164,7 @@ export interface Summary {
     command: string[];
     started_unix_ns: number;
     ended_unix_ns: number | null;
-    place: string;
+    data_dir: string;
     sized: string[];
     complete: boolean;
     cases_planned: number;
@@ -190,7 +192,7 @@ export interface Summary {
 
 export interface Claim {
   verdict: "holds" | "does_not_hold" | "cannot_tell";
-  why: string | null;
+  reason: string | null;
 }
 
 export type Level = "low" | "medium" | "high";

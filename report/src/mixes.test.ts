@@ -12,7 +12,7 @@ const operations = (value: number): Metric => ({
 });
 
 const role = (op: string, count: number): RoleRow => ({
-  role: op, threads: 1, depth: null, open_loop: false, mix: op, metrics: [operations(count)], beside: null,
+  role: op, threads: 1, depth: null, open_loop: false, mix: op, metrics: [operations(count)], relative: null,
   ops: [],
 });
 

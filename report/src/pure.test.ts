@@ -6,7 +6,7 @@ import { binaryStep, tipLines } from "./figures/bars";
 import { limitWord } from "./figures/efficiency";
 import { columnsOf, roundStep } from "./figures/heat";
 import { mark } from "./figures/history";
-import { bar, besideBase, cellsOf, inWords, sure } from "./figures/board";
+import { bar, relativeToBase, cellsOf, inWords, sure } from "./figures/board";
 import type { Engine } from "./model";
 import { label, PARTS, readable } from "./figures/time";
 import { merged, totalCells } from "./figures/timeline";
@@ -193,9 +193,9 @@ test("what limits an engine, in a word or two", () => {
 
 test("a ratio says how sure it is, by the program's verdict", () => {
   const verdicts = ["base", "different", "not_distinguishable", "spread_unknown"] as const;
-  expect(verdicts.map((verdict) => besideBase({ base: "a", ratio: 1.5, verdict })))
+  expect(verdicts.map((verdict) => relativeToBase({ base: "a", ratio: 1.5, verdict })))
     .toEqual(["1.50", "1.50", "~1.50", "1.50?"]);
-  expect(besideBase(null)).toBe(NONE);
+  expect(relativeToBase(null)).toBe(NONE);
 });
 
 test("writes that promise different things have no ratio", () => {
@@ -327,7 +327,7 @@ describe("where the time went", () => {
 });
 
 test("claims come to a line, and what cannot be tested says why, the most frequent reason first", () => {
-  const claim = (verdict: Claim["verdict"], why: string | null = null): Claim => ({ verdict, why });
+  const claim = (verdict: Claim["verdict"], reason: string | null = null): Claim => ({ verdict, reason });
   const claims = [claim("cannot_tell", "one trial"), claim("cannot_tell", "2 CPUs"), claim("cannot_tell", "2 CPUs"), claim("does_not_hold"), claim("does_not_hold")];
   expect(claimWords(claims)).toBe("0 of 5 claims hold, 2 do not, 3 cannot be tested here.");
   expect(claimReasons(claims)).toBe("Not testable here: 2 CPUs (2 claims); one trial.");

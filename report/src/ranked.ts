@@ -30,15 +30,15 @@ export interface Ranking {
 export interface Standing {
   engine: string;
   group: number | null;
-  place: number | null;
+  rank: number | null;
   tied: boolean;
   value: number | null;
   low: number | null;
   high: number | null;
   n: number;
-  behind: number | null;
-  behind_low: number | null;
-  behind_high: number | null;
+  ratio_to_best: number | null;
+  ratio_to_best_low: number | null;
+  ratio_to_best_high: number | null;
   verdict: Verdict | null;
   lost: Lost | null;
   missing: string | null;

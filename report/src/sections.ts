@@ -104,7 +104,7 @@ export function claimWords(claims: Claim[]): string {
 /** Why claims cannot be tested here, the most frequent reason first: `it needs 33 processors: here are 2 (3)`. */
 export function claimReasons(claims: Claim[]): string {
   const reasons = new Map<string, number>();
-  for (const { verdict, why } of claims) if (verdict === "cannot_tell" && why) reasons.set(why, (reasons.get(why) ?? 0) + 1);
+  for (const { verdict, reason } of claims) if (verdict === "cannot_tell" && reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   const most = [...reasons].sort((a, b) => b[1] - a[1]).map(([why, count]) => (count > 1 ? `${why} (${count} claims)` : why));
   const more = most.length > REASONS ? `; and ${most.length - REASONS} more reasons` : "";
   return most.length === 0 ? "" : `Not testable here: ${most.slice(0, REASONS).join("; ")}${more}.`;
@@ -126,7 +126,7 @@ const WORDS: Record<Severity, string> = { invalid: "invalid", warning: "warning"
 /** What findings are about, in the order in which they are counted; all others: method. */
 const ABOUT: [about: string, ids: RegExp][] = [
   ["CPU", /^(cpu-|bound-by-cpu|load-generator-share|tail-below-load-generator|assertions-on|debug-build)/],
-  ["machine", /^(place-|drive-|readahead-|busy-host|run-beside|foreign-io|swap-on|damon-on|memory-limit|io-limit|discard-|clock-|slow-clock|small-against)/],
+  ["machine", /^(data-dir-|drive-|readahead-|busy-host|concurrent-run|foreign-io|swap-on|damon-on|memory-limit|io-limit|discard-|clock-|slow-clock|small-against)/],
   ["workload", /^(writers-|writes-|not-steady|not-settled|open-loop|operations-|cases-|does-not-fit|commit-|above-ceiling|bound-by|database-|keys-|values-|verify-|data-)/],
 ];
 

@@ -5,11 +5,11 @@ import { calledOf, endsOf, namesOf, textOf, type Published, type Selectors } fro
 
 const NOTHING: Selectors = {
   drive: null, engine: null, part: null, volume: null, tier: null, ram: null, records: null, phase: null, role: null,
-  op: null, io: null, block: null, depth: null, threads: null, setting: null, what: null, printed: null,
+  op: null, io: null, block: null, depth: null, threads: null, setting: null, detail: null, printed: null,
 };
 
 const row = (of: Partial<Selectors>): Published =>
-  ({ table: "t", title: "T", of: { ...NOTHING, ...of }, values: [], doubt: null, own: [], why_none: null });
+  ({ table: "t", title: "T", selectors: { ...NOTHING, ...of }, values: [], doubt: null, own: [], why_none: null });
 
 const rate = { figure: "ops_per_s", unit: "1/s" };
 

@@ -13,7 +13,7 @@ export interface BesideStudy {
 export interface Published {
   table: string;
   title: string;
-  of: Selectors;
+  selectors: Selectors;
   values: PublishedValue[];
   doubt: string | null;
   own: Seat[];
@@ -25,7 +25,7 @@ export interface Selectors {
   drive: string | null; engine: string | null; part: string | null; volume: string | null; tier: string | null;
   ram: string | null; records: string | null; phase: string | null; role: string | null; op: string | null;
   io: string | null; block: string | null; depth: number | null; threads: number | null;
-  setting: string | null; what: string | null; printed: string | null;
+  setting: string | null; detail: string | null; printed: string | null;
 }
 
 export interface PublishedValue {
@@ -78,10 +78,10 @@ const WORDS: Partial<Record<keyof Selectors, (value: string) => string>> = {
 
 /** Names for rows, in words of what tells them apart. */
 export function namesOf(rows: Published[]): string[] {
-  const keys = (Object.keys(rows[0]?.of ?? {}) as (keyof Selectors)[]).filter((key) => key !== "printed");
-  const telling = keys.filter((key) => new Set(rows.map((row) => row.of[key])).size > 1);
-  return rows.map(({ of }) => {
-    const words = telling.flatMap((key) => (of[key] == null ? [] : [(WORDS[key] ?? String)(String(of[key]))]));
-    return words.join(" ") || of.engine || of.what || of.io || of.phase || "";
+  const keys = (Object.keys(rows[0]?.selectors ?? {}) as (keyof Selectors)[]).filter((key) => key !== "printed");
+  const telling = keys.filter((key) => new Set(rows.map((row) => row.selectors[key])).size > 1);
+  return rows.map(({ selectors }) => {
+    const words = telling.flatMap((key) => (selectors[key] == null ? [] : [(WORDS[key] ?? String)(String(selectors[key]))]));
+    return words.join(" ") || selectors.engine || selectors.detail || selectors.io || selectors.phase || "";
   });
 }

@@ -71,7 +71,7 @@ export const field = (): string => pageOf("field", FIELD);
 export function studied(): string {
   const runs = join(place(), "studied");
   const suite = join(import.meta.dirname, "study.toml");
-  const done = spawnSync(PROGRAM, ["run", suite, "--runs", runs, "--place", join(place(), "databases"), "--create-place", "--quiet"], { encoding: "utf8" });
+  const done = spawnSync(PROGRAM, ["run", suite, "--runs", runs, "--data-dir", join(place(), "databases"), "--create-data-dir", "--quiet"], { encoding: "utf8" });
   const [run] = done.status === 0 || done.status === 4 ? readdirSync(runs) : [];
   if (!run) throw new Error(`${PROGRAM} run: ${done.error ?? done.stderr}`);
   return pageOf("studied", join(runs, run));

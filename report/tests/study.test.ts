@@ -71,7 +71,7 @@ describe.skipIf(executablePath === "")("a study beside a run", { timeout: 90_000
     await scroll(page);
     expect((await names(page))[0]).toBe("published");
     const { summary } = dataOf(path);
-    const row = summary.study?.published.find((row) => row.of.engine === "rocksdb" && row.of.phase === "mix-100-0");
+    const row = summary.study?.published.find((row) => row.selectors.engine === "rocksdb" && row.selectors.phase === "mix-100-0");
     const value = row?.values.find((value) => value.figure === "ops_per_s");
     const seat = row?.own[0];
     if (!value || !seat) throw new Error("nothing of the run is like what was published");

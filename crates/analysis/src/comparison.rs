@@ -14,13 +14,13 @@ pub(super) fn compare(groups: &mut [Group]) {
         }
         let load = BASES.map(|base| compare_load(groups, index, base));
         if let Some(row) = &mut groups[index].load {
-            [row.beside, row.beside_volume] = load;
+            [row.relative, row.relative_volume] = load;
         }
         for run in 0..groups[index].runs.len() {
             for role in 0..groups[index].runs[run].roles.len() {
                 let relative = BASES.map(|base| compare_role(groups, index, run, role, base));
                 let row = &mut groups[index].runs[run].roles[role];
-                [row.beside, row.beside_volume] = relative;
+                [row.relative, row.relative_volume] = relative;
             }
         }
     }

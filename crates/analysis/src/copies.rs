@@ -17,7 +17,7 @@ pub struct Copies {
     /// The suite's name of the volume; null: the data directory's.
     pub volume: Option<String>,
     /// How they were made.
-    pub by: Copying,
+    pub method: Copying,
     /// Why not in the way that the suite requires; null: they were made that way.
     pub instead: Option<String>,
     /// How many.
@@ -36,7 +36,7 @@ pub(super) fn list_copies(evidence: &Evidence) -> Vec<Copies> {
     let copies = evidence.recorded().filter_map(|(case, record)| {
         let copy = record.database_copy.as_ref()?;
         let volume = case.case.volume.as_ref().map(|volume| volume.name.clone());
-        Some(((case.case.label.clone(), volume, copy.by), copy))
+        Some(((case.case.label.clone(), volume, copy.method), copy))
     });
     let groups = together(copies, |(a, _), (b, _)| a == b).into_iter();
     let sum_up = |group: Vec<KeyedCopy<'_>>| {
@@ -46,7 +46,7 @@ pub(super) fn list_copies(evidence: &Evidence) -> Vec<Copies> {
         let (bytes, took_ns) = (middle(|copy| copy.bytes)?, middle(|copy| copy.took_ns)?);
         let (copies, instead) = (group.len(), group[0].1.instead.clone());
         let ((label, volume, by), _) = group.into_iter().next()?;
-        Some(Copies { label, volume, by, instead, copies, bytes, took_ns })
+        Some(Copies { label, volume, method: by, instead, copies, bytes, took_ns })
     };
     groups.filter_map(sum_up).collect()
 }
@@ -61,7 +61,7 @@ impl Copies {
             1 => "1 case".to_owned(),
             n => format!("each of {n} cases"),
         };
-        let (what, verb) = match self.by {
+        let (what, verb) = match self.method {
             Copying::Copy => ("a copy", "copied"),
             Copying::Reflink => ("a reflink", "made"),
         };

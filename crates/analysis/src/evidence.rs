@@ -97,7 +97,8 @@ impl Evidence {
             | Outcome::NotRun { .. } => true,
         };
         let answered_by_load = |case: &CaseEvidence, outcome: &Outcome| {
-            let load = self.recorded().find(|(load, _)| load.case.id == case.case.database.made_by);
+            let load =
+                self.recorded().find(|(load, _)| load.case.id == case.case.database.loaded_by);
             matches!(outcome, Outcome::NotRun { .. })
                 && load.is_some_and(|(_, record)| !failed(&record.outcome))
                 && load.is_some_and(|(load, _)| !load.is_done())

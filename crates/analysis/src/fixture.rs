@@ -252,7 +252,7 @@ fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
     let mut verify = phase_record("verify", SECOND, 0, engine);
     verify.verified = Some(Verified {
         sampled: 1000,
-        found: 1000,
+        hits: 1000,
         counted: Some(RECORDS),
         expected: RECORDS,
         ..Verified::default()
@@ -292,7 +292,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
     let [reads, updates] = [read_ns, write_ns].map(|ns| window * 6 / 7 / ns);
     let reads = reads * u64::from(threads);
     let get = OpResult {
-        found: reads,
+        hits: reads,
         items: reads,
         read_bytes: reads * RECORD_BYTES,
         ..samples("measure", "readers", "get", reads, read_ns, &mut case)
@@ -420,7 +420,8 @@ impl PlannedCase<'_> {
     fn case(self) -> Case {
         let Self { engine, trial, threads, id, loader, phases } = self;
         let values = [("readahead".to_owned(), Value::Boolean(false))].into();
-        let (database, made_by) = (format!("{}_r{trial}", engine.name), loader.to_owned());
+        let (database_id, loaded_by) = (format!("{}_r{trial}", engine.name), loader.to_owned());
+        let last_use = threads == Some(2);
         Case {
             id: id.to_owned(),
             key: format!("{} {}", engine.name, threads.map_or("load".into(), |t| format!("t{t}"))),
@@ -436,7 +437,7 @@ impl PlannedCase<'_> {
             ceiling: false,
             threads,
             threads_swept: threads,
-            database: Database { id: database, made_by, last_use: threads == Some(2), copy: None },
+            database: Database { id: database_id, loaded_by, last_use, copy: None },
             volume: None,
             ram_limit_bytes: Some(RAM),
             tier: None,
@@ -471,7 +472,7 @@ impl PlannedCase<'_> {
             worker: Some(worker(engine)),
             server: None,
             volume: None,
-            beside: Vec::new(),
+            concurrent_runs: Vec::new(),
             ram_limit: RamLimit {
                 requested_bytes: Some(RAM),
                 enforced_by: Some("cgroup v1".to_owned()),

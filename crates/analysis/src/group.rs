@@ -117,9 +117,9 @@ pub struct LoadRow {
     /// Its figures.
     pub metrics: Metrics,
     /// Records per second over the base engine's.
-    pub beside: Option<RelativeTo>,
+    pub relative: Option<RelativeTo>,
     /// The same over its own on the first volume; null: the suite names no volume.
-    pub beside_volume: Option<RelativeTo>,
+    pub relative_volume: Option<RelativeTo>,
 }
 
 /// A measured phase: the costs of the whole, and the figures of each role.
@@ -161,9 +161,9 @@ pub struct RoleRow {
     /// Its figures, all operations together.
     pub metrics: Metrics,
     /// Operations per second over the base engine's.
-    pub beside: Option<RelativeTo>,
+    pub relative: Option<RelativeTo>,
     /// The same over its engine's on the first volume; null: the suite names no volume.
-    pub beside_volume: Option<RelativeTo>,
+    pub relative_volume: Option<RelativeTo>,
     /// Each operation by itself, where the role has several.
     pub ops: Vec<OpRow>,
     /// The kinds of its operations.
@@ -392,7 +392,7 @@ fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
     let workload::Activity::Load(load) = &case.phases[index].work else { return None };
     let phase = case.phases[index].name.clone();
     let metrics = cost::of_load(trials, &phase, settle_after(&case.phases[index..]), host);
-    Some(LoadRow { phase, threads: load.threads, metrics, beside: None, beside_volume: None })
+    Some(LoadRow { phase, threads: load.threads, metrics, relative: None, relative_volume: None })
 }
 
 /// The settle phase of a load: before any measured phase.
@@ -444,8 +444,8 @@ fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
         open_loop,
         mix,
         metrics,
-        beside: None,
-        beside_volume: None,
+        relative: None,
+        relative_volume: None,
         ops: if names.len() > 1 { names.iter().map(one).collect() } else { Vec::new() },
         does: Does {
             reads: role.mix.iter().any(|entry| reads(&entry.op)),

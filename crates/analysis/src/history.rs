@@ -81,7 +81,7 @@ impl Step {
             ratio_high: row.ratio_high,
             p: row.p,
             verdict: row.verdict,
-            why: row.why.clone(),
+            why: row.reason.clone(),
         }
     }
 

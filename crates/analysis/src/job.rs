@@ -31,7 +31,7 @@ pub struct DriveJob {
     /// Each thread waits for its I/O.
     pub blocking: bool,
     /// How it really ran, in the worker's own words; null: not reported.
-    pub ran: Option<String>,
+    pub executed_as: Option<String>,
     /// The evidence that its file was written in full, in the worker's words; null: not reported.
     pub written: Option<String>,
 }
@@ -59,7 +59,7 @@ impl DriveJob {
             },
             depth: role.depth.unwrap_or(1),
             blocking: role.depth.is_none(),
-            ran: reported_text(ran, phase, HOW),
+            executed_as: reported_text(ran, phase, HOW),
             written: reported_text(ran, phase, WRITTEN),
         })
     }
@@ -144,7 +144,7 @@ mod tests {
                 rate: None,
                 depth: None,
                 os_threads: None,
-                found: kvdyno_record::workload::ExpectedHits::All,
+                expected_hits: kvdyno_record::workload::ExpectedHits::All,
                 replay: None,
             };
             let ends = Ends { duration_ns: Some(1), operations: None };

@@ -15,7 +15,7 @@ pub struct LoadGenerator {
     pub threads: u32,
     /// Measured before the run, with nothing else running; else taken from a case of the null
     /// engine, whose other roles ran at the same time.
-    pub alone: bool,
+    pub isolated: bool,
     /// The longest operation of that role in the null engine's cases: the machine's own effect on a
     /// tail.
     pub max_ns: Option<f64>,
@@ -35,11 +35,11 @@ impl LoadGenerator {
             roles.iter().filter_map(|role| role.metrics.value(&c::SERVICE_MAX)).reduce(f64::max);
         let role = roles.iter().min_by_key(|role| role.threads);
         if let Some(ns_per_op) = evidence.run.load_generator_ns_per_op {
-            return Some(Self { ns_per_op, threads: 1, alone: true, max_ns });
+            return Some(Self { ns_per_op, threads: 1, isolated: true, max_ns });
         }
         let per_s = role?.metrics.value(&c::OPS_PER_S).filter(|per_s| *per_s > 0.0)?;
         let threads = role?.threads;
         let ns_per_op = f64::from(threads) * 1e9 / per_s;
-        Some(Self { ns_per_op, threads, alone: false, max_ns })
+        Some(Self { ns_per_op, threads, isolated: false, max_ns })
     }
 }

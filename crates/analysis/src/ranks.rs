@@ -20,7 +20,7 @@ pub struct RankRow {
     /// Its number, from 0.
     pub rank: u32,
     /// The number of ranks.
-    pub of: u32,
+    pub ranks: u32,
     /// The machine it ran on, in the first trial.
     pub host: String,
     /// Processors that it could use there.
@@ -145,7 +145,7 @@ fn of_phase(group: usize, phase: &str, cases: &[&CaseEvidence]) -> Vec<RankRow> 
         group,
         phase: phase.to_owned(),
         rank: row.rank,
-        of: first.ranks.len() as u32,
+        ranks: first.ranks.len() as u32,
         host: row.host.clone(),
         cpus: row.cpus,
         threads: row.threads,

@@ -154,5 +154,5 @@ fn merged(samples: &[Result<Histogram<u64>, Why>]) -> Histogram<u64> {
 }
 
 fn found_percent(op: &OpResult) -> Reading {
-    over(100.0 * op.found as f64, (op.found + op.missing) as f64, "no key was looked up")
+    over(100.0 * op.hits as f64, (op.hits + op.misses) as f64, "no key was looked up")
 }

@@ -82,7 +82,7 @@ impl Summary {
         summary.answer = answer::sentences(&summary);
         summary.history = history::read::list_histories(evidence, &summary);
         summary.claims = claim::judge(&evidence.plan.claims, &summary);
-        summary.put_beside(evidence.plan.study.as_deref());
+        summary.match_study(evidence.plan.study.as_deref());
         Ok(summary)
     }
 }
@@ -153,7 +153,7 @@ fn run_info(evidence: &Evidence) -> RunInfo {
         command: run.command.clone(),
         started_unix_ns: run.started_unix_ns,
         ended_unix_ns: run.ended_unix_ns,
-        place: run.place.clone(),
+        data_dir: run.data_dir.clone(),
         sized: plan.sized.clone(),
         warnings: plan.warnings.clone(),
         left_out: plan.left_out.clone(),

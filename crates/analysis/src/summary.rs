@@ -106,7 +106,7 @@ pub struct RunInfo {
     /// When it ended; null: it has not.
     pub ended_unix_ns: Option<u64>,
     /// The data directory.
-    pub place: String,
+    pub data_dir: String,
     /// Decisions that follow from the host, in words.
     pub sized: Vec<String>,
     /// Expected problems, reported before the run, in words.
@@ -128,7 +128,7 @@ pub struct RunInfo {
 
 impl Summary {
     /// Compares with a study, in place of the suite's own; none: no study.
-    pub fn put_beside(&mut self, study: Option<&str>) {
+    pub fn match_study(&mut self, study: Option<&str>) {
         self.study = study.and_then(|id| StudyComparison::from_summary(id, self));
     }
 

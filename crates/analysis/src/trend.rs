@@ -260,7 +260,7 @@ fn gate(allowed: f64, courses: &[Course], entries: &[&Entry]) -> Gate {
     not_judged.extend(lost(entries));
     if courses.is_empty() {
         let why = "the newest run has no figure to judge".to_owned();
-        not_judged.push(NotJudged { case: "all cases".to_owned(), figure: None, why });
+        not_judged.push(NotJudged { case: "all cases".to_owned(), figure: None, reason: why });
     }
     Gate::from_lists(allowed, regressed, not_judged, may_hide)
 }
@@ -271,7 +271,7 @@ fn lost(entries: &[&Entry]) -> Vec<NotJudged> {
     let gone = before.series.iter().filter(|old| !newest.series.iter().any(|s| s.key == old.key));
     let cases = unique(gone.map(|series| series.case.clone()));
     let why = format!("the newest run has no such case, but run {} has", before.run);
-    cases.into_iter().map(|case| NotJudged { case, figure: None, why: why.clone() }).collect()
+    cases.into_iter().map(|case| NotJudged { case, figure: None, reason: why.clone() }).collect()
 }
 
 #[cfg(test)]

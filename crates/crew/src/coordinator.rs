@@ -290,7 +290,7 @@ impl Coordinator {
     }
 
     fn one_server(&self) -> bool {
-        matches!(self.job.place, Location::Server(_))
+        matches!(self.job.location, Location::Server(_))
     }
 
     fn ready(&self, phase: u32, events: Vec<Event>) -> Event {

@@ -69,7 +69,7 @@ fn add_role(sum: &mut RoleResult, one: RoleResult) {
 pub(crate) fn verified(all: impl IntoIterator<Item = Verified>) -> Option<Verified> {
     all.into_iter().reduce(|sum, one| Verified {
         sampled: sum.sampled + one.sampled,
-        found: sum.found + one.found,
+        hits: sum.hits + one.hits,
         wrong: sum.wrong + one.wrong,
         counted: sum.counted.or(one.counted),
         expected: sum.expected,

@@ -95,7 +95,7 @@ pub struct ServerDirectory {
 #[derive(Debug)]
 pub struct Launch {
     /// Run to their ends before it, in this order.
-    pub before: Vec<Command>,
+    pub setup: Vec<Command>,
     /// The server itself, in the foreground: what forks away is nobody's child.
     pub command: Command,
     /// More servers of the same records, of the same program: they begin and end with it.

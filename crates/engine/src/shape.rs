@@ -69,7 +69,7 @@ pub struct DataShape {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Requests {
     /// Bytes of the longest read or write.
-    pub longest: u64,
+    pub bytes_max: u64,
     /// All offsets and lengths are multiples of this.
     pub multiple_of: u64,
     /// Some write, or discard.

@@ -193,28 +193,28 @@ impl Drop for DataDirLock {
 }
 
 /// Removes what the same run left, and starts the ledger; the directories that are ours to remove
-/// in the end, those of a dead run that made them included: the place and those above it.
+/// in the end, those of a dead run that made them included: the data directory and those above it.
 fn begin(
-    place: &Path,
+    data_dir: &Path,
     run: &str,
     made: &[PathBuf],
     lock: &mut Lock,
 ) -> Result<Vec<PathBuf>, DataDirError> {
-    let ledger = lock.ledger().map_err(unreadable_lock(place))?.unwrap_or_default();
+    let ledger = lock.ledger().map_err(unreadable_lock(data_dir))?.unwrap_or_default();
     if ledger.run == run {
         for database in &ledger.databases {
-            remove_folder(&place.join(database))?;
+            remove_folder(&data_dir.join(database))?;
         }
     }
     let mut directories = ledger.directories;
-    directories.retain(|directory| place.starts_with(directory));
+    directories.retain(|directory| data_dir.starts_with(directory));
     directories.extend(
         made.iter().filter(|path| !directories.contains(path)).cloned().collect::<Vec<_>>(),
     );
     let owner = Entry::Owner { pid: std::process::id(), run: run.to_owned() };
     let entries: Vec<Entry> =
         std::iter::once(owner).chain(directories.iter().cloned().map(Entry::Directory)).collect();
-    lock.begin(&entries).map_err(DataDirError::io("write the lock in", place))?;
+    lock.begin(&entries).map_err(DataDirError::io("write the lock in", data_dir))?;
     Ok(directories)
 }
 
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn a_place_inside_of_anothers_is_refused_and_nothing_is_made() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("place");
+        let path = folder.path().join("data_dir");
         let first = claim(&path, "r1").unwrap();
         for inside in ["sub", "two/sub"] {
             let text = claim(&path.join(inside), "r2").unwrap_err().to_string();
@@ -378,7 +378,7 @@ mod tests {
     #[test]
     fn a_planted_lock_has_nothing_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let (path_of_lock, victim) = (folder.path().join("place"), folder.path().join("victim"));
+        let (path_of_lock, victim) = (folder.path().join("data_dir"), folder.path().join("victim"));
         for path in [&path_of_lock, &victim] {
             fs::create_dir(path).unwrap();
         }
@@ -393,7 +393,7 @@ mod tests {
         let directory = serde_json::to_string(&Entry::Directory(victim.clone())).unwrap();
         fs::write(path_of_lock.join(NAME), format!("{owner}\n{directory}\n")).unwrap();
         claim(&path_of_lock, "r1").unwrap().release().unwrap();
-        assert_eq!(names(folder.path()), ["place", "victim"]);
+        assert_eq!(names(folder.path()), ["data_dir", "victim"]);
     }
 
     #[test]
@@ -440,7 +440,7 @@ mod tests {
         let outside = folder.path().join("outside");
         fs::create_dir(&outside).unwrap();
         fs::write(outside.join("precious"), "").unwrap();
-        let mut claim = claim(&folder.path().join("place"), "r1").unwrap();
+        let mut claim = claim(&folder.path().join("data_dir"), "r1").unwrap();
         let database = claim.database("a").unwrap();
         std::os::unix::fs::symlink(&outside, database.join("link")).unwrap();
         claim.remove_database("a").unwrap();

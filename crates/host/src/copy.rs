@@ -75,7 +75,7 @@ pub fn database(
     let Copier { by, instead, files, bytes, .. } = copier;
     let took_ns = begun.elapsed().as_nanos() as u64;
     let warm = [from, to].into_iter().find_map(|path| warm(root, path));
-    Ok((CopyRecord { by, instead, files, bytes, took_ns }, warm))
+    Ok((CopyRecord { method: by, instead, files, bytes, took_ns }, warm))
 }
 
 /// The part in the page cache, as a sentence.
@@ -230,7 +230,7 @@ mod tests {
         };
         let (record, warm) =
             database(&Root::system(), &from, &to, Copying::Copy, &mut go_on).unwrap();
-        assert_eq!((record.by, record.files, record.instead), (Copying::Copy, 2, None));
+        assert_eq!((record.method, record.files, record.instead), (Copying::Copy, 2, None));
         assert!(reported.is_sorted() && reported.len() >= 9, "{reported:?}");
         assert_eq!(warm, None);
         for path in [&from, &to] {
@@ -264,7 +264,7 @@ mod tests {
         let (from, to) = database_in(folder.path());
         let (record, _) =
             database(&Root::system(), &from, &to, Copying::Reflink, &mut |_| true).unwrap();
-        match record.by {
+        match record.method {
             Copying::Reflink => assert_eq!(record.instead, None),
             Copying::Copy => assert!(record.instead.unwrap().contains("no reflink")),
         }

@@ -24,71 +24,71 @@ pub struct DataDirectory {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Why a place cannot be used, and what to do.
+/// Why a data directory cannot be used, and what to do.
 #[expect(missing_docs, reason = "the texts say what their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
     /// A block device, and a command that takes none.
     #[error("expected a directory, found the block device {}; use `kvdyno drive \
-        {}`", place.display(),
-        place.display())]
-    ADevice { place: PathBuf },
+        {}`", data_dir.display(),
+        data_dir.display())]
+    ADevice { data_dir: PathBuf },
     /// A block device that is not touched.
     #[error(transparent)]
     Raw(#[from] RawError),
     /// A file, or a link to nowhere.
-    #[error("{} is not a directory; name an empty directory, or with --create-place a new one",
-        place.display())]
-    NotADirectory { place: PathBuf },
+    #[error("{} is not a directory; name an empty directory, or with --create-data-dir a new one",
+        data_dir.display())]
+    NotADirectory { data_dir: PathBuf },
     /// The filesystem cannot be written.
     #[error("{} is on {kind} mounted read-only; name a writable directory",
-        place.display())]
-    ReadOnly { place: PathBuf, kind: String },
+        data_dir.display())]
+    ReadOnly { data_dir: PathBuf, kind: String },
     /// Nothing of it is a file that could be kept.
     #[error("{} is on {kind}, a virtual filesystem that stores no files; name a directory on a \
-        drive", place.display())]
-    KeepsNoFiles { place: PathBuf, kind: String },
+        drive", data_dir.display())]
+    KeepsNoFiles { data_dir: PathBuf, kind: String },
     /// This user may not write there.
     #[error("{} is not writable for this user ({}); name another directory, or as its owner: \
         chown {} {}",
-        place.display(), cause, user(), directory.display())]
+        data_dir.display(), cause, user(), directory.display())]
     NotWritable {
-        place: PathBuf,
-        /// The directory that refuses: the place, or where it would have to be made.
+        data_dir: PathBuf,
+        /// The directory that refuses: the data directory, or where it would have to be made.
         directory: PathBuf,
         cause: rustix::io::Errno,
     },
     /// It contains other files.
     #[error("{} is not empty (it holds {held}); name an empty directory, or a new one: \
-        --create-place --place {}", place.display(), place.join("kvdyno").display())]
-    NotEmpty { place: PathBuf, held: String },
+        --create-data-dir --data-dir {}", data_dir.display(), data_dir.join("kvdyno").display())]
+    NotEmpty { data_dir: PathBuf, held: String },
     /// Another run is at work there.
     #[error("{} is in use by run {run} (process {pid}); wait for its end, or name another \
         directory",
-        place.display())]
-    InUse { place: PathBuf, run: String, pid: u32 },
+        data_dir.display())]
+    InUse { data_dir: PathBuf, run: String, pid: u32 },
     /// Another run is at work in a directory above it.
     #[error("{} is inside {}, which run {run} (process {pid}) uses; wait for its end, or name \
-        another directory", inside.display(), place.display())]
-    Inside { inside: PathBuf, place: PathBuf, run: String, pid: u32 },
+        another directory", inside.display(), data_dir.display())]
+    Inside { inside: PathBuf, data_dir: PathBuf, run: String, pid: u32 },
     /// Another run died there.
     #[error("{} holds databases of run {run}, which was killed; go on with `kvdyno resume {run}`, \
-        or remove them: rm -r {removal}", place.display())]
+        or remove them: rm -r {removal}", data_dir.display())]
     LeftBehind {
-        place: PathBuf,
+        data_dir: PathBuf,
         run: String,
         /// The folders and the lock, as arguments of a command.
         removal: String,
     },
     /// Its lock was not written by kvdyno.
     #[error("the lock of {} is damaged ({cause}); nothing was touched; if no run is to be resumed \
-        there: rm {}", place.display(), place.join(ledger::NAME).display())]
-    Damaged { place: PathBuf, cause: io::Error },
+        there: rm {}", data_dir.display(), data_dir.join(ledger::NAME).display())]
+    Damaged { data_dir: PathBuf, cause: io::Error },
     /// Not enough space.
     #[error("{} has {} free, the run needs {}; free space, name another directory, or use \
-        --scale", place.display(), units::bytes(*free_bytes),
+        --scale", data_dir.display(), units::bytes(*free_bytes),
         units::bytes(*needed_bytes))]
-    TooSmall { place: PathBuf, free_bytes: u64, needed_bytes: u64 },
+    TooSmall { data_dir: PathBuf, free_bytes: u64, needed_bytes: u64 },
     /// A database's folder is there before it was made, or its name is no folder's.
     #[error("cannot make a database at {}: {cause}", path.display())]
     Database { path: PathBuf, cause: String },
@@ -127,7 +127,7 @@ impl DataDirectory {
         }
         if volume.free_bytes < needed_bytes {
             let free_bytes = volume.free_bytes;
-            return Err(DataDirError::TooSmall { place: path, free_bytes, needed_bytes });
+            return Err(DataDirError::TooSmall { data_dir: path, free_bytes, needed_bytes });
         }
         let warnings = doctor::warn_of_filesystem(volume.filesystem()).into_iter().collect();
         Ok(Self { path, exists, volume, warnings })
@@ -137,7 +137,7 @@ impl DataDirectory {
     pub(super) fn warnings_in_words(&self) -> Vec<String> {
         let sentence = |check: &Diagnostic| {
             let remedy = check.remedy.as_deref().unwrap_or_default();
-            format!("{} is on {}: {}; {remedy}", self.path.display(), check.value, check.why)
+            format!("{} is on {}: {}; {remedy}", self.path.display(), check.value, check.reason)
         };
         self.warnings.iter().map(sentence).collect()
     }
@@ -145,10 +145,10 @@ impl DataDirectory {
 
 /// The path is a directory; `false`: it does not exist.
 fn is_there(path: &Path) -> Result<bool, DataDirError> {
-    let not_a_directory = || DataDirError::NotADirectory { place: path.to_owned() };
+    let not_a_directory = || DataDirError::NotADirectory { data_dir: path.to_owned() };
     match fs::metadata(path) {
         Ok(stat) if stat.is_dir() => Ok(true),
-        Ok(_) if raw::is_device(path) => Err(DataDirError::ADevice { place: path.to_owned() }),
+        Ok(_) if raw::is_device(path) => Err(DataDirError::ADevice { data_dir: path.to_owned() }),
         Ok(_) => Err(not_a_directory()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // A link to nowhere can neither be used nor made.
@@ -160,30 +160,31 @@ fn is_there(path: &Path) -> Result<bool, DataDirError> {
     }
 }
 
-/// Refuses a place on a virtual filesystem, which shows the kernel's state as files.
+/// Refuses a data directory on a virtual filesystem, which shows the kernel's state as files.
 pub fn check_keeps_files(path: &Path, volume: &Storage) -> Result<(), DataDirError> {
     match volume.kind() {
         "proc" | "sysfs" | "devpts" | "cgroup" | "cgroup2" | "debugfs" | "tracefs"
         | "securityfs" | "configfs" | "bpf" | "pstore" | "mqueue" | "fusectl" | "binfmt_misc"
         | "efivarfs" | "selinuxfs" | "nsfs" => {
-            let (place, kind) = (path.to_owned(), volume.kind().to_owned());
-            Err(DataDirError::KeepsNoFiles { place, kind })
+            let (data_dir, kind) = (path.to_owned(), volume.kind().to_owned());
+            Err(DataDirError::KeepsNoFiles { data_dir, kind })
         }
         _ => Ok(()),
     }
 }
 
 fn check_writable(path: &Path, volume: &Storage) -> Result<(), DataDirError> {
-    let place = path.to_owned();
+    let data_dir = path.to_owned();
     if volume.read_only {
-        return Err(DataDirError::ReadOnly { place, kind: volume.kind().to_owned() });
+        return Err(DataDirError::ReadOnly { data_dir, kind: volume.kind().to_owned() });
     }
     let directory = volume.directory.clone();
     accessat(CWD, &directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
-        .map_err(|cause| DataDirError::NotWritable { place, directory, cause })
+        .map_err(|cause| DataDirError::NotWritable { data_dir, directory, cause })
 }
 
-/// A place inside of another run's place would be there when that run is to give its own back.
+/// A place inside of another run's data directory would be there when that run is to give its own
+/// back.
 fn check_above(path: &Path, own_run: Option<&str>) -> Result<(), DataDirError> {
     let existing = path.ancestors().find_map(|above| above.canonicalize().ok());
     let Some(existing) = existing else { return Ok(()) };
@@ -195,23 +196,23 @@ fn check_above(path: &Path, own_run: Option<&str>) -> Result<(), DataDirError> {
         let ledger = Ledger::read(above).ok().flatten().unwrap_or_default();
         if own_run != Some(ledger.run.as_str()) {
             let (inside, run, pid) = (path.to_owned(), ledger.run, ledger.pid);
-            return Err(DataDirError::Inside { inside, place: above.to_owned(), run, pid });
+            return Err(DataDirError::Inside { inside, data_dir: above.to_owned(), run, pid });
         }
     }
     Ok(())
 }
 
-/// Names the living run that has the place.
+/// Names the living run that has the data directory.
 pub(super) fn in_use(path: &Path) -> DataDirError {
     let ledger = Ledger::read(path).ok().flatten().unwrap_or_default();
     let run = if ledger.run.is_empty() { "another".to_owned() } else { ledger.run };
-    DataDirError::InUse { place: path.to_owned(), run, pid: ledger.pid }
+    DataDirError::InUse { data_dir: path.to_owned(), run, pid: ledger.pid }
 }
 
 /// A ledger that could not be read, or not be believed.
 pub(super) fn unreadable_lock(path: &Path) -> impl FnOnce(io::Error) -> DataDirError {
     move |cause| match cause.kind() {
-        io::ErrorKind::InvalidData => DataDirError::Damaged { place: path.to_owned(), cause },
+        io::ErrorKind::InvalidData => DataDirError::Damaged { data_dir: path.to_owned(), cause },
         _ => DataDirError::io("read the lock in", path)(cause),
     }
 }
@@ -233,14 +234,14 @@ pub(super) fn check_contents(path: &Path, resuming: Option<&str>) -> Result<(), 
         let mut removal: Vec<String> =
             leftovers.iter().map(|database| path.join(database).display().to_string()).collect();
         removal.push(path.join(ledger::NAME).display().to_string());
-        let (place, removal) = (path.to_owned(), removal.join(" "));
-        return Err(DataDirError::LeftBehind { place, run: ledger.run, removal });
+        let (data_dir, removal) = (path.to_owned(), removal.join(" "));
+        return Err(DataDirError::LeftBehind { data_dir, run: ledger.run, removal });
     }
     held.retain(|name| !ledger.databases.contains(name));
     refuse(path, &held)
 }
 
-/// Databases that a run left in its place when it was killed; none while it is at work.
+/// Databases that a run left in its data directory when it was killed; none while it is at work.
 pub fn left_by(path: &Path, run: &str) -> Vec<PathBuf> {
     let ledger = Ledger::read(path).ok().flatten().filter(|ledger| ledger.run == run);
     let Some(ledger) = ledger.filter(|_| !ledger::is_held(path)) else { return Vec::new() };
@@ -258,7 +259,7 @@ fn refuse(path: &Path, held: &[String]) -> Result<(), DataDirError> {
         0 => shown,
         more => format!("{shown} and {more} more"),
     };
-    Err(DataDirError::NotEmpty { place: path.to_owned(), held })
+    Err(DataDirError::NotEmpty { data_dir: path.to_owned(), held })
 }
 
 /// Directories that have to be made for a path to exist, the topmost first.

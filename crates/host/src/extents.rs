@@ -31,7 +31,7 @@ pub(super) fn of_largest(directory: &Path) -> Option<Pieces> {
 }
 
 /// The largest file on the directory's own filesystem, the nearest to the top first, among the
-/// first [`ENTRIES_MAX`]: a place may be the root of a large volume.
+/// first [`ENTRIES_MAX`]: a data directory may be the root of a large volume.
 fn largest(directory: &Path) -> Option<(u64, PathBuf)> {
     let device = fs::metadata(directory).ok()?.dev();
     let mut directories = VecDeque::from([directory.to_owned()]);

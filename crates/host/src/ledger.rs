@@ -1,4 +1,4 @@
-//! The file that locks a place and lists what a run made there: `.kvdyno-lock`.
+//! The file that locks a data directory and lists what a run made there: `.kvdyno-lock`.
 //!
 //! Its lock (flock(2)) falls when the run's process dies, however it dies; its lines remain, so
 //! that a resumed run knows what may be removed. One JSON value a line, written before the thing
@@ -11,7 +11,7 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The file's name in its place.
+/// The file's name in its data directory.
 pub(super) const NAME: &str = ".kvdyno-lock";
 
 /// One line.
@@ -20,9 +20,9 @@ pub(super) const NAME: &str = ".kvdyno-lock";
 pub(super) enum Entry {
     /// Who made the lines that follow.
     Owner { pid: u32, run: String },
-    /// A directory that did not exist: the place, or one above it.
+    /// A directory that did not exist: the data directory, or one above it.
     Directory(PathBuf),
-    /// A database's folder in the place.
+    /// A database's folder in the data directory.
     Database(String),
     /// A database's folder is gone.
     Removed(String),
@@ -68,7 +68,7 @@ impl Ledger {
     }
 }
 
-/// One name, not hidden, that cannot lead out of the place.
+/// One name, not hidden, that cannot lead out of the data directory.
 pub(super) fn is_folder_name(id: &str) -> bool {
     !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\0']) && id != "lost+found"
 }
@@ -130,7 +130,7 @@ impl Lock {
     }
 }
 
-/// Whether a living process has the lock of a place. Takes nothing.
+/// Whether a living process has the lock of a data directory. Takes nothing.
 pub(super) fn is_held(directory: &Path) -> bool {
     let file = File::open(directory.join(NAME));
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

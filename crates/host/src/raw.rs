@@ -1,4 +1,4 @@
-//! A block device as a place: what has to be true before anything is written to it.
+//! A block device as a data directory: what has to be true before anything is written to it.
 //!
 //! It is named in full and twice, in use by nobody, and carries nothing that is known to be of
 //! value. Whatever is found is said with its name and the way out; nothing is ever wiped here.

@@ -46,7 +46,7 @@ const EXAMPLES: &str = "\
 Examples:
   kvdyno doctor                            what this machine can and cannot measure
   kvdyno plan quick                        the cases of a suite, the time and space they need
-  kvdyno run quick --place /mnt/nvme       run it; the data goes below /mnt/nvme
+  kvdyno run quick --data-dir /mnt/nvme       run it; the data goes below /mnt/nvme
   kvdyno quick lmdb rocksdb --read 95      compare engines without writing a suite
   kvdyno drive /mnt/nvme                   the drive below a directory, without any engine
   kvdyno show                              the latest run on one screen; --full: all its tables
@@ -216,8 +216,8 @@ Examples:
   kvdyno run quick
   kvdyno run quick --engine lmdb,rocksdb --trials 6
   kvdyno run quick --engine lmdb,lmdb1,direct                engines that a suite lacks are added
-  kvdyno run quick --place /mnt/nvme/kvdyno --create-place --duration 30s
-  kvdyno run symas-optane-2018 --scale 1/64 --quick --place /mnt/nvme
+  kvdyno run quick --data-dir /mnt/nvme/kvdyno --create-data-dir --duration 30s
+  kvdyno run symas-optane-2018 --scale 1/64 --quick --data-dir /mnt/nvme
   kvdyno run symas-optane-2018 --medium flash=/dev/nvme1n1 --destroy-data-on=/dev/nvme1n1
   kvdyno run mine.toml --set data.records=80M --set ram.limit=64GiB
   kvdyno run mine.toml --set engine.redis.server.attach=env:REDIS_URL --yes-load db.example
@@ -339,12 +339,12 @@ pub(crate) struct CheckArgs {
 #[command(after_help = "\
 Examples:
   kvdyno doctor
-  kvdyno doctor --place /mnt/nvme
+  kvdyno doctor --data-dir /mnt/nvme
   kvdyno doctor --strict            fails if anything would distort figures: for CI")]
 pub(crate) struct DoctorArgs {
     /// The directory in which databases would be created
     #[arg(long, value_name = "DIR")]
-    pub(crate) place: Option<PathBuf>,
+    pub(crate) data_dir: Option<PathBuf>,
     /// End with exit code 4 if anything would distort the figures
     #[arg(long)]
     pub(crate) strict: bool,
@@ -391,7 +391,7 @@ mod tests {
         let run = command.find_subcommand_mut("run").unwrap();
         let help = run.render_help().to_string();
         let at = |option: &str| help.find(&format!(" {option} ")).unwrap();
-        assert!(at("--engine") < at("--place") && at("--place") < at("--set"), "{help}");
+        assert!(at("--engine") < at("--data-dir") && at("--data-dir") < at("--set"), "{help}");
         assert!(at("--set") < at("--color"), "{help}");
     }
 

@@ -5,6 +5,6 @@ use kvdyno_record::host::Host;
 use std::path::Path;
 
 /// Reads the machine's facts, with the storage below `place`.
-pub(crate) fn read(root: &Root, place: &Path) -> Host {
-    Host { block_io: Some(kvdyno_blockio::availability(root)), ..facts::read(root, place) }
+pub(crate) fn read(root: &Root, data_dir: &Path) -> Host {
+    Host { block_io: Some(kvdyno_blockio::availability(root)), ..facts::read(root, data_dir) }
 }

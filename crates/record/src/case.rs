@@ -37,7 +37,7 @@ pub struct CaseRecord {
     /// The volume of its database, where that was made for it or named by the suite.
     pub volume: Option<VolumeRecord>,
     /// The processes of other runs that were at work on this machine meanwhile. Empty is good.
-    pub beside: Vec<u32>,
+    pub concurrent_runs: Vec<u32>,
     /// When it began, by the system's clock.
     pub started_unix_ns: u64,
     /// Start to exit of the worker process.
@@ -64,7 +64,7 @@ pub struct CaseRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CopyRecord {
     /// How, for all of its files.
-    pub by: Copying,
+    pub method: Copying,
     /// Why it differs from the plan; null: it does not.
     pub instead: Option<String>,
     /// Files.
@@ -258,9 +258,9 @@ pub struct OpResult {
     /// Operations that succeeded.
     pub count: u64,
     /// Keys looked up and found (for scans: records shown).
-    pub found: u64,
+    pub hits: u64,
     /// Keys looked up and not there.
-    pub missing: u64,
+    pub misses: u64,
     /// Values with the wrong key, length or checksum.
     pub wrong: u64,
     /// Keys or records dealt with: 1 an operation, more for scan, multiget and batch.
@@ -284,8 +284,8 @@ impl OpResult {
     /// Adds the counts of another.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
-        self.found += other.found;
-        self.missing += other.missing;
+        self.hits += other.hits;
+        self.misses += other.misses;
         self.wrong += other.wrong;
         self.items += other.items;
         self.read_bytes += other.read_bytes;
@@ -305,7 +305,7 @@ pub struct Verified {
     /// Keys sampled.
     pub sampled: u64,
     /// Of them found.
-    pub found: u64,
+    pub hits: u64,
     /// Of them with a wrong value.
     pub wrong: u64,
     /// Records counted by a scan; null: not counted.

@@ -120,8 +120,11 @@ pub fn left(phases: &[Phase], records: u64) -> ExpectedHits {
         Activity::Load(load) => Some(load.expected_hits(records)),
         _ => None,
     });
-    let mut shares =
-        phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles).map(|role| role.found);
+    let mut shares = phases
+        .iter()
+        .filter_map(Phase::mix)
+        .flat_map(|mix| &mix.roles)
+        .map(|role| role.expected_hits);
     let share = shares.find(|shares| matches!(shares, ExpectedHits::Share { .. }));
     load.or(share).unwrap_or(ExpectedHits::All)
 }
@@ -138,7 +141,7 @@ fn to_be_found(phases: &[Phase], phase: &str, role: &str) -> Option<ExpectedHits
     }
     let mixes = phases.iter().filter(|candidate| candidate.name == phase).filter_map(Phase::mix);
     let role_found = mixes.flat_map(|mix| &mix.roles).find(|candidate| candidate.name == role);
-    Some(role_found.map_or(ExpectedHits::All, |role| role.found))
+    Some(role_found.map_or(ExpectedHits::All, |role| role.expected_hits))
 }
 
 /// The mistake in a role's hits, by its plan, if any.
@@ -149,7 +152,7 @@ pub fn mistake_of(phases: &[Phase], phase: &str, role: &RoleResult) -> Option<St
     let ops =
         || role.ops.iter().filter(|(op, _)| expected.is_all() || !shows(op)).map(|(_, op)| op);
     let sum = |count_of: fn(&OpResult) -> u64| ops().map(count_of).sum();
-    expected.mistake(sum(|op| op.found), sum(|op| op.missing))
+    expected.mistake(sum(|op| op.hits), sum(|op| op.misses))
 }
 
 impl Verified {
@@ -158,12 +161,12 @@ impl Verified {
         if let Some(audit) = &self.audit {
             return audit.mistake();
         }
-        let lost = self.sampled.saturating_sub(self.found);
+        let lost = self.sampled.saturating_sub(self.hits);
         let sampled = grouped(self.sampled);
         if load.is_all() && lost > 0 {
             return Some(format!("{} of {sampled} sampled keys are not there", grouped(lost)));
         }
-        let missed = load.mistake(self.found, lost);
+        let missed = load.mistake(self.hits, lost);
         if missed.is_some() {
             return missed;
         }
@@ -270,7 +273,7 @@ mod tests {
     fn what_a_drawn_load_left_is_counted_by_chance() {
         let verified = |counted, found| Verified {
             sampled: 1_000,
-            found,
+            hits: found,
             wrong: 0,
             counted: Some(counted),
             expected: 1_000_000,

@@ -21,7 +21,7 @@ pub struct LeftOut {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// Why, and what would help.
-    pub why: String,
+    pub reason: String,
 }
 
 impl LeftOut {
@@ -83,7 +83,7 @@ impl<'l> Sentence<'l> {
             entry.on().into_iter().collect(),
             entry.phase.iter().map(String::as_str).collect(),
         ];
-        Self { lists, why: &entry.why }
+        Self { lists, why: &entry.reason }
     }
 
     fn is_like(&self, other: &Self, lists: &[usize]) -> bool {
@@ -119,7 +119,7 @@ mod tests {
             volume: volume.map(str::to_owned),
             tier: None,
             phase: None,
-            why: why.to_owned(),
+            reason: why.to_owned(),
         };
         let all = [
             entry(None, "a", Some("x"), "gone"),

@@ -87,7 +87,7 @@ pub struct Case {
     pub threads_swept: Option<u32>,
     /// The database it works on.
     pub database: Database,
-    /// Where that lies, where the suite names volumes; null: in the run's place.
+    /// Where that lies, where the suite names volumes; null: in the run's data directory.
     pub volume: Option<Volume>,
     /// The RAM the worker and the page cache of its files may use; null: no limit.
     pub ram_limit_bytes: Option<u64>,
@@ -127,10 +127,10 @@ pub enum Counting {
 /// Which database a case works on: one that it makes itself, or one that an earlier case left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Database {
-    /// Its folder's name in its place: unique in the run.
+    /// Its folder's name in its data directory: unique in the run.
     pub id: String,
     /// The case that loads it; its own id where it loads itself.
-    pub made_by: String,
+    pub loaded_by: String,
     /// It is removed after this case.
     pub last_use: bool,
     /// The case works on a copy, made for it and gone after it, and the database stays as it was
@@ -182,7 +182,7 @@ impl Case {
 
     /// Whether it starts from nothing.
     pub fn makes_database(&self) -> bool {
-        self.database.made_by == self.id
+        self.database.loaded_by == self.id
     }
 
     /// What is below its RAM limit; nothing where that tier is more of the same memory.
@@ -198,7 +198,7 @@ impl Case {
     /// It would end the same way again: on its own, or because its database cannot be had. `done`
     /// has the outcome of each case's last try.
     pub fn is_settled(&self, done: &BTreeMap<String, Outcome>) -> bool {
-        let load = || done.get(&self.database.made_by);
+        let load = || done.get(&self.database.loaded_by);
         match done.get(&self.id) {
             Some(Outcome::NotRun { .. }) => load().is_some_and(Outcome::is_hopeless),
             outcome => outcome.is_some_and(Outcome::is_final),

@@ -95,7 +95,7 @@ pub fn value_bytes(record: u64) -> usize {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Victim {
     /// Its location.
-    pub place: Location,
+    pub location: Location,
     /// The options to open it with.
     pub options: Options,
     /// What is in it.
@@ -153,7 +153,7 @@ pub struct Recovered {
     /// Keys of a walk over all that were never written, or that lookups did not find.
     pub strangers: u64,
     /// The engine's first error at the reading of a record or at the walk.
-    pub said: Option<String>,
+    pub error: Option<String>,
 }
 
 macro_rules! in_json {

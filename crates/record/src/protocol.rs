@@ -26,7 +26,7 @@ pub struct Job {
     /// For messages.
     pub case: String,
     /// The location of the data.
-    pub place: Location,
+    pub location: Location,
     /// The engine's options.
     pub options: Options,
     /// The shape of the data.
@@ -89,7 +89,7 @@ pub enum SupervisorOrder {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerJob {
     /// Where its data lies: a directory, or a device.
-    pub place: Location,
+    pub location: Location,
     /// Where it is to listen: where it did before; null: the supervisor chooses.
     pub address: Option<String>,
     /// The engine's options.

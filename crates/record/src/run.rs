@@ -30,7 +30,7 @@ pub struct RunRecord {
     /// When a resumed run went on, each time.
     pub resumed_unix_ns: Vec<u64>,
     /// The location of the databases.
-    pub place: String,
+    pub data_dir: String,
     /// The machine before.
     pub host_before: Host,
     /// The machine after.

@@ -23,8 +23,8 @@ pub enum Memory {
     Dram,
     /// Swap on a device.
     Swap {
-        /// A block device that the user gave up; null: an image in the run's place, under a loop
-        /// device.
+        /// A block device that the user gave up; null: an image in the run's data directory, under
+        /// a loop device.
         path: Option<PathBuf>,
         /// How much.
         bytes: u64,
@@ -56,7 +56,7 @@ impl Memory {
         }
     }
 
-    /// What of it lies in the run's place.
+    /// What of it lies in the run's data directory.
     pub fn image_bytes(&self) -> u64 {
         match self {
             Self::Swap { path: None, bytes, .. } => *bytes,

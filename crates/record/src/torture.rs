@@ -168,7 +168,7 @@ pub struct Example {
     /// Writes acknowledged by then.
     pub acknowledged: u64,
     /// What was found.
-    pub found: String,
+    pub damage: String,
 }
 
 impl TortureRecord {

@@ -109,5 +109,5 @@ pub struct ImageRecord {
     /// cached once more, outside of any RAM limit.
     pub direct_io: bool,
     /// Its device: `ext4 on vda`.
-    pub lies_on: String,
+    pub storage: String,
 }

@@ -56,7 +56,7 @@ impl<'c> Work<'c> {
 
     /// A case's of a plan.
     pub fn from_case(case: &'c Case, plan: &'c Plan) -> Self {
-        let loader = plan.cases.iter().find(|loader| loader.id == case.database.made_by);
+        let loader = plan.cases.iter().find(|loader| loader.id == case.database.loaded_by);
         let loader = loader.filter(|loader| loader.id != case.id);
         Self::new(case, loader.map_or(&[], |loader| &loader.phases))
     }
@@ -125,8 +125,8 @@ impl<'c> Work<'c> {
 
     /// The case key: equal keys, equal work by an equal engine; trials of one case have one. It is
     /// a readable beginning and a checksum: `rocksdb/async/80Mx16+4000/ram64GiB/t4/3fa9c1d2e0b1`;
-    /// with a volume `rocksdb/async/on-xfs/...`. Left out are the trial, the place, the host, the
-    /// engine's version, and what only watches: budget, slices, error limit.
+    /// with a volume `rocksdb/async/on-xfs/...`. Left out are the trial, the data directory, the
+    /// host, the engine's version, and what only watches: budget, slices, error limit.
     ///
     /// `shared`: other thread counts worked on the database before.
     pub fn key(&self, shared: bool) -> String {

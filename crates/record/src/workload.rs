@@ -225,7 +225,7 @@ pub struct Role {
     pub os_threads: Option<u32>,
     /// The share of its lookups that must find their key.
     #[serde(default, skip_serializing_if = "ExpectedHits::is_all")]
-    pub found: ExpectedHits,
+    pub expected_hits: ExpectedHits,
     /// The trace that its requests come from, each with its key and lengths; null: they are drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
@@ -353,7 +353,7 @@ impl Role {
             rate: None,
             depth: None,
             os_threads: None,
-            found: ExpectedHits::All,
+            expected_hits: ExpectedHits::All,
             replay: None,
         }
     }

@@ -59,7 +59,7 @@ pub fn load_generator(summary: &Summary) -> String {
         n => format!("{n} threads"),
     };
     let has_rows = summary.groups.iter().any(|group| group.stores_nothing);
-    let source = match (load_generator.alone, has_rows) {
+    let source = match (load_generator.isolated, has_rows) {
         (true, true) => format!(
             "{threads} alone before the run; its rows below share the CPUs with other roles"
         ),
@@ -158,7 +158,7 @@ fn storage(summary: &Summary) -> String {
     let host = &summary.host;
     let filesystem = host.filesystem.as_ref().map(filesystem).unwrap_or_default();
     let drive = host.drive.as_ref().map_or_else(|| ", no drive known".to_owned(), drive);
-    format!("{}{filesystem}{drive}", summary.run.place)
+    format!("{}{filesystem}{drive}", summary.run.data_dir)
 }
 
 /// `xfs: loop0 on an image of 512 MiB (ext4 on vda), xfs (rw,noatime), readahead 128KiB, mkfs.xfs
@@ -169,7 +169,7 @@ fn volume(volume: &VolumeRecord) -> String {
     if let Some(image) = &volume.image {
         let through = if image.direct_io { "" } else { " through the page cache" };
         let bytes = units::bytes(image.bytes);
-        text += &format!(" on an image of {bytes} ({}{through})", image.lies_on);
+        text += &format!(" on an image of {bytes} ({}{through})", image.storage);
     }
     text += &match &volume.filesystem {
         Some(mounted) => format!(", {} ({})", mounted.kind, mounted.options),
@@ -192,7 +192,7 @@ fn tier(tier: &TierRecord) -> String {
             text += &format!("{} of swap on {}", units::bytes(swap.bytes), swap.device);
             if let Some(image) = &swap.image {
                 let through = if image.direct_io { "" } else { " through the page cache" };
-                text += &format!(", an image ({}{through})", image.lies_on);
+                text += &format!(", an image ({}{through})", image.storage);
             }
             if let Some(compression) = &swap.compression {
                 text += &format!(" ({compression}), memory of the machine's outside of the limit");

@@ -40,16 +40,16 @@ pub(crate) const COLUMNS: [Column; 25] = [
     ("unit", 7, |ranking, _| Cell::text(ranking.unit)),
     ("direction", 9, |ranking, _| Cell::text(word(ranking.direction))),
     ("engine", 16, |_, standing| Cell::text(&standing.engine)),
-    ("place", 7, |_, standing| Cell::count(standing.place.map(|place| place as u64))),
-    ("tied", 7, |_, standing| Cell::words(standing.place.map(|_| yes(standing.tied)))),
+    ("rank", 7, |_, standing| Cell::count(standing.rank.map(|place| place as u64))),
+    ("tied", 7, |_, standing| Cell::words(standing.rank.map(|_| yes(standing.tied)))),
     ("value", 16, |_, standing| Cell::number(standing.value)),
     ("low", 16, |_, standing| Cell::number(standing.low)),
     ("high", 16, |_, standing| Cell::number(standing.high)),
     ("n", 5, |_, standing| Cell::count(standing.n as u64)),
-    ("times_behind", 13, |_, standing| Cell::number(standing.behind)),
-    ("times_behind_low", 13, |_, standing| Cell::number(standing.behind_low)),
-    ("times_behind_high", 13, |_, standing| Cell::number(standing.behind_high)),
-    ("beside_the_best", 20, |_, standing| Cell::words(standing.verdict.map(word))),
+    ("ratio_to_best", 13, |_, standing| Cell::number(standing.ratio_to_best)),
+    ("ratio_to_best_low", 13, |_, standing| Cell::number(standing.ratio_to_best_low)),
+    ("ratio_to_best_high", 13, |_, standing| Cell::number(standing.ratio_to_best_high)),
+    ("verdict_vs_best", 20, |_, standing| Cell::words(standing.verdict.map(word))),
     ("power_loss", 24, |_, standing| Cell::words(standing.lost.map(Lost::words))),
     ("missing", 60, |_, standing| Cell::words(standing.missing.as_ref())),
 ];
@@ -116,7 +116,7 @@ fn titled(field: &[&Ranking], wide: bool) -> Titled {
         (true, "question", Side::Left),
         (true, "measured by", Side::Left),
         (parts, "part", Side::Left),
-        (true, "place", Side::Left),
+        (true, "rank", Side::Left),
         (true, "engine", Side::Left),
         (true, "figure", Side::Right),
         (wide, "spread\n%", Side::Right),
@@ -144,9 +144,9 @@ fn titled(field: &[&Ranking], wide: bool) -> Titled {
                 standing.engine.clone(),
                 value,
                 spread(standing),
-                times(standing.behind.filter(|_| standing.place.is_some())),
-                times(standing.behind_low),
-                times(standing.behind_high),
+                times(standing.ratio_to_best.filter(|_| standing.rank.is_some())),
+                times(standing.ratio_to_best_low),
+                times(standing.ratio_to_best_high),
             ];
             let cells = cells.into_iter().zip(&columns).filter(|(_, (is, ..))| *is);
             table.row(&cells.map(|(cell, _)| cell).collect::<Vec<_>>());
@@ -187,7 +187,7 @@ fn spread(standing: &Standing) -> String {
 
 /// How many times behind the best, with how sure that is: `1.31x`, `~`, `1.31x?`.
 pub(crate) fn behind(standing: &Standing) -> Option<String> {
-    let times = format!("{}x", format::ratio(standing.behind?));
+    let times = format!("{}x", format::ratio(standing.ratio_to_best?));
     Some(match standing.verdict? {
         Significance::Base => String::new(),
         Significance::Different => times,

@@ -32,13 +32,13 @@ pub const NAMES: [&str; 3] = ["study", "claims", "published"];
 pub(crate) fn machines(summary: &Summary) -> Option<Titled> {
     let comparison = summary.study.as_ref()?;
     let study = &comparison.study;
-    let columns = [("", Side::Left), ("there", Side::Left), ("here", Side::Left)];
+    let columns = [("", Side::Left), ("study", Side::Left), ("this run", Side::Left)];
     let mut table = Table::new(columns);
     table.lead = Some(1);
     for one in &comparison.differences {
-        let mark = one.matters.as_ref().map(|why| format!(" {}", table.footnotes.mark(why)));
-        let here_text = format!("{}{}", one.here, mark.unwrap_or_default());
-        table.row(&[one.what.clone(), one.there.clone(), here_text]);
+        let mark = one.consequence.as_ref().map(|why| format!(" {}", table.footnotes.mark(why)));
+        let here_text = format!("{}{}", one.run_value, mark.unwrap_or_default());
+        table.row(&[one.subject.clone(), one.study_value.clone(), here_text]);
     }
     let mut aid = vec![
         wrap(&format!("Its question: {}", study.question), 2),
@@ -84,7 +84,9 @@ impl Heads {
             ("op", |of| of.op.clone(), |_, _| String::new()),
             ("I/O", job, |group, seat| job_of(group, seat).unwrap_or_default()),
         ];
-        let of = all.into_iter().filter(|(_, of, _)| rows.iter().any(|row| of(&row.of).is_some()));
+        let of = all
+            .into_iter()
+            .filter(|(_, of, _)| rows.iter().any(|row| of(&row.selectors).is_some()));
         let named = rows
             .iter()
             .flat_map(|row| &row.values)
@@ -105,15 +107,15 @@ fn published(name: &str, comparison: &StudyComparison, summary: &Summary) -> Tit
     let figures = heads.figures.iter().map(|(name, unit)| (title_of(name, unit), Side::Right));
     let first = std::iter::once(left_column(""))
         .chain(heads.of.iter().map(|(title, ..)| left_column(title)));
-    let has_words = rows.iter().any(|row| !row.of.words().is_empty());
+    let has_words = rows.iter().any(|row| !row.selectors.words().is_empty());
     let words = has_words.then(|| left_column("of"));
     let mut table = Table::titled(first.chain(words.clone()).chain(figures).collect());
     let mut notes = Footnotes::default();
     for row in &rows {
         let mark = doubts(row, &mut notes);
         let mut cells = vec![format!("published{mark}")];
-        cells.extend(heads.of.iter().map(|(_, of, _)| of(&row.of).unwrap_or_default()));
-        cells.extend(words.iter().map(|_| row.of.words().join(", ")));
+        cells.extend(heads.of.iter().map(|(_, of, _)| of(&row.selectors).unwrap_or_default()));
+        cells.extend(words.iter().map(|_| row.selectors.words().join(", ")));
         cells.extend(heads.figures.iter().enumerate().map(|(at, (figure, _))| {
             let given_up = row.gave_up && at == 0;
             let value = row.value(figure).map(text_of).unwrap_or_default();
@@ -147,7 +149,7 @@ fn own(
 ) -> Vec<String> {
     let metrics = seat.metrics(summary);
     let group = summary.groups.get(seat.group);
-    let mut cells = vec!["here".to_owned()];
+    let mut cells = vec!["this run".to_owned()];
     let name = |of: &fn(&Group, &RowRef) -> String| {
         group.map_or_else(String::new, |group| of(group, seat))
     };

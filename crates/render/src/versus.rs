@@ -118,7 +118,7 @@ pub fn table(versus: &Versus) -> Table {
     for pair in &versus.pairs {
         for row in &pair.rows {
             let mut verdict = verdict(&mut table, row, &words);
-            if let Some(why) = row.why.as_deref().filter(|why| why.contains(OTHER_CALLS)) {
+            if let Some(why) = row.reason.as_deref().filter(|why| why.contains(OTHER_CALLS)) {
                 verdict += &format!(" {}", table.footnotes.mark(why));
             }
             table.row(&[
@@ -161,7 +161,7 @@ pub fn footer(versus: &Versus) -> Vec<Line> {
         lines.push((Tone::Warning, "too few", text));
     }
     for case in versus.unpaired.iter().take(LISTED_MAX) {
-        lines.push((Tone::Warning, "left out", format!("{}: {}", case.name, case.why)));
+        lines.push((Tone::Warning, "left out", format!("{}: {}", case.name, case.reason)));
     }
     if versus.unpaired.len() > LISTED_MAX {
         let more = versus.unpaired.len() - LISTED_MAX;
@@ -242,9 +242,9 @@ pub(crate) fn gate(gate: &Gate, [passed, failed, whether]: &[String; 3]) -> Vec<
 
 /// What was not judged, case by case: figures of a case mostly share their reason.
 fn unjudged(list: &[NotJudged]) -> Vec<String> {
-    let equal = list.chunk_by(|a, b| (&a.case, &a.why) == (&b.case, &b.why));
+    let equal = list.chunk_by(|a, b| (&a.case, &a.reason) == (&b.case, &b.reason));
     let words = |equal: &[NotJudged]| {
-        let NotJudged { case, why, figure } = &equal[0];
+        let NotJudged { case, reason: why, figure } = &equal[0];
         match figure {
             Some(figure) if equal.len() == 1 => format!("{case}, {figure}: {why}"),
             Some(_) => format!("{case}, {} figures: {why}", equal.len()),
@@ -307,7 +307,7 @@ fn verdict(table: &mut Table, row: &Row, words: &Words) -> String {
         Verdict::Undecided => "undecided".to_owned(),
         Verdict::TooFewTrials => "too few trials".to_owned(),
         Verdict::NotComparable => {
-            let why = row.why.as_deref().unwrap_or("for an unknown reason");
+            let why = row.reason.as_deref().unwrap_or("for an unknown reason");
             format!("not comparable {}", table.footnotes.mark(why))
         }
     }
@@ -372,7 +372,8 @@ pub fn resolutions(calibration: &Calibration, all: bool) -> Table {
 }
 
 fn resolution_cells(resolution: &Resolution) -> [String; 7] {
-    let Resolution { case, place, figure: name, unit, first, second, share, .. } = resolution;
+    let Resolution { case, scope: place, figure: name, unit, first, second, share, .. } =
+        resolution;
     let percent_apart = 100.0 * (second / first - 1.0);
     [
         case.clone(),

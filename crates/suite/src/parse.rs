@@ -113,7 +113,7 @@ impl Suite {
             check(&part.typed, &mut mistakes);
         }
         mistakes.none(&source)?;
-        Ok(Self { source, parts, notes, claims, place: overrides.place.clone() })
+        Ok(Self { source, parts, notes, claims, data_dir: overrides.data_dir.clone() })
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Damage {
     /// Records or versions that cannot have been written yet, or that only a walk finds.
     pub phantoms: u64,
     /// The engine's first words of a record that it cannot read.
-    pub said: Option<String>,
+    pub error: Option<String>,
 }
 
 impl Promised {
@@ -70,7 +70,7 @@ impl Promised {
         let mut damage = Damage {
             unopened: recovered.unopened.clone(),
             phantoms: recovered.strangers,
-            said: recovered.said.clone(),
+            error: recovered.error.clone(),
             ..Damage::default()
         };
         if damage.unopened.is_some() {
@@ -138,7 +138,7 @@ fn versions(units: Units, unit: u64, writes: u64) -> u32 {
 impl Damage {
     /// Nothing at all.
     pub fn is_none(&self) -> bool {
-        *self == Self { said: self.said.clone(), ..Self::default() }
+        *self == Self { error: self.error.clone(), ..Self::default() }
     }
 
     /// Takes it into a tally of states. `promised`: anything had been acknowledged.
@@ -168,7 +168,7 @@ impl Damage {
             counted(self.phantoms, "phantoms"),
             counted(self.lost, "acknowledged records lost"),
             counted(self.holes, "writers with a hole"),
-            self.said.as_ref().map(|said| format!("error from the engine: {said}")),
+            self.error.as_ref().map(|said| format!("error from the engine: {said}")),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }

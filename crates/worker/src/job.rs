@@ -113,7 +113,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     fn open(&mut self) -> Result<()> {
         let started = self.clock.now();
         let job = self.job;
-        let engine = G::Engine::open(&job.place, self.options, &job.shape)
+        let engine = G::Engine::open(&job.location, self.options, &job.shape)
             .map_err(|error| error.context("opening"))?;
         self.engine = Some(engine);
         send(&Event::Opened { took_ns: self.clock.now() - started, crew: job.crew })

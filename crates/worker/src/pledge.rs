@@ -47,7 +47,7 @@ pub(crate) fn pledge<E: Engine>() -> Result<ExitCode> {
 /// and the first error.
 fn run_session<E: Engine>(pledge: &Pledge, writes: Range<u64>) -> Result<(u64, Option<Error>)> {
     let victim = &pledge.victim;
-    let engine = E::open(&victim.place, &victim.options, &victim.units.shape())
+    let engine = E::open(&victim.location, &victim.options, &victim.units.shape())
         .map_err(|error| error.context("opening"))?;
     let answers: Vec<(u64, Option<Error>)> = std::thread::scope(|scope| {
         let start = |writer| {
@@ -100,7 +100,7 @@ fn run_writer<E: Engine>(
 
 /// Writes out what waits in the page cache. A drive that fails has failed the engine's own calls.
 fn write_back(victim: &Victim) {
-    let folder = victim.place.directory().ok().and_then(|folder| File::open(folder).ok());
+    let folder = victim.location.directory().ok().and_then(|folder| File::open(folder).ok());
     if let Some(folder) = folder {
         let _ = rustix::fs::syncfs(folder);
     }
@@ -133,7 +133,7 @@ fn write(session: &mut impl Session, records: &[Record]) -> Result<()> {
 /// Reads a [`Victim`], opens it, and reports its contents.
 pub(crate) fn recover<E: Engine>() -> Result<ExitCode> {
     let victim = Victim::from_json(&line()?)?;
-    let recovered = match E::open(&victim.place, &victim.options, &victim.units.shape()) {
+    let recovered = match E::open(&victim.location, &victim.options, &victim.units.shape()) {
         Ok(engine) => {
             let recovered = look(&engine, &victim);
             // Nothing is written any more, and its background writes do not matter.
@@ -161,7 +161,7 @@ fn look<E: Engine>(engine: &E, victim: &Victim) -> Recovered {
             Some(value) => reading(record, value),
         });
         recovered.readings.push(answer.unwrap_or_else(|error| {
-            recovered.said.get_or_insert_with(|| error.to_string());
+            recovered.error.get_or_insert_with(|| error.to_string());
             Reading::Refused
         }));
     }
@@ -194,7 +194,7 @@ fn walk(session: &mut impl Session, recovered: &mut Recovered) {
             Ok(_) => break,
             Err(error) => {
                 recovered.strangers = strangers;
-                recovered.said.get_or_insert_with(|| error.to_string());
+                recovered.error.get_or_insert_with(|| error.to_string());
                 return;
             }
         }

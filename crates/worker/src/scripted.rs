@@ -341,7 +341,7 @@ fn gets(population: &Population) -> Source<'_> {
         rate: None,
         depth: None,
         os_threads: None,
-        found: ExpectedHits::All,
+        expected_hits: ExpectedHits::All,
         replay: None,
     };
     Source::Mix(MixSource::new(&role, 0, false, &supply(), Rng::new(&[1]), population))

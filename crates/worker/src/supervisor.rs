@@ -83,7 +83,7 @@ impl Running {
         if let Address::Unix(socket) = &site.address {
             let _ = std::fs::remove_file(socket);
         }
-        let Launch { before, command, replicas, stop } = E::launch(site, options, data)?;
+        let Launch { setup: before, command, replicas, stop } = E::launch(site, options, data)?;
         // Making its place ready is no part of its start.
         let begun = Instant::now();
         for command in before {
@@ -365,7 +365,7 @@ fn obey<E: Served>(
 }
 
 fn started<E: Served>(job: &ServerJob, on_device: &mut Option<OnDevice>) -> Result<Running> {
-    let (folder, device) = match &job.place {
+    let (folder, device) = match &job.location {
         Location::Device(device) => {
             let acquired = match on_device.take() {
                 Some(acquired) => acquired,

@@ -166,8 +166,8 @@ impl Tally {
 
     pub(crate) fn add_to(self, sum: &mut OpResult) {
         sum.count += self.count;
-        sum.found += if self.op.reads { self.items().saturating_sub(self.missing) } else { 0 };
-        sum.missing += self.missing;
+        sum.hits += if self.op.reads { self.items().saturating_sub(self.missing) } else { 0 };
+        sum.misses += self.missing;
         sum.wrong += self.wrong;
         sum.retries += self.retries;
         sum.items += self.items();
@@ -275,7 +275,7 @@ mod tests {
             (tally.count, tally.many_items, tally.missing) = (10, 70, 3);
             let mut result = OpResult::default();
             tally.add_to(&mut result);
-            (result.items, result.found, result.missing)
+            (result.items, result.hits, result.misses)
         };
         assert_eq!(result("get"), (10, 7, 3));
         assert_eq!(result("multiget"), (70, 67, 3));

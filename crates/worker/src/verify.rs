@@ -63,7 +63,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
             .get(&key, |value| value.map(sound))
             .map_err(|error: Error| error.context("verifying the load"))?;
         verified.sampled += 1;
-        verified.found += u64::from(answer.is_some());
+        verified.hits += u64::from(answer.is_some());
         verified.wrong += u64::from(answer == Some(false));
         if sample % 4096 == 0 {
             let elapsed_ns = clock.now() - check.begun.1;

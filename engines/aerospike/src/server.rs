@@ -110,7 +110,7 @@ impl Served for Aerospike {
             commands.push(server(site, program, options, data, &ports, number)?);
         }
         Ok(Launch {
-            before: Vec::new(),
+            setup: Vec::new(),
             command: commands.remove(0),
             replicas: commands,
             stop: StopSignal::Terminate,

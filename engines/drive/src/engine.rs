@@ -36,7 +36,7 @@ impl Engine for Drive {
             return Err(Error::invalid(what));
         }
         check_alignment(data, alignment)?;
-        let longest = data.requests.as_ref().map_or(0, |requests| requests.longest);
+        let longest = data.requests.as_ref().map_or(0, |requests| requests.bytes_max);
         let whole = OnceLock::new();
         if !blocks.fresh {
             let _ = whole.set(blocks.demand_whole()?);

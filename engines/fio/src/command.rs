@@ -15,7 +15,7 @@ pub(crate) fn arguments(job: &Job, drive: &Mix, seed: u64) -> Result<Vec<String>
     };
     let mut arguments = vec![
         "--name=kvdyno".to_owned(),
-        format!("--filename={}", one_name(&path(&job.place)?)),
+        format!("--filename={}", one_name(&path(&job.location)?)),
         format!("--rw={}", pattern(role)?),
         format!("--bs={}", job.shape.value_bytes_max),
         format!("--size={}", job.data.records.saturating_mul(job.shape.value_bytes_max)),

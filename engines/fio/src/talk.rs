@@ -51,7 +51,7 @@ fn all(job: &Job, current: &mut Option<u32>) -> Result<()> {
             kvdyno_record::PROTOCOL
         )));
     }
-    if !path(&job.place)?.exists() {
+    if !path(&job.location)?.exists() {
         return Err(Error::invalid("no file of blocks; run a case of engine `drive` first"));
     }
     let mut case = Case::begin(job)?;

@@ -131,7 +131,7 @@ impl Served for Mariadb {
             set("rocksdb_manual_wal_flush", "0");
         }
         set("thread_handling", options.text("thread_handling")?);
-        Ok(Launch { before, command, replicas: Vec::new(), stop: StopSignal::Terminate })
+        Ok(Launch { setup: before, command, replicas: Vec::new(), stop: StopSignal::Terminate })
     }
 
     fn answers(address: &Address) -> Result<()> {

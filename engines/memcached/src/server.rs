@@ -104,7 +104,7 @@ impl Served for Memcached {
         if options.boolean("disable_cas")? {
             command.arg("-C");
         }
-        Ok(Launch { before: Vec::new(), command, replicas: Vec::new(), stop: StopSignal::User1 })
+        Ok(Launch { setup: Vec::new(), command, replicas: Vec::new(), stop: StopSignal::User1 })
     }
 
     fn answers(address: &Address) -> Result<()> {

@@ -98,12 +98,7 @@ impl Served for MongoDb {
             Kind::Mongod => mongod(&mut command, options, &program.version)?,
             Kind::FerretDb => ferretdb(&mut command, options),
         }
-        Ok(Launch {
-            before: Vec::new(),
-            command,
-            replicas: Vec::new(),
-            stop: StopSignal::Terminate,
-        })
+        Ok(Launch { setup: Vec::new(), command, replicas: Vec::new(), stop: StopSignal::Terminate })
     }
 
     fn answers(address: &Address) -> Result<()> {

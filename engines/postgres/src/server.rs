@@ -104,7 +104,7 @@ impl Served for Postgres {
         for name in ["full_page_writes", "autovacuum"] {
             set(name, if options.boolean(name)? { "on" } else { "off" });
         }
-        Ok(Launch { before, command, replicas: Vec::new(), stop: StopSignal::Interrupt })
+        Ok(Launch { setup: before, command, replicas: Vec::new(), stop: StopSignal::Interrupt })
     }
 
     fn answers(address: &Address) -> Result<()> {

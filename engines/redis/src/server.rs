@@ -84,12 +84,7 @@ impl Served for Redis {
         set("auto-aof-rewrite-percentage", rewrite);
         // Without a log what is in memory is kept when it ends in order, and only then.
         set("shutdown-on-sigterm", if append.is_some() { "default" } else { "save" });
-        Ok(Launch {
-            before: Vec::new(),
-            command,
-            replicas: Vec::new(),
-            stop: StopSignal::Terminate,
-        })
+        Ok(Launch { setup: Vec::new(), command, replicas: Vec::new(), stop: StopSignal::Terminate })
     }
 
     fn answers(address: &Address) -> Result<()> {

@@ -1,6 +1,6 @@
 // The scoreboard's cells, as a table and as a picture to save.
 
-import type { Beside, Metric } from "../data";
+import type { Relative, Metric } from "../data";
 import type { Theme } from "../colour";
 import { h, svg } from "../dom";
 import { inUnit, NONE, ratio, si } from "../format";
@@ -64,8 +64,8 @@ const marked = (times: string, mark: "" | "~" | "?"): string =>
 const MARKS = { base: "", different: "", not_distinguishable: "~", spread_unknown: "?" } as const;
 
 /** A ratio with the program's own verdict. */
-export const besideBase = (beside: Beside | null): string =>
-  beside ? marked(ratio(beside.ratio), MARKS[beside.verdict]) : NONE;
+export const relativeToBase = (relative: Relative | null): string =>
+  relative ? marked(ratio(relative.ratio), MARKS[relative.verdict]) : NONE;
 
 /** What more of it is called: of counts, of sizes, of all else. */
 const WORDS: Record<string, [more: string, less: string]> = {

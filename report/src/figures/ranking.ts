@@ -140,19 +140,19 @@ const figureOf = (ranking: Ranking, value: number): string => inUnit(value, rank
 
 /** `2=`, `3?`, `4`: shared; of too few trials; sure. */
 const placeOf = (standing: Standing): string =>
-  `${standing.place ?? ""}${standing.tied ? "=" : standing.verdict === "spread_unknown" ? "?" : ""}`;
+  `${standing.rank ?? ""}${standing.tied ? "=" : standing.verdict === "spread_unknown" ? "?" : ""}`;
 
 const between = (low: number | null, high: number | null, format: (value: number) => string): string =>
   low == null || high == null ? NONE : `${format(low)} to ${format(high)}`;
 
 function cellsOf(ranking: Ranking, standing: Standing): string[] {
   return [
-    standing.place == null ? NONE : placeOf(standing),
+    standing.rank == null ? NONE : placeOf(standing),
     standing.value == null ? NONE : figureOf(ranking, standing.value),
     between(standing.low, standing.high, (value) => figureOf(ranking, value)),
     String(standing.n),
-    standing.behind == null || standing.place == null ? NONE : `${ratio(standing.behind)}×`,
-    between(standing.behind_low, standing.behind_high, ratio),
+    standing.ratio_to_best == null || standing.rank == null ? NONE : `${ratio(standing.ratio_to_best)}×`,
+    between(standing.ratio_to_best_low, standing.ratio_to_best_high, ratio),
     standing.lost ? lostWords(standing.lost) : NONE,
     standing.missing ?? "",
   ];
@@ -184,8 +184,8 @@ function rowElement(row: Row, { rankings, rows: { length: rivals }, by, tails, t
       const cells = (element: HTMLElement) => [element, ...(at === by ? latencies : [])];
       const head = { "data-head": ranking ? QUESTIONS[ranking.question].short : "" };
       if (!ranking || !standing) return cells(h("td", { ...head, class: "missing" }, NONE));
-      if (standing.place == null || standing.value == null) return cells(h("td", { ...head, class: "missing" }, standing.missing ?? NONE));
-      return cells(h("td", { ...head, class: standing.place === 1 && rivals > 1 ? "best" : "" }, ...cell(ranking, standing, rivals, colourOf(row.engine, theme))));
+      if (standing.rank == null || standing.value == null) return cells(h("td", { ...head, class: "missing" }, standing.missing ?? NONE));
+      return cells(h("td", { ...head, class: standing.rank === 1 && rivals > 1 ? "best" : "" }, ...cell(ranking, standing, rivals, colourOf(row.engine, theme))));
     }),
     tested ? h("td", { "data-head": "power loss" }, lostOf(row)) : null);
 }
@@ -194,9 +194,9 @@ function rowElement(row: Row, { rankings, rows: { length: rivals }, by, tails, t
 function cell(ranking: Ranking, standing: Standing, rivals: number, colour: string): Child[] {
   const absolute = h("span", { class: "absolute" }, figureOf(ranking, standing.value ?? 0));
   if (rivals < 2) return [absolute, " ", h("span", { class: "faint" }, "alone in its class")];
-  const behind = standing.behind ?? null;
+  const behind = standing.ratio_to_best ?? null;
   const words = standing.verdict === "base" || behind == null ? "" : standing.verdict === "not_distinguishable" ? "~" : `${ratio(behind)}×`;
-  const interval = between(standing.behind_low, standing.behind_high, ratio);
+  const interval = between(standing.ratio_to_best_low, standing.ratio_to_best_high, ratio);
   return [
     h("span", { class: "place" }, placeOf(standing)), " ", absolute, " ",
     h("span", { class: "behind", ...(interval === NONE ? {} : { title: `95 % interval: ${interval}` }) }, words),

@@ -127,7 +127,7 @@ function dots({ one, rows }: Panel, at: number, host: string, colour: string): o
       const words: [string, string][] = [
         ["of the median rank", "rank_pace_percent"], ["ops/s", "rank_ops_per_s"], ["CPUs", "rank_cpus"], ["began after the first", "rank_skew_ns"],
       ];
-      return tip(`${one.engine.name}: rank ${row.rank} of ${row.of}, ${row.host}`,
+      return tip(`${one.engine.name}: rank ${row.rank} of ${row.ranks}, ${row.host}`,
         [["threads", String(row.threads)], ...words.map(([word, name]): [string, string] => [word, cell(row, name)])]);
     } },
   };

@@ -6,7 +6,7 @@ import { rangeOf, rateOf, type Engine } from "../model";
 import { endsOf, sourceOf, textOf } from "../study";
 import { threadsOf, type View } from "../view";
 import { barChart, type Bar, type BarPanel } from "./bars";
-import { besideBase } from "./board";
+import { relativeToBase } from "./board";
 import { lineChart, pointOf, type Line, type LinePanel } from "./lines";
 
 export const throughput: Figure = { name: "throughput", draw };
@@ -47,7 +47,7 @@ function draw(view: View): Drawing | null {
           metric?.value == null ? metric?.missing ?? NONE : inUnit(metric.value, "1/s"),
           range ? `${si(range[0])} to ${si(range[1])}` : NONE,
           String(metric?.n ?? 0),
-          besideBase(row.beside),
+          relativeToBase(row.relative),
         ];
       })), ...otherRows(list)],
     }),
@@ -91,7 +91,7 @@ function publishedLines(view: View, role: string): Line[] {
   if (!study) return [];
   return view.engines.flatMap((engine) => {
     const cases = view.cases.filter((one) => one.engine.id === engine.id && one.threads != null);
-    const points = study.published.filter((row) => row.of.threads != null).flatMap((row) => {
+    const points = study.published.filter((row) => row.selectors.threads != null).flatMap((row) => {
       const value = row.values.find((value) => value.figure === "ops_per_s");
       const one = cases.find((one) => row.own.some((seat) => seat.group === one.index && seat.run != null && one.group.runs[seat.run] === one.run
         && (seat.role == null || one.run?.roles[seat.role]?.role === role)));

@@ -6,7 +6,7 @@ import { NONE, ownThreads, si } from "../format";
 import { metricOf, rangeOf, rateOf, roleOf, unique, type Case, type Work } from "../model";
 import type { View } from "../view";
 import { barChart, type BarPanel } from "./bars";
-import { besideBase } from "./board";
+import { relativeToBase } from "./board";
 
 export const volumes: Figure = { name: "volumes", draw };
 
@@ -15,7 +15,7 @@ const figure = (one: Case, role: string) =>
   one.load ? metricOf(one.load.metrics, "records_per_s") : rateOf(one, role);
 
 const beside = (one: Case, role: string) =>
-  (one.load ?? one.run?.roles.find((row) => row.role === role))?.beside_volume ?? null;
+  (one.load ?? one.run?.roles.find((row) => row.role === role))?.relative_volume ?? null;
 
 /** To one, two, four, six or ten times a power of ten. */
 function roundUp(most: number): number {
@@ -62,7 +62,7 @@ function draw(view: View): Drawing | null {
       words: 2,
       rows: cases.flatMap((one) => view.work.roles.map((name) => {
         const value = figure(one, name)?.value;
-        return [one.engine.name, one.work.volume ?? NONE, ownThreads(roleOf(one, name)?.threads, one.threads), name, value == null ? NONE : si(value), besideBase(beside(one, name))];
+        return [one.engine.name, one.work.volume ?? NONE, ownThreads(roleOf(one, name)?.threads, one.threads), name, value == null ? NONE : si(value), relativeToBase(beside(one, name))];
       })),
     }),
   };

@@ -145,7 +145,7 @@ function differences(data: VersusData, versus: Versus, choice: Choice): HTMLElem
   const list = versus.differences;
   return section("differences", "What differs", sides(data, versus, choice), list.length === 0
     ? h("p", {}, "Nothing that is known: host, drive, versions and options are the same.")
-    : table({ head: ["", "base", "new"], words: 3, rows: list.map((one) => [one.what, one.base, one.new]) }, "What differs"));
+    : table({ head: ["", "base", "new"], words: 3, rows: list.map((one) => [one.subject, one.base, one.new]) }, "What differs"));
 }
 
 function filters(versus: Versus, choice: Choice, changed: (choice: Choice) => void): HTMLElement {
@@ -205,7 +205,7 @@ function line(versus: Versus, row: VersusRow, scale: Scale, help: string | undef
   const interval = row.ratio_low == null || row.ratio_high == null ? NONE : `${fine(row.ratio_low)} … ${fine(row.ratio_high)}`;
   const number = (text: string, name: string) => h("td", { class: `number ${name}`, "data-name": name }, text);
   // Too few trials are too few everywhere: that is said once, below.
-  const why: Child = row.why && row.verdict !== "too_few_trials" ? h("span", { class: "why" }, row.why) : null;
+  const why: Child = row.reason && row.verdict !== "too_few_trials" ? h("span", { class: "why" }, row.reason) : null;
   return h("tr", { "data-verdict": row.verdict },
     h("th", { scope: "row", title: help }, h("span", { class: "place" }, place(row)), ` ${titled(row.figure)} `, h("span", { class: "way" }, ARROWS[row.direction])),
     number(sample(row, row.base), "base"), number(sample(row, row.new), "new"),
@@ -217,7 +217,7 @@ function line(versus: Versus, row: VersusRow, scale: Scale, help: string | undef
 function leftOut(versus: Versus): HTMLElement | null {
   if (versus.unpaired.length === 0) return null;
   return section("unpaired", "Left out", table({
-    head: ["case", "in", "why"], words: 3, rows: versus.unpaired.map((one) => [one.name, one.in_base ? "base" : "new", one.why]),
+    head: ["case", "in", "why"], words: 3, rows: versus.unpaired.map((one) => [one.name, one.in_base ? "base" : "new", one.reason]),
   }, "Cases without a counterpart"));
 }
 

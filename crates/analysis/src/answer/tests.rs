@@ -57,7 +57,7 @@ fn an_engine_on_two_volumes_is_compared_with_itself() {
         let group = summary.groups.iter().find(|group| {
             group.volume.as_deref() == Some(volume) && group.threads == Some(1) && group.competes()
         });
-        group.unwrap().runs[0].roles[0].beside_volume.clone().unwrap()
+        group.unwrap().runs[0].roles[0].relative_volume.clone().unwrap()
     };
     assert_eq!((role("ext4").cell(), role("xfs").base), ("1.00".to_owned(), "ext4".to_owned()));
     assert_eq!(role("xfs").cell(), "0.77?");

@@ -34,7 +34,7 @@ pub struct Claimed {
     /// The verdict.
     pub verdict: ClaimVerdict,
     /// Why it cannot be judged, or where it does not hold; null: no reason needed.
-    pub why: Option<String>,
+    pub reason: Option<String>,
     /// Every point at which it was judged.
     pub points: Vec<ClaimPoint>,
 }
@@ -55,7 +55,7 @@ pub enum ClaimVerdict {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClaimPoint {
     /// Its name: `#4`, `@flash #4`; empty: there is only one.
-    pub at: String,
+    pub label: String,
     /// The judged value; where other cells are the bound, its ratio to theirs.
     pub value: Option<f64>,
     /// Lower end of its 95 % interval; null: too few trials.
@@ -67,7 +67,7 @@ pub struct ClaimPoint {
     /// The verdict at this point.
     pub verdict: ClaimVerdict,
     /// Why it cannot be judged; null: it can.
-    pub why: Option<String>,
+    pub reason: Option<String>,
 }
 
 impl ClaimVerdict {
@@ -99,7 +99,7 @@ fn judged(claim: &Claim, summary: &Summary) -> Claimed {
         text: claim.text.clone(),
         holds: claim.holds.clone(),
         verdict,
-        why,
+        reason: why,
         points,
     };
     if let Some(why) = claim.needs.iter().find_map(|need| lacking(need, summary)) {
@@ -114,7 +114,7 @@ fn judged(claim: &Claim, summary: &Summary) -> Claimed {
     let with_verdict = |verdict| points.iter().filter(move |point| point.verdict == verdict);
     let (against, open) =
         (with_verdict(ClaimVerdict::DoesNotHold), with_verdict(ClaimVerdict::CannotTell));
-    let against: Vec<&str> = against.map(|point| point.at.as_str()).collect();
+    let against: Vec<&str> = against.map(|point| point.label.as_str()).collect();
     let (verdict, why) = if let Some(first) = against.first() {
         let all = points.len();
         let n = against.len();
@@ -126,8 +126,9 @@ fn judged(claim: &Claim, summary: &Summary) -> Claimed {
         });
         (ClaimVerdict::DoesNotHold, why)
     } else if let Some(first) = open.clone().next() {
-        let prefix = if first.at.is_empty() { String::new() } else { format!("{}: ", first.at) };
-        let why = first.why.as_ref().map(|why| format!("{prefix}{why}"));
+        let prefix =
+            if first.label.is_empty() { String::new() } else { format!("{}: ", first.label) };
+        let why = first.reason.as_ref().map(|why| format!("{prefix}{why}"));
         (ClaimVerdict::CannotTell, why)
     } else {
         (ClaimVerdict::Holds, None)
@@ -138,16 +139,16 @@ fn judged(claim: &Claim, summary: &Summary) -> Claimed {
 /// One point: the figures of all cells, from the trials that all of them have.
 fn point(relation: &Relation, name: &str, cells: &[CellMatch<'_>]) -> ClaimPoint {
     let mut point = ClaimPoint {
-        at: name.to_owned(),
+        label: name.to_owned(),
         value: None,
         low: None,
         high: None,
         trials: 0,
         verdict: ClaimVerdict::CannotTell,
-        why: None,
+        reason: None,
     };
     if let Some(why) = cells.iter().find_map(CellMatch::missing) {
-        point.why = Some(why);
+        point.reason = Some(why);
         return point;
     }
     let numbers: Vec<u32> = cells[0].values.keys().copied().collect();
@@ -159,13 +160,13 @@ fn point(relation: &Relation, name: &str, cells: &[CellMatch<'_>]) -> ClaimPoint
         .collect();
     point.trials = numbers.len();
     let Some(estimate) = estimate(&samples, |figures| value(relation, figures)) else {
-        point.why = Some("the base is 0, or no trial has all its figures".to_owned());
+        point.reason = Some("the base is 0, or no trial has all its figures".to_owned());
         return point;
     };
     point.value = Some(estimate.value);
     (point.low, point.high) = estimate.interval.unzip();
     let (low, high) = bounds(relation);
-    (point.verdict, point.why) = match estimate.interval {
+    (point.verdict, point.reason) = match estimate.interval {
         Some(interval) => within(interval, (low, high)),
         None => by_far(estimate.value, (low, high), is_difference(relation), point.trials),
     };

@@ -55,7 +55,7 @@ fn one_trial_decides_only_far_from_the_bounds() {
     let one = Some(Threads::Exactly(1));
     let near = judged(1, claim(ratio(one), Test::Above(Bound::Number(1.1))));
     assert_eq!(near.verdict, ClaimVerdict::CannotTell);
-    assert!(near.why.as_ref().unwrap().ends_with("found one trial"), "{near:?}");
+    assert!(near.reason.as_ref().unwrap().ends_with("found one trial"), "{near:?}");
     assert!(near.points[0].value.is_some() && near.points[0].low.is_none());
     let far = judged(1, claim(ratio(one), Test::Above(Bound::Number(0.1))));
     assert_eq!(far.verdict, ClaimVerdict::Holds);
@@ -71,10 +71,10 @@ fn one_trial_decides_only_far_from_the_bounds() {
 #[test]
 fn an_open_dimension_has_every_point() {
     let all = judged(6, claim(ratio(None), Test::Above(Bound::Number(1.1))));
-    let names: Vec<&str> = all.points.iter().map(|point| point.at.as_str()).collect();
+    let names: Vec<&str> = all.points.iter().map(|point| point.label.as_str()).collect();
     assert_eq!(names, ["#1", "#2"]);
     assert_eq!(all.verdict, ClaimVerdict::CannotTell);
-    assert_eq!(all.why.as_deref(), Some("#2: RocksDB: does not fit"));
+    assert_eq!(all.reason.as_deref(), Some("#2: RocksDB: does not fit"));
     let scaled =
         Side::Ratio(reads("lmdb", Some(Threads::Most)), reads("lmdb", Some(Threads::Exactly(1))));
     let scaled = judged(6, claim(scaled, Test::Above(Bound::Number(1.2))));
@@ -99,7 +99,7 @@ fn missing_measurements_are_reported() {
     let test = Test::Above(Bound::Number(1.0));
     let mut volume = cell("lmdb", None, None, "wall_ns");
     volume.volume = Some("flash-raw".to_owned());
-    let why = |claim| judged(2, claim).why.unwrap();
+    let why = |claim| judged(2, claim).reason.unwrap();
     let raw = claim(Side::Figure(volume), test.clone());
     assert_eq!(why(raw), "volume flash-raw was not measured");
     let other = claim(Side::Figure(cell("lmdb1", None, None, "wall_ns")), test.clone());
@@ -166,8 +166,9 @@ fn windows_are_separate_points_and_all_of_them_count_without_one() {
         slower(first, reads_in(Some(Window::Number(3)))),
     ];
     let claimed = windowed(&claims);
-    let names_of =
-        |claimed: &Claimed| claimed.points.iter().map(|point| point.at.clone()).collect::<Vec<_>>();
+    let names_of = |claimed: &Claimed| {
+        claimed.points.iter().map(|point| point.label.clone()).collect::<Vec<_>>()
+    };
     assert_eq!(
         (claimed[0].verdict, names_of(&claimed[0])),
         (ClaimVerdict::Holds, vec![String::new()])
@@ -175,10 +176,10 @@ fn windows_are_separate_points_and_all_of_them_count_without_one() {
     let both = ["w1", "w2"].map(str::to_owned).to_vec();
     assert_eq!((claimed[1].verdict, names_of(&claimed[1])), (ClaimVerdict::Holds, both.clone()));
     assert_eq!((claimed[2].verdict, names_of(&claimed[2])), (ClaimVerdict::DoesNotHold, both));
-    assert_eq!(claimed[2].why.as_deref(), Some("not at w2"), "it is half of the first");
+    assert_eq!(claimed[2].reason.as_deref(), Some("not at w2"), "it is half of the first");
     let none = "window w3 of measure was not measured";
-    assert_eq!(claimed[3].why.as_deref(), Some(none));
+    assert_eq!(claimed[3].reason.as_deref(), Some(none));
     // A phase that is not repeated has no windows.
     let whole = judged(6, claims[0].clone());
-    assert_eq!(whole.why.as_deref(), Some("window w1 of measure was not measured"));
+    assert_eq!(whole.reason.as_deref(), Some("window w1 of measure was not measured"));
 }

@@ -114,7 +114,7 @@ fn stolen_time_spread_and_unequal_writers_make_it_low() {
 #[test]
 fn figures_that_are_void_come_first() {
     let mut fixture = Fixture::with_trials(1);
-    fixture.case("rocksdb_t1_r1").op("measure", "readers", "get").missing = 7;
+    fixture.case("rocksdb_t1_r1").op("measure", "readers", "get").misses = 7;
     let confidence = judge_fixture(&fixture);
     let first = &confidence.reasons[0];
     assert_eq!((first.id.as_str(), first.text.as_str()), ("keys-missing", "RocksDB: keys missing"));

@@ -64,7 +64,7 @@ fn reflinked(evidence: &Evidence) -> Option<Finding> {
         let storage =
             storage::case_storage(evidence, measured.record).filter(|_| is_engine(measured))?;
         let moves =
-            copy.by == Copying::Reflink && storage.kind() != "btrfs" && measured.mix.writes();
+            copy.method == Copying::Reflink && storage.kind() != "btrfs" && measured.mix.writes();
         moves.then(|| {
             let words = "it wrote to a reflink: the first write to each block shared with the \
                          original moves it";

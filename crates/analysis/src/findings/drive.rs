@@ -61,7 +61,8 @@ fn merge(each: impl Iterator<Item = Finding>) -> Vec<Finding> {
 fn in_memory(_: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
     let (what, kind) = storage.storing_words();
     ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"].contains(&kind).then(|| {
-        storage.finding(Id::PlaceInMemory, format!("{what} is {kind}: the data never left memory"))
+        storage
+            .finding(Id::DataDirInMemory, format!("{what} is {kind}: the data never left memory"))
     })
 }
 
@@ -69,7 +70,7 @@ fn overlay(_: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
     let (what, kind) = storage.storing_words();
     (kind == "overlay" || kind.starts_with("fuse")).then(|| {
         storage.finding(
-            Id::PlaceOverlay,
+            Id::DataDirOverlay,
             format!("{what} is {kind}: a layer that copies lies above the drive"),
         )
     })
@@ -83,7 +84,7 @@ fn uncounted(_: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
         let off = storage.drive.and_then(|drive| drive.iostats) == Some(false);
         let switch = storage.switch("1", "iostats").filter(|_| off);
         let advice = switch.map_or_else(
-            || "`--place DIR` on a local block device".to_owned(),
+            || "`--data-dir DIR` on a local block device".to_owned(),
             |switch| format!("{switch} turns its counters on"),
         );
         let name = storage.name();

@@ -125,7 +125,7 @@ impl Measured<'_> {
 
     pub(super) fn lookups(&self) -> u64 {
         let ops = self.phase.roles.iter().flat_map(|role| role.ops.values());
-        ops.map(|op| op.found + op.missing).sum()
+        ops.map(|op| op.hits + op.misses).sum()
     }
 
     /// Its engine stores nothing.

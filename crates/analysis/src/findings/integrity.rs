@@ -53,7 +53,7 @@ fn failed_before(evidence: &Evidence) -> Option<Finding> {
         let message = last.outcome.message().unwrap_or_default();
         Some((case.case.id.clone(), format!("was tried {tries}: {why}: {message}")))
     });
-    Finding::of_cases(Id::TriedAgain, cases)
+    Finding::of_cases(Id::CaseRetried, cases)
 }
 
 /// Missing keys that must exist, or hits on keys that must not.

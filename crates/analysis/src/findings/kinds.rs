@@ -72,12 +72,12 @@ kinds! {
     /// The requested RAM limit was not enforced.
     RamLimitNotHeld = Warning;
     /// The data lies on a filesystem in memory.
-    PlaceInMemory = Warning,
-        "`--place DIR` on a drive; durability classes mean nothing here";
+    DataDirInMemory = Warning,
+        "`--data-dir DIR` on a drive; durability classes mean nothing here";
     /// Cases did not run to their end.
     CasesNotDone = Warning;
     /// A case that came to its end had failed before.
-    TriedAgain = Warning,
+    CaseRetried = Warning,
         "its figures are of the last attempt; log.txt of the earlier ones has the engine's output: \
          an engine that fails now and then fails";
     /// An engine does not fit its RAM limit.
@@ -116,8 +116,8 @@ kinds! {
         "not a steady state: the figure depends on when it was taken; use a longer warmup and a \
          longer phase, until the thirds agree";
     /// The data lies on an overlay.
-    PlaceOverlay = Warning,
-        "`--place DIR` on a filesystem of a drive: in a container, a volume or a bind mount";
+    DataDirOverlay = Warning,
+        "`--data-dir DIR` on a filesystem of a drive: in a container, a volume or a bind mount";
     /// The data directory has no block device, or one without counters.
     DriveUncounted = Warning;
     /// Readahead is on and large.
@@ -129,7 +129,7 @@ kinds! {
     BusyHost = Warning,
         "let the machine come to rest, or stop its other work, and run again";
     /// Another run measured on the same machine at the same time.
-    RunBeside = Warning,
+    ConcurrentRun = Warning,
         "each run disturbed the other: do one after the other, and repeat these cases";
     /// Other processes used the drive while it was measured.
     ForeignIo = Warning,

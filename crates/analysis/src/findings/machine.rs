@@ -68,8 +68,8 @@ fn busy(evidence: &Evidence) -> Option<Finding> {
 }
 
 fn other_run(evidence: &Evidence) -> Option<Finding> {
-    Finding::of_records(Id::RunBeside, evidence, |_, record| {
-        let pid = record.beside.first()?;
+    Finding::of_records(Id::ConcurrentRun, evidence, |_, record| {
+        let pid = record.concurrent_runs.first()?;
         Some(format!("another run was active on this machine (process {pid})"))
     })
 }

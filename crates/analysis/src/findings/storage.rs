@@ -74,7 +74,7 @@ fn data_directory(evidence: &Evidence) -> CaseStorage<'_> {
     let host = &evidence.run.host_before;
     CaseStorage {
         volume: None,
-        directory: &evidence.run.place,
+        directory: &evidence.run.data_dir,
         filesystem: host.filesystem.as_ref(),
         storing_filesystem: host.filesystem.as_ref(),
         drive: host.drive.as_ref(),

@@ -95,7 +95,7 @@ fn more_than_the_bare_drive_can_do_is_reported() {
 #[test]
 fn an_engine_that_loses_data_makes_the_run_invalid() {
     let lost = finding_after(Id::KeysMissing, |fixture| {
-        fixture.case("lmdb_t1_r1").op("measure", "readers", "get").missing = 240;
+        fixture.case("lmdb_t1_r1").op("measure", "readers", "get").misses = 240;
     });
     assert!(lost.evidence.contains("240 of 111,197 keys looked up were not there"), "{lost:?}");
     assert_eq!(lost.severity, Severity::Invalid);
@@ -108,7 +108,7 @@ fn an_engine_that_loses_data_makes_the_run_invalid() {
     });
     assert!(short.evidence.contains("632,121 records are there"), "{short:?}");
     let mut fixture = Fixture::new();
-    fixture.case("lmdb_t1_r1").op("measure", "readers", "get").missing = 1;
+    fixture.case("lmdb_t1_r1").op("measure", "readers", "get").misses = 1;
     assert_eq!(verdict(&fixture.summary()), Exit::Invalid);
 }
 
@@ -167,8 +167,8 @@ fn places_without_a_drive_are_named() {
             fixture.run.host_before.filesystem.as_mut().unwrap().kind = kind;
         }
     };
-    finding_after(Id::PlaceInMemory, kind("tmpfs"));
-    finding_after(Id::PlaceOverlay, kind("overlay"));
+    finding_after(Id::DataDirInMemory, kind("tmpfs"));
+    finding_after(Id::DataDirOverlay, kind("overlay"));
     finding_after(Id::DriveUncounted, |fixture| {
         for phase in fixture.cases.iter_mut().flat_map(|case| &mut case.record.phases) {
             phase.before.device = None;
@@ -210,7 +210,9 @@ fn builds_clocks_and_machines_are_named() {
         measure.after.steal_ns = Some(SECOND);
     });
     assert!(stolen.evidence.contains("up to 5.00 % of the CPU time"), "{stolen:?}");
-    finding_after(Id::RunBeside, |fixture| fixture.cases[1].record.beside = vec![4711]);
+    finding_after(Id::ConcurrentRun, |fixture| {
+        fixture.cases[1].record.concurrent_runs = vec![4711]
+    });
     finding_after(Id::BusyHost, |fixture| fixture.run.host_before.machine.load_1m = Some(1.9));
     finding_after(Id::SwapOn, |fixture| fixture.run.host_before.machine.swap_bytes = 1 << 30);
 }
@@ -447,7 +449,7 @@ fn a_database_that_others_wrote_to_is_named() {
 #[test]
 fn the_worst_comes_first() {
     let findings = findings(|fixture| {
-        fixture.case("lmdb_t1_r1").op("measure", "readers", "get").missing = 1;
+        fixture.case("lmdb_t1_r1").op("measure", "readers", "get").misses = 1;
         fixture.case("lmdb_t1_r1").record.ram_limit.enforced_by = None;
         fixture.run.host_before.machine.swap_bytes = 1;
     });

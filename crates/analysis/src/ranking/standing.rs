@@ -18,7 +18,7 @@ pub struct Standing {
     /// Index of the summary's group; null: it did not do this work.
     pub group: Option<usize>,
     /// From 1; engines tied with the first of them share its place; null: no figure.
-    pub place: Option<usize>,
+    pub rank: Option<usize>,
     /// Its place is shared.
     pub tied: bool,
     /// The median over trials, also of percentiles.
@@ -30,11 +30,11 @@ pub struct Standing {
     /// Trials that have a value.
     pub n: usize,
     /// By what factor it is worse than the best, which has 1. Null: nothing to divide by.
-    pub behind: Option<f64>,
+    pub ratio_to_best: Option<f64>,
     /// Lower end of its 95 % interval; null: the best itself, or too few trials.
-    pub behind_low: Option<f64>,
+    pub ratio_to_best_low: Option<f64>,
     /// Upper end of it.
-    pub behind_high: Option<f64>,
+    pub ratio_to_best_high: Option<f64>,
     /// Whether it differs significantly from the best; null: no figure.
     pub verdict: Option<Significance>,
     /// What the engine loses in this class when the power goes; null: no torture record.
@@ -69,15 +69,15 @@ impl Standing {
         Self {
             engine: engine.to_owned(),
             group: None,
-            place: None,
+            rank: None,
             tied: false,
             value: None,
             low: None,
             high: None,
             n: 0,
-            behind: None,
-            behind_low: None,
-            behind_high: None,
+            ratio_to_best: None,
+            ratio_to_best_low: None,
+            ratio_to_best_high: None,
             verdict: None,
             lost: None,
             missing: Some(why.to_owned()),
@@ -86,7 +86,7 @@ impl Standing {
 
     /// `1`, `2=`, `3?`: the place; shared; with too few trials to be sure.
     pub fn place_words(&self) -> Option<String> {
-        let place = self.place?;
+        let place = self.rank?;
         let unsure = self.verdict == Some(Significance::SpreadUnknown);
         Some(match (self.tied, unsure) {
             (true, _) => format!("{place}="),
@@ -127,9 +127,9 @@ pub(super) fn ranked(mut all: Vec<Runner<'_>>, direction: Direction) -> Option<V
             leader = index;
         }
         let standing = &mut all[index].standing;
-        (standing.place, standing.tied) = (Some(leader + 1), tied);
-        (standing.behind, standing.verdict) = (best.ratio, Some(best.verdict));
-        (standing.behind_low, standing.behind_high) = best.interval.unzip();
+        (standing.rank, standing.tied) = (Some(leader + 1), tied);
+        (standing.ratio_to_best, standing.verdict) = (best.ratio, Some(best.verdict));
+        (standing.ratio_to_best_low, standing.ratio_to_best_high) = best.interval.unzip();
     }
     (with_figures > 0).then(|| all.into_iter().map(|runner| runner.standing).collect())
 }

@@ -20,8 +20,9 @@ fn main_of<'s>(summary: &'s Summary, question: Question, setting: &str) -> Vec<&
 
 /// Name, place and factor, in order.
 fn order(ranking: &Ranking) -> Vec<(&str, String, String)> {
-    let behind =
-        |ranking: &Standing| ranking.behind.map_or("-".to_owned(), |times| format!("{times:.2}"));
+    let behind = |ranking: &Standing| {
+        ranking.ratio_to_best.map_or("-".to_owned(), |times| format!("{times:.2}"))
+    };
     let place = |ranking: &Standing| ranking.place_words().unwrap_or_default();
     ranking
         .standings
@@ -47,11 +48,11 @@ fn engines_are_in_order_and_equals_share_a_place() {
     assert_eq!([&*order[1].1, &*order[2].1], ["2=", "2="], "{order:?}");
     assert_eq!(names[3], "LMDB 1.0");
     let best = &commit.standings[0];
-    assert_eq!((best.behind, best.verdict), (Some(1.0), Some(Significance::Base)));
-    for standing in commit.standings.iter().filter(|one| one.place > Some(3)) {
+    assert_eq!((best.ratio_to_best, best.verdict), (Some(1.0), Some(Significance::Base)));
+    for standing in commit.standings.iter().filter(|one| one.rank > Some(3)) {
         assert_eq!(standing.verdict, Some(Significance::Different), "{standing:?}");
-        let (low, high) = standing.behind_low.zip(standing.behind_high).unwrap();
-        let times = standing.behind.unwrap();
+        let (low, high) = standing.ratio_to_best_low.zip(standing.ratio_to_best_high).unwrap();
+        let times = standing.ratio_to_best.unwrap();
         assert!(1.0 < low && low <= times && times <= high, "{standing:?}");
     }
 }
@@ -61,7 +62,7 @@ fn an_engine_without_a_figure_comes_last_with_its_reason() {
     let summary = &*FIELD;
     let [reads, _] = main_of(summary, Question::Reads, "RAM 28.0 MiB")[..] else { panic!() };
     let last = reads.standings.last().unwrap();
-    assert_eq!((last.engine.as_str(), last.place), ("SurrealKV", None));
+    assert_eq!((last.engine.as_str(), last.rank), ("SurrealKV", None));
     assert_eq!(last.missing.as_deref(), Some("did not fit (0 of 4 trials)"));
     let [scans, _] = main_of(summary, Question::Scans, "RAM 28.0 MiB")[..] else { panic!() };
     assert_eq!(scans.part.as_deref(), Some("scans"));
@@ -116,7 +117,7 @@ fn few_trials_give_no_order_and_one_engine_has_no_ranking() {
     assert_eq!((reads.threads, reads.setting.as_str()), (Some(1), ""));
     let expected = [("LMDB", "1", "1.00"), ("RocksDB", "2?", "1.31")];
     assert_eq!(order(reads), expected.map(|(a, b, c)| (a, b.to_owned(), c.to_owned())));
-    assert_eq!(reads.standings[1].behind_low, None);
+    assert_eq!(reads.standings[1].ratio_to_best_low, None);
     let mut alone = Fixture::new();
     alone.cases.retain(|case| case.record.case.engine == "lmdb");
     alone.plan.cases.retain(|case| case.engine == "lmdb");
@@ -134,7 +135,7 @@ fn lower_is_better_where_it_costs() {
         rankings[0]
             .standings
             .iter()
-            .all(|standing| standing.behind.is_none_or(|times| times >= 1.0))
+            .all(|standing| standing.ratio_to_best.is_none_or(|times| times >= 1.0))
     );
 }
 

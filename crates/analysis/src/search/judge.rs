@@ -89,8 +89,8 @@ fn without_figures(evidence: &Evidence, case: &CaseEvidence, axis: &Axis) -> Opt
             Some(TargetVerdict::Missed(Some(outcome.word().to_owned())))
         }
         Outcome::NotRun { message } => {
-            let made_by = &case.case.database.made_by;
-            let load = evidence.recorded().find(|(load, _)| load.case.id == *made_by);
+            let loaded_by = &case.case.database.loaded_by;
+            let load = evidence.recorded().find(|(load, _)| load.case.id == *loaded_by);
             Some(match load.map(|(_, record)| &record.outcome) {
                 Some(outcome @ (Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. })) => {
                     TargetVerdict::Missed(Some(format!("its load: {}", outcome.word())))

@@ -366,7 +366,7 @@ mod tests {
             rate: None,
             depth: None,
             os_threads: None,
-            found: ExpectedHits::All,
+            expected_hits: ExpectedHits::All,
             replay: None,
         };
         let ends = Ends { duration_ns: Some(1), operations: None };

@@ -30,9 +30,9 @@ pub struct Published {
     /// The table's title.
     pub title: String,
     /// The kind of a run's figures that it can be compared with; null: none.
-    pub beside: Option<TableKind>,
+    pub matches: Option<TableKind>,
     /// What it measured.
-    pub of: Selectors,
+    pub selectors: Selectors,
     /// Its figures.
     pub values: Vec<PublishedValue>,
     /// Why its figures are doubtful; null: they are not.
@@ -62,7 +62,7 @@ impl StudyComparison {
         let study = super::named(id)?;
         let mut published = Vec::new();
         for table in &study.table {
-            let candidates = table.beside.map(|kind| Candidates::for_table(kind, table, summary));
+            let candidates = table.matches.map(|kind| Candidates::for_table(kind, table, summary));
             for row in &table.row {
                 published.push(published_row(&study, table, row, candidates.as_ref()));
             }
@@ -114,7 +114,7 @@ fn published_row(
     row: &StudyRow,
     candidates: Option<&Candidates<'_>>,
 ) -> Published {
-    let selectors = row.of.or(&table.of);
+    let selectors = row.selectors.or(&table.selectors);
     let (rows, why_none) = match candidates.map(|candidates| candidates.like(&selectors)) {
         Some(Ok(rows)) => (rows, None),
         Some(Err(why)) => (Vec::new(), Some(why)),
@@ -132,8 +132,8 @@ fn published_row(
     Published {
         table: table.name.clone(),
         title: table.title.clone(),
-        beside: table.beside,
-        of: selectors,
+        matches: table.matches,
+        selectors: selectors,
         values: row.values.iter().map(value).collect(),
         doubt: row.doubt.clone(),
         gave_up: row.gave_up,

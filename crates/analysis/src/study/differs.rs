@@ -11,13 +11,13 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
     /// Its name: `CPU threads`.
-    pub what: String,
+    pub subject: String,
     /// In the study.
-    pub there: String,
+    pub study_value: String,
     /// In this run.
-    pub here: String,
+    pub run_value: String,
     /// Its effect on the figures; null: practically equal.
-    pub matters: Option<String>,
+    pub consequence: Option<String>,
 }
 
 /// Data of up to this factor more or less counts as the same size.
@@ -38,7 +38,12 @@ pub(super) fn list_differences(study: &StudyHead, summary: &Summary) -> Vec<Diff
 }
 
 fn difference(what: &str, there: String, here: String, matters: Option<String>) -> Difference {
-    Difference { what: what.to_owned(), there, here, matters }
+    Difference {
+        subject: what.to_owned(),
+        study_value: there,
+        run_value: here,
+        consequence: matters,
+    }
 }
 
 fn cpus(study: &StudyHead, summary: &Summary) -> Option<Difference> {

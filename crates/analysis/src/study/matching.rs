@@ -56,11 +56,12 @@ impl<'s> Candidates<'s> {
         let groups = summary.groups.iter().enumerate();
         let rows: Vec<_> = groups.flat_map(|(at, group)| rows(place, at, group)).collect();
         let said = |read: fn(&Selectors) -> Option<u64>| {
-            table.row.iter().filter_map(|row| read(&row.of.or(&table.of))).collect()
+            table.row.iter().filter_map(|row| read(&row.selectors.or(&table.selectors))).collect()
         };
         // A part of a suite has a scale of its own.
         let part = |row: &&Candidate<'_>| {
-            table.of.part.is_none() || row.group.part.as_deref() == table.of.part.as_deref()
+            table.selectors.part.is_none()
+                || row.group.part.as_deref() == table.selectors.part.as_deref()
         };
         let own = |read: fn(&Group) -> Option<u64>| {
             rows.iter().filter(part).filter_map(|row| read(row.group)).collect()

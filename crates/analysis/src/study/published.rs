@@ -102,10 +102,10 @@ pub struct StudyTable {
     /// What it is, in our words.
     pub title: String,
     /// Among which figures of a run its rows have their like; none: nowhere.
-    pub beside: Option<TableKind>,
+    pub matches: Option<TableKind>,
     /// What all its rows are of.
     #[serde(default)]
-    pub of: Selectors,
+    pub selectors: Selectors,
     /// Its rows.
     pub row: Vec<StudyRow>,
 }
@@ -159,7 +159,7 @@ pub struct Selectors {
     /// A setting that has no counterpart here.
     pub setting: Option<String>,
     /// What else tells it from other rows, in words.
-    pub what: Option<String>,
+    pub detail: Option<String>,
     /// What was printed where that is not believed.
     pub printed: Option<String>,
 }
@@ -169,7 +169,7 @@ pub struct Selectors {
 #[serde(deny_unknown_fields)]
 pub struct StudyRow {
     /// What it is of, besides what its table says.
-    pub of: Selectors,
+    pub selectors: Selectors,
     /// Its figures by name.
     #[serde(default)]
     pub values: BTreeMap<String, Written>,
@@ -224,12 +224,12 @@ impl Selectors {
             };
         }
         or!(engine volume part tier phase role op threads ram records io block depth drive setting
-            what printed)
+            detail printed)
     }
 
     /// What has no counterpart in a run: words that tell rows apart.
     pub fn words(&self) -> Vec<&str> {
-        let all = [&self.what, &self.drive, &self.setting, &self.printed];
+        let all = [&self.detail, &self.drive, &self.setting, &self.printed];
         all.into_iter().flatten().map(String::as_str).collect()
     }
 }

@@ -62,7 +62,7 @@ fn every_figure_is_the_catalogues_or_said() {
         }
         let mut used = BTreeSet::new();
         for (table, row) in study.table.iter().flat_map(|t| t.row.iter().map(move |r| (t, r))) {
-            let place = format!("{} {} {:?}", study.study.id, table.name, row.of);
+            let place = format!("{} {} {:?}", study.study.id, table.name, row.selectors);
             assert_eq!(row.gave_up, row.values.is_empty(), "{place}");
             for (name, written) in &row.values {
                 assert!(known(name) || own.contains(name.as_str()), "{place}: {name}");
@@ -71,7 +71,7 @@ fn every_figure_is_the_catalogues_or_said() {
                 assert!(least.zip(*most).is_none_or(|(least, most)| least < most), "{place}");
             }
             assert!(row.derived.iter().all(|name| row.values.contains_key(name)), "{place}");
-            let of = row.of.or(&table.of);
+            let of = row.selectors.or(&table.selectors);
             let sizes = of.ram.iter().chain(&of.block);
             assert!(sizes.into_iter().all(|text| units::parse_bytes(text).is_ok()), "{place}");
             assert!(of.records.iter().all(|text| units::parse_count(text).is_ok()), "{place}");
@@ -87,12 +87,12 @@ fn derived_figures_follow_from_the_others() {
     let mut held = 0;
     for study in all() {
         for (table, row) in study.table.iter().flat_map(|t| t.row.iter().map(move |r| (t, r))) {
-            let place = format!("{} {} {:?}", study.study.id, table.name, row.of);
+            let place = format!("{} {} {:?}", study.study.id, table.name, row.selectors);
             let value = |name: &str| match row.values.get(name) {
                 Some(Written::Is(value)) => Some(*value),
                 _ => None,
             };
-            let records = row.of.or(&table.of).records;
+            let records = row.selectors.or(&table.selectors).records;
             let records =
                 records.map_or(study.study.data.records, |text| units::parse_count(&text).unwrap());
             if let (Some(per), Some(out)) =
@@ -115,7 +115,7 @@ fn derived_figures_follow_from_the_others() {
                 held += 1;
             }
             if let (Some(ops), Some(bytes), Some(block)) =
-                (value("ops_per_s"), value("user_bytes_per_s"), row.of.block.as_ref())
+                (value("ops_per_s"), value("user_bytes_per_s"), row.selectors.block.as_ref())
             {
                 let block = units::parse_bytes(block).unwrap() as f64;
                 assert!((ops * block / bytes - 1.0).abs() < 1e-5, "{place}");
@@ -156,12 +156,12 @@ fn published_rows_find_their_like_or_say_what_was_not_measured() {
     let lmdb = summary.groups.iter().position(|g| g.engine == "lmdb" && g.load.is_some());
     let place = |seat: &super::RowRef| (seat.group, seat.run, seat.role);
     let beside = summary.study.as_ref().unwrap();
-    let load = |row: &&super::Published| row.beside == Some(TableKind::Load);
+    let load = |row: &&super::Published| row.matches == Some(TableKind::Load);
     let whys: BTreeSet<&str> =
         beside.published.iter().filter(load).filter_map(|row| row.why_none.as_deref()).collect();
     assert_eq!(whys, BTreeSet::from(["engine lmdb1 was not measured"]));
     // A run that names no volumes is like all of them.
-    assert_eq!(beside.published[0].of.volume.as_deref(), Some("flash-journal"));
+    assert_eq!(beside.published[0].selectors.volume.as_deref(), Some("flash-journal"));
     let own: Vec<_> = beside.published[0].own.iter().map(place).collect();
     assert_eq!(own, [(lmdb.unwrap(), None, None)]);
     let mut on_volumes = summary.clone();
@@ -176,5 +176,7 @@ fn published_rows_find_their_like_or_say_what_was_not_measured() {
     let row = imdt.published.iter().find(|row| row.table == "imdt-reads").unwrap();
     assert_eq!(row.why_none.as_deref(), Some("phase readwhilewriting was not measured"));
     assert_eq!(StudyComparison::from_summary("symas", &summary), None);
-    assert!(beside.differences.iter().any(|one| one.what == "records" && one.matters.is_some()));
+    assert!(
+        beside.differences.iter().any(|one| one.subject == "records" && one.consequence.is_some())
+    );
 }

@@ -74,7 +74,7 @@ impl Judged {
             Self::Not(why) => not_judged.push(NotJudged {
                 case: course.case.clone(),
                 figure: Some(format!("{}: {}", course.place(), course.figure)),
-                why: why.clone(),
+                reason: why.clone(),
             }),
         }
     }

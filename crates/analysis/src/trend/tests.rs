@@ -89,7 +89,7 @@ fn a_difference_within_the_variation_is_no_regression_and_is_reported() {
 fn few_runs_other_machines_and_cases_that_are_gone_cannot_be_judged() {
     let few = gated(&nights(about(1000.0, 3)));
     assert_eq!(few.result, GateResult::CannotJudge);
-    assert!(few.not_judged[0].why.contains("expected 4 earlier runs"), "{few:?}");
+    assert!(few.not_judged[0].reason.contains("expected 4 earlier runs"), "{few:?}");
     let mut entries = nights(about(1000.0, 8));
     for entry in &mut entries[..6] {
         entry.machine = "1 x another".to_owned();
@@ -107,6 +107,6 @@ fn few_runs_other_machines_and_cases_that_are_gone_cannot_be_judged() {
     entries[6].series.push(gone);
     let gate = gated(&entries);
     assert_eq!(gate.result, GateResult::CannotJudge);
-    assert!(gate.not_judged[0].why.contains("no such case"), "{gate:?}");
+    assert!(gate.not_judged[0].reason.contains("no such case"), "{gate:?}");
     assert!(Trend::from_entries(&[], &Question::default()).is_none());
 }

@@ -8,7 +8,7 @@ const READ_BY: &str = "option short_gets";
 
 /// Adds the note to each row with gets.
 pub(super) fn mark(versus: &mut Versus) {
-    let difference = versus.differences.iter().find(|each| each.what.ends_with(READ_BY));
+    let difference = versus.differences.iter().find(|each| each.subject.ends_with(READ_BY));
     let Some(difference) = difference else { return };
     let (base, new) = (&difference.base, &difference.new);
     let why = format!("read by different calls: {base} in BASE, {new} in NEW");
@@ -16,8 +16,8 @@ pub(super) fn mark(versus: &mut Versus) {
         for row in &mut pair.rows {
             if row.gets {
                 let reason =
-                    row.why.take().map_or_else(String::new, |reason| format!("{reason}; "));
-                row.why = Some(format!("{reason}{why}"));
+                    row.reason.take().map_or_else(String::new, |reason| format!("{reason}; "));
+                row.reason = Some(format!("{reason}{why}"));
             }
         }
     }

@@ -31,7 +31,7 @@ pub struct NotJudged {
     /// The figure's scope and name; null: the whole case.
     pub figure: Option<String>,
     /// Why not.
-    pub why: String,
+    pub reason: String,
 }
 
 /// The result of a gate.
@@ -58,7 +58,7 @@ impl Gate {
                 let unjudged = || NotJudged {
                     case: pair.name.clone(),
                     figure: Some(figure()),
-                    why: row.why.clone().unwrap_or_default(),
+                    reason: row.reason.clone().unwrap_or_default(),
                 };
                 match row.verdict {
                     Verdict::Regressed if worse > allowed => {
@@ -85,13 +85,13 @@ impl Gate {
         not_judged.extend(lost.map(|case| NotJudged {
             case: case.name.clone(),
             figure: None,
-            why: case.why.clone(),
+            reason: case.reason.clone(),
         }));
         if not_judged.is_empty() && !pairs.iter().flat_map(|pair| &pair.rows).any(is_judged) {
             not_judged.push(NotJudged {
                 case: "all cases".to_owned(),
                 figure: None,
-                why: "no case has a figure to judge".to_owned(),
+                reason: "no case has a figure to judge".to_owned(),
             });
         }
         Self::from_lists(allowed, regressed, not_judged, may_hide)
@@ -166,7 +166,7 @@ mod tests {
         let gate_with = |allowed, noise| gate(allowed, noise, &c::SERVICE_P99, [&base, &worse]);
         let below = gate_with(0.05, 0.1);
         assert_eq!((below.result, below.not_judged.len()), (GateResult::CannotJudge, 1));
-        assert!(below.not_judged[0].why.contains("noise") && below.may_hide.is_empty());
+        assert!(below.not_judged[0].reason.contains("noise") && below.may_hide.is_empty());
         assert_eq!(gate_with(0.05, 0.02).result, GateResult::Failed);
         assert_eq!(gate_with(0.09, 0.1).result, GateResult::Passed);
         let better = gate(0.05, 0.1, &c::SERVICE_P99, [&worse, &base]);

@@ -67,7 +67,7 @@ pub struct Row {
     /// The verdict.
     pub verdict: Verdict,
     /// Why there is no verdict, or no clearer one.
-    pub why: Option<String>,
+    pub reason: Option<String>,
     /// Both sides have it, over operations of other kinds: not comparable.
     #[serde(skip)]
     pub(super) other_work: bool,
@@ -144,7 +144,7 @@ impl Row {
     pub(super) fn part(&mut self, why: &str) {
         self.verdict = Verdict::NotComparable;
         self.other_work = true;
-        self.why = Some(why.to_owned());
+        self.reason = Some(why.to_owned());
         (self.ratio, self.ratio_low, self.ratio_high, self.p) = (None, None, None, None);
     }
 }
@@ -185,11 +185,11 @@ impl Bout<'_> {
             p: None,
             noise: self.noise,
             verdict: Verdict::NotComparable,
-            why: None,
+            reason: None,
             other_work: false,
             gets: false,
         };
-        (row.verdict, row.why) = self.judge(&mut row, &base, &new);
+        (row.verdict, row.reason) = self.judge(&mut row, &base, &new);
         Some(row)
     }
 
@@ -356,7 +356,7 @@ mod tests {
         let little = EIGHT.map(|value| value * 1.019);
         let little = row(&c::OPS_PER_S, &EIGHT, &little, true);
         assert_eq!(little.verdict, Verdict::Equal);
-        assert!(little.ratio_low.unwrap() > 1.0 && little.why.is_some(), "{little:?}");
+        assert!(little.ratio_low.unwrap() > 1.0 && little.reason.is_some(), "{little:?}");
     }
 
     /// The machine paused for one trial: the other pairs decide. And where it slows down all the
@@ -427,7 +427,7 @@ mod tests {
             Bout { spot: SPOT, base: side(&base), new: side(&new), paired: true, noise: 0.02 };
         let row = bout.row().unwrap();
         assert_eq!((row.verdict, row.base.n, row.new.n), (Verdict::NotComparable, 1, 0));
-        assert_eq!(row.why.as_deref(), Some("NEW: killed (9)"));
+        assert_eq!(row.reason.as_deref(), Some("NEW: killed (9)"));
         let neither = Bout { base: side(&new), ..bout };
         assert_eq!(neither.row(), None);
     }

@@ -71,7 +71,7 @@ pub struct Resolution {
     /// The case: `t2`, or `load`.
     pub case: String,
     /// The phase or the role.
-    pub place: String,
+    pub scope: String,
     /// The figure.
     pub figure: &'static str,
     /// Its unit.
@@ -265,7 +265,7 @@ fn resolution(
     }
     Some(Resolution {
         case: case.to_owned(),
-        place: place.to_owned(),
+        scope: place.to_owned(),
         figure: first.name,
         unit: first.unit,
         usual,

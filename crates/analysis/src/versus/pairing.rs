@@ -48,7 +48,7 @@ pub struct Unpaired {
     /// The case in a few words.
     pub name: String,
     /// Why it has none.
-    pub why: String,
+    pub reason: String,
 }
 
 /// The result of the pairing.
@@ -99,7 +99,7 @@ pub(super) fn pair(sides: &Sides<'_>, wanted: &Figures, noise: &Noise) -> Result
         let pair = compared(unit, other, sides, (wanted, noise), &mut paired.figures);
         if let ([], Some(trouble)) = (pair.rows.as_slice(), unit.group.trouble()) {
             let why = format!("neither side has its figures: {trouble}");
-            paired.unpaired.push(Unpaired { in_base: false, name: pair.name.clone(), why });
+            paired.unpaired.push(Unpaired { in_base: false, name: pair.name.clone(), reason: why });
         }
         paired.pairs.push(pair);
     }
@@ -159,7 +159,7 @@ fn units<'r>(chosen: &Chosen<'r>, labelled: bool) -> Vec<Unit<'r>> {
 impl Unit<'_> {
     fn alone(&self, in_base: bool) -> Unpaired {
         let other = if in_base { "NEW" } else { "BASE" };
-        Unpaired { in_base, name: self.name.clone(), why: format!("{other} has no such case") }
+        Unpaired { in_base, name: self.name.clone(), reason: format!("{other} has no such case") }
     }
 }
 

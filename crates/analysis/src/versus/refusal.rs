@@ -55,8 +55,8 @@ pub enum Refusal {
 
 fn fields(differences: &[Difference]) -> String {
     let short = |difference: &Difference| {
-        let Difference { what, base, new } = difference;
-        Difference { what: what.clone(), base: cut(base), new: cut(new) }.words()
+        let Difference { subject: what, base, new } = difference;
+        Difference { subject: what.clone(), base: cut(base), new: cut(new) }.words()
     };
     let named: Vec<String> = differences.iter().take(NAMED_MAX).map(short).collect();
     let more = differences.len().saturating_sub(NAMED_MAX);
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn a_refusal_is_short() {
         let differs = |index: usize| Difference {
-            what: format!("phases.{index}"),
+            subject: format!("phases.{index}"),
             base: "none".to_owned(),
             new: "ä".repeat(500),
         };

@@ -264,7 +264,7 @@ fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
         let volume = one.volume.as_ref().map_or_else(String::new, |volume| format!(" on {volume}"));
         let what = format!("the drive itself{volume}, {} x {}", one.job, one.in_flight);
         (apart && one.n.min(other.n) > 1).then(|| Difference {
-            what,
+            subject: what,
             base: per_s(one),
             new: per_s(other),
         })
@@ -291,7 +291,7 @@ fn differing(whose: &str, base: Vec<Fact>, new: &[Fact]) -> Vec<Difference> {
     base.into_iter().filter_map(differs).collect()
 }
 
-/// Facts by which hosts differ, by name: of the machine, and of what lies under the place.
+/// Facts by which hosts differ, by name: of the machine, and of what lies under the data directory.
 pub fn facts(host: &Host) -> Vec<Fact> {
     [machine(host), volume(host.filesystem.as_ref(), host.drive.as_ref())].concat()
 }
@@ -330,7 +330,7 @@ fn volumes(base: &Record, new: &Record) -> Vec<Difference> {
             if let Some(image) = &volume_record.image {
                 // The number and size of a loop device have no meaning.
                 facts.retain(|(what, _)| *what != "drive");
-                facts.push(("image on", image.lies_on.clone()));
+                facts.push(("image on", image.storage.clone()));
             }
             facts
         };
@@ -345,7 +345,7 @@ fn tiers(base: &Record, new: &Record) -> Vec<Difference> {
         let swap = tier.swap.as_ref();
         // The numbers of loop and zram devices have no meaning.
         let storage = match swap.map(|swap| (&swap.image, &swap.compression)) {
-            Some((Some(image), _)) => format!("an image on {}", image.lies_on),
+            Some((Some(image), _)) => format!("an image on {}", image.storage),
             Some((_, Some(compression))) => format!("zram by {compression}"),
             _ => swap.map_or_else(|| "none".to_owned(), |swap| swap.device.clone()),
         };

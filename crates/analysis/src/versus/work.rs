@@ -8,7 +8,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
     /// Its name.
-    pub what: String,
+    pub subject: String,
     /// The base's value.
     pub base: String,
     /// The new side's value.
@@ -18,12 +18,12 @@ pub struct Difference {
 impl Difference {
     /// A difference, if the two values differ.
     pub(super) fn between(what: impl Into<String>, base: String, new: String) -> Option<Self> {
-        (base != new).then(|| Self { what: what.into(), base, new })
+        (base != new).then(|| Self { subject: what.into(), base, new })
     }
 
     /// `data.records: 1000 in BASE, 2000 in NEW`.
     pub fn words(&self) -> String {
-        format!("{}: {} in BASE, {} in NEW", self.what, self.base, self.new)
+        format!("{}: {} in BASE, {} in NEW", self.subject, self.base, self.new)
     }
 }
 

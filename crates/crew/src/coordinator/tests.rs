@@ -22,7 +22,7 @@ pub(crate) fn job() -> Job {
         rate: None,
         depth: None,
         os_threads: None,
-        found: ExpectedHits::default(),
+        expected_hits: ExpectedHits::default(),
         replay: None,
     };
     let ends = Ends { duration_ns: Some(1_000_000_000), operations: None };
@@ -30,7 +30,7 @@ pub(crate) fn job() -> Job {
     Job {
         protocol: PROTOCOL,
         case: "0001".to_owned(),
-        place: Location::Server("unix:/x".to_owned()),
+        location: Location::Server("unix:/x".to_owned()),
         options: Options { durability: Durability::Async, values: BTreeMap::new() },
         shape: DataShape {
             records: 10,

@@ -52,7 +52,7 @@ pub fn judge(host: &Host) -> Vec<Diagnostic> {
     RULES.iter().flat_map(|rules| apply(rules, host)).collect()
 }
 
-/// What is wrong with the kind of filesystem under a place, if anything is.
+/// What is wrong with the kind of filesystem under a data directory, if anything is.
 pub(super) fn warn_of_filesystem(filesystem: Filesystem) -> Option<Diagnostic> {
     let host = Host { filesystem: Some(filesystem), ..Host::default() };
     apply(&[volume::KIND], &host).pop().filter(|check| check.severity == Level::Warning)

@@ -25,7 +25,7 @@ pub struct Diagnostic {
     /// The value.
     pub value: String,
     /// Why it matters, in one sentence.
-    pub why: &'static str,
+    pub reason: &'static str,
     /// The command, or the act, that would change it; null where nothing needs to be changed.
     pub remedy: Option<String>,
 }
@@ -62,7 +62,7 @@ impl Diagnostic {
 
 /// What was read, and why it matters; the rule that says it gives it its identifier.
 pub(super) fn diagnostic(value: impl Into<String>, why: &'static str) -> Diagnostic {
-    Diagnostic { id: "", severity: Level::Ok, value: value.into(), why, remedy: None }
+    Diagnostic { id: "", severity: Level::Ok, value: value.into(), reason: why, remedy: None }
 }
 
 /// A check by its identifier; none on a host that does not report it.

@@ -96,11 +96,12 @@ impl Fresh {
     /// before.
     pub fn on_loop(root: &Root, spec: VolumeSpec<'_>, bytes: u64) -> Result<Self, FreshError> {
         let VolumeSpec { name, folder, .. } = spec;
-        let lies_on = lies_on(root, folder).map_err(FreshError::io("look at the place"))?;
+        let storage =
+            describe_storage(root, folder).map_err(FreshError::io("look at the data directory"))?;
         let making = format!("set {bytes} bytes aside in {}", folder.display());
         let image = image::make(folder, bytes).map_err(FreshError::io(making))?;
         let device = LoopDevice::attach(&image).map_err(FreshError::io("make a loop device"))?;
-        let image = ImageRecord { bytes, direct_io: device.direct_io, lies_on };
+        let image = ImageRecord { bytes, direct_io: device.direct_io, storage };
         let record = VolumeRecord {
             name: name.to_owned(),
             device: Some(device.name()),
@@ -161,7 +162,7 @@ impl Fresh {
     }
 
     /// The location of the database.
-    pub fn place(&self) -> &Location {
+    pub fn location(&self) -> &Location {
         &self.location
     }
 
@@ -189,7 +190,7 @@ impl Fresh {
 }
 
 /// `ext4 on vda`.
-pub(super) fn lies_on(root: &Root, folder: &Path) -> io::Result<String> {
+pub(super) fn describe_storage(root: &Root, folder: &Path) -> io::Result<String> {
     let volume = Storage::at(root, folder)?;
     let device = match &volume.device {
         Ok(device) => device.name.as_str(),

@@ -54,7 +54,9 @@ fn round_trip(test: &str, kind: FilesystemKind, mkfs: &[&str], mount: &[&str]) -
     let record = fresh.record().clone();
     let image = record.image.as_ref().unwrap();
     assert!(image.direct_io && image.bytes == 320 * MIB, "{image:?}");
-    let Location::Directory(data) = fresh.place().clone() else { panic!("{:?}", fresh.place()) };
+    let Location::Directory(data) = fresh.location().clone() else {
+        panic!("{:?}", fresh.location())
+    };
     assert_eq!(fs::read_dir(&data).unwrap().count(), 0);
     let volume = Storage::at(&root, &data).unwrap();
     let device: Device = volume.device.unwrap();
@@ -125,7 +127,7 @@ fn a_raw_device() {
     let Some(folder) = set_up("a_raw_device", None) else { return };
     let root = Root::system();
     let fresh = Fresh::on_loop(&root, spec(&Format::Raw, folder.path()), 8 * MIB).unwrap();
-    let Location::Device(path) = fresh.place().clone() else { panic!("{:?}", fresh.place()) };
+    let Location::Device(path) = fresh.location().clone() else { panic!("{:?}", fresh.location()) };
     fs::OpenOptions::new().write(true).open(path).unwrap().write_all(&[1; 4096]).unwrap();
     assert!(fresh.record().commands.is_empty());
     fresh.remove().unwrap();
@@ -174,7 +176,9 @@ fn a_busy_volume_goes_with_its_last_user() {
     let Some(folder) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
     let format = filesystem(FilesystemKind::Ext4, &[], &[]);
     let fresh = Fresh::on_loop(&Root::system(), spec(&format, folder.path()), 16 * MIB).unwrap();
-    let Location::Directory(data) = fresh.place().clone() else { panic!("{:?}", fresh.place()) };
+    let Location::Directory(data) = fresh.location().clone() else {
+        panic!("{:?}", fresh.location())
+    };
     let file = fs::File::create(data.join("file")).unwrap();
     let text = fresh.remove().unwrap_err().to_string();
     assert!(text.contains("goes when its last user does"), "{text}");

@@ -11,7 +11,7 @@ mod system;
 mod tests;
 mod zram;
 
-use super::fresh::{image, lies_on, loops};
+use super::fresh::{describe_storage, image, loops};
 use super::group::availability;
 use super::owner::Owner;
 use super::patience::retry;
@@ -189,8 +189,8 @@ impl Backing {
         let base = SwapRecord { bytes, ..SwapRecord::default() };
         Ok(match self {
             Self::Loop(device) => {
-                let (lies_on, direct_io) = (lies_on(root, folder)?, device.direct_io);
-                let image = Some(ImageRecord { bytes, direct_io, lies_on });
+                let (storage, direct_io) = (describe_storage(root, folder)?, device.direct_io);
+                let image = Some(ImageRecord { bytes, direct_io, storage });
                 SwapRecord { device: device.name(), image, ..base }
             }
             Self::Given(_) => {

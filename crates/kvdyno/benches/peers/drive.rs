@@ -245,7 +245,7 @@ fn run_with(
         durability: Durability::Async,
         data,
         phases,
-        place: Location::Directory(volume.to_owned()),
+        location: Location::Directory(volume.to_owned()),
         folder: folder.path(),
     };
     solo.run()

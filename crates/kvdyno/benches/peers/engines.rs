@@ -101,7 +101,7 @@ fn load_and_read(identity: &WorkerIdentity) -> anyhow::Result<PeerRates> {
             Phase::new("warmup", Activity::Warmup(random_reads(1, SECOND / 2))),
             Phase::new("measure", Activity::Measure(random_reads(1, 2 * SECOND))),
         ],
-        place: Location::Directory(folder.path().to_owned()),
+        location: Location::Directory(folder.path().to_owned()),
         folder: folder.path(),
     };
     let outcomes = solo.run()?;
@@ -113,7 +113,7 @@ fn check_found(outcomes: &[Outcome]) -> anyhow::Result<()> {
     let Some(Outcome { finished: Event::Finished { roles, .. }, .. }) = outcomes.last() else {
         anyhow::bail!("no phase");
     };
-    ensure!(roles[0].ops.values().all(|op| op.missing == 0 && op.found > 0), "keys are missing");
+    ensure!(roles[0].ops.values().all(|op| op.misses == 0 && op.hits > 0), "keys are missing");
     Ok(())
 }
 

@@ -53,7 +53,7 @@ impl Bench {
                 durability: Durability::None,
                 data: small_records(1_000_000_000),
                 phases: vec![Phase::new("measure", Activity::Measure(mix))],
-                place: Location::Directory(folder.path().to_owned()),
+                location: Location::Directory(folder.path().to_owned()),
                 folder: folder.path(),
             };
             let outcomes = solo.run()?;
@@ -96,7 +96,7 @@ fn reads(null: &WorkerIdentity, threads: u32) -> anyhow::Result<f64> {
         durability: Durability::None,
         data: small_records(RECORDS),
         phases: vec![Phase::new("measure", Activity::Measure(random_reads(threads, SECOND)))],
-        place: Location::Directory(folder.path().to_owned()),
+        location: Location::Directory(folder.path().to_owned()),
         folder: folder.path(),
     };
     Ok(items_per_s(solo.run()?.last().context("no phase")?))

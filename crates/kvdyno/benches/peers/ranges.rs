@@ -149,7 +149,7 @@ fn run(
         durability: Durability::Async,
         data: data.clone(),
         phases,
-        place: Location::Directory(database.to_owned()),
+        location: Location::Directory(database.to_owned()),
         folder: folder.path(),
     };
     solo.run()
@@ -159,7 +159,7 @@ fn run(
 fn ranges_per_s(outcome: &Outcome) -> anyhow::Result<f64> {
     let Event::Finished { roles, .. } = &outcome.finished else { bail!("no figures") };
     let role = roles.first().context("no role")?;
-    ensure!(role.ops.values().all(|op| op.missing == 0 && op.found > 0), "records are missing");
+    ensure!(role.ops.values().all(|op| op.misses == 0 && op.hits > 0), "records are missing");
     role.per_second(role.ops.values().map(|op| op.count).sum()).context("no time")
 }
 

@@ -169,7 +169,7 @@ impl Server {
             .spawn()?;
         let order = SupervisorOrder::Serve(ServerJob {
             database: String::new(),
-            place: Location::Directory(database),
+            location: Location::Directory(database),
             address: None,
             options: Options::defaults(&identity.description.engine, Durability::None),
             shape: DataShape {
@@ -267,7 +267,7 @@ pub(super) fn run(
         durability: Durability::None,
         data: small_records(RECORDS),
         phases: vec![Phase::new("phase", work)],
-        place: Location::Server(address.to_owned()),
+        location: Location::Server(address.to_owned()),
         folder: evidence.path(),
     };
     let outcomes = solo.run()?;

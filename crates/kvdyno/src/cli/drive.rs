@@ -24,10 +24,10 @@ pub(crate) struct DriveArgs {
     /// A directory on the drive, or a block device
     #[arg(value_hint = ValueHint::AnyPath,
           required_unless_present_any = ["print_suite", "import_fio"])]
-    pub(crate) place: Option<PathBuf>,
+    pub(crate) data_dir: Option<PathBuf>,
     /// Create the directory if it does not exist, and remove it afterwards
     #[arg(long)]
-    pub(crate) create_place: bool,
+    pub(crate) create_data_dir: bool,
     /// Published or customary jobs
     #[arg(long, value_enum, value_name = "NAME",
           conflicts_with_all = ["rw", "read_share", "io", "block", "depth"])]
@@ -84,7 +84,7 @@ pub(crate) struct DriveArgs {
     #[arg(long)]
     pub(crate) with_fio: bool,
     /// Measure nothing: make a run from a fio report (`--output-format=json+`)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["place", "preset", "print_suite"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data_dir", "preset", "print_suite"])]
     pub(crate) import_fio: Option<PathBuf>,
     /// The block device whose data may be destroyed, by its full path and as PLACE
     #[arg(long, value_name = "DEVICE", require_equals = true)]

@@ -78,14 +78,14 @@ pub(crate) struct BundleArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
-  kvdyno rerun quick.tar.zst --place /mnt/nvme
+  kvdyno rerun quick.tar.zst --data-dir /mnt/nvme
   kvdyno rerun quick.tar.zst --plan   differences of this machine and the plan, without running it
   kvdyno rerun 2026-11-20T10          a run of this machine, once more
   kvdyno rerun mine.tar.zst --library new=build/librocksdb.so
 
 Runs the recorded plan: the same records, limits and options, not sized again for this host. The
 differences of this machine are listed first. A bundle may come from a stranger: `kvdyno show` and
-record/suite.toml show what it would do. Its databases are created where --place says, or below
+record/suite.toml show what it would do. Its databases are created where --data-dir says, or below
 runs/. Libraries of engines are searched among the installed ones, by checksum and version.")]
 pub(crate) struct RerunArgs {
     #[command(flatten)]

@@ -12,7 +12,7 @@ Examples:
   kvdyno quick lmdb rocksdb --records 10M --value 1KB --read 95
   kvdyno quick lmdb rocksdb direct --value 100,1000,4000 --threads 1,4 --plan
   kvdyno quick rocksdb --read 50 --durability commit --rate 5k --duration 30s
-  kvdyno quick lmdb rocksdb --scan 100 --zipf 0.99 --place /mnt/nvme
+  kvdyno quick lmdb rocksdb --scan 100 --zipf 0.99 --data-dir /mnt/nvme
   kvdyno quick redb rocksdb --ram 512MiB --set engine.redb.options.cache_size=40%
   kvdyno quick lmdb rocksdb --no-drive --trials 6
   kvdyno quick lmdb rocksdb --read 95 --save-suite mine.toml --plan

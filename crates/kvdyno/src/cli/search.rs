@@ -60,7 +60,7 @@ pub(crate) struct SearchArgs {
 pub(super) const SIZE: &str = "\
 Examples:
   kvdyno size --engine lmdb --target 'reads>50k/s'
-  kvdyno size --engine rocksdb --target 'p99<1ms' --set data.size=20GiB --place /mnt/nvme
+  kvdyno size --engine rocksdb --target 'p99<1ms' --set data.size=20GiB --data-dir /mnt/nvme
   kvdyno size mine.toml --engine lmdb --target 'readers.p99.9<5ms' --between 1GiB..64GiB --plan
   kvdyno size --engine lmdb --target 'reads>50k/s' --trials 10 --within 5% --budget 1h --json
 

@@ -7,7 +7,7 @@ use kvdyno_record::known::STUDIES;
 use kvdyno_render::tables;
 use std::path::PathBuf;
 
-/// `--beside` without a name: the study that the suite repeats.
+/// `--with-study` without a name: the study that the suite repeats.
 pub(crate) const OWN_STUDY: &str = "own";
 
 /// No study is shown, not even the suite's.
@@ -36,7 +36,7 @@ pub(crate) struct ViewArgs {
     #[arg(long, value_name = "STUDY", num_args = 0..=1, default_missing_value = OWN_STUDY,
           value_parser = PossibleValuesParser::new([&STUDIES[..], &[NO_STUDY, OWN_STUDY]].concat()),
           hide_possible_values = true)]
-    pub(crate) beside: Option<String>,
+    pub(crate) with_study: Option<String>,
     /// The run in the study's form: the question, the two machines, the study's tables with these
     /// figures under each row, the claims
     #[arg(long, conflicts_with = "json")]
@@ -63,7 +63,7 @@ Examples:
   kvdyno show --table cost --wide   one table, with more columns
   kvdyno show 2026-11-20T10 --findings
   kvdyno show quick                 the latest run of that suite
-  kvdyno show --table load --beside symas-optane-2018
+  kvdyno show --table load --with-study symas-optane-2018
   kvdyno show --study               a study's question, tables and claims, with these figures
   kvdyno show runs/2026-11-20T10-15-02Z_quick_7f3a --json | jq .findings
   kvdyno show *.tar.zst --by host   one suite on many machines: find the outliers
@@ -88,7 +88,7 @@ pub(crate) struct FleetArgs {
     /// Figures by host: lowest, highest, outliers, and differences of the hosts; --wide: the figure
     /// of each host
     #[arg(long, value_name = "WHAT", conflicts_with_all =
-          ["full", "table", "beside", "study", "findings", "drive", "config"])]
+          ["full", "table", "with_study", "study", "findings", "drive", "config"])]
     pub(crate) by: Option<GroupBy>,
     /// Only these figures, by their names in `kvdyno export --csv -`
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "by")]

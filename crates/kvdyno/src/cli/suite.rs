@@ -107,7 +107,8 @@ pub(crate) struct BendArgs {
     #[arg(long, value_name = "BY", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "valgrind")]
     pub(crate) count: Option<CountBy>,
-    /// The path of a medium of the suite: a block device, a directory, or `place`; may be repeated
+    /// The path of a medium of the suite: a block device, a directory, or `data-dir`; may be
+    /// repeated
     #[arg(long = "medium", value_name = "NAME=PATH")]
     pub(crate) media: Vec<String>,
     /// Change one value of the suite, as `data.records=8M`; may be repeated
@@ -146,10 +147,10 @@ impl From<CountBy> for Counting {
 pub(crate) struct LocationArgs {
     /// The directory in which databases are created; they are removed afterwards
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) place: Option<PathBuf>,
-    /// Create the place if it does not exist, and remove it afterwards
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Create the data directory if it does not exist, and remove it afterwards
     #[arg(long)]
-    pub(crate) create_place: bool,
+    pub(crate) create_data_dir: bool,
 }
 
 /// Any text; shells complete the built-in suites. The command interprets it.
@@ -178,7 +179,7 @@ impl TypedValueParser for SuiteName {
 Examples:
   kvdyno plan quick
   kvdyno plan quick --cases
-  kvdyno plan symas-optane-2018 --scale 1/64 --place /mnt/nvme
+  kvdyno plan symas-optane-2018 --scale 1/64 --data-dir /mnt/nvme
   kvdyno plan mine.toml --scale 1/100 --json | jq '.cases[].id'")]
 pub(crate) struct PlanArgs {
     #[command(flatten)]

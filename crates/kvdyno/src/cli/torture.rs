@@ -50,7 +50,7 @@ pub(crate) struct TortureArgs {
     pub(crate) filesystem: TortureFilesystem,
     /// The directory for mount points; all data is in memory [default: a temporary one]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) place: Option<PathBuf>,
+    pub(crate) data_dir: Option<PathBuf>,
     /// An option of the engines, as `write_buffer_size=256KiB`; may be repeated
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) set: Vec<String>,

@@ -74,7 +74,7 @@ pub(crate) struct ImportArgs {
 Examples:
   kvdyno trace record quick --engine lmdb --threads 4 -o quick.kvtrace
   kvdyno trace record ycsb --engine rocksdb --part a --threads 1 -o a.kvtrace
-  kvdyno trace record mine.toml --set data.records=1M --place /mnt/nvme -o mine.kvtrace
+  kvdyno trace record mine.toml --set data.records=1M --data-dir /mnt/nvme -o mine.kvtrace
 
 The suite must have one measured case; otherwise the error lists its cases. Each measured phase
 becomes a trace; with several phases, the file names contain their names. There is one trial. The

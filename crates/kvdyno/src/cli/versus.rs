@@ -13,7 +13,7 @@ Examples:
   kvdyno versus --library base/librocksdb.so --library new/librocksdb.so
   kvdyno versus --version 9.10.0 --version 11.8.1     two releases (kvdyno engines get)
   kvdyno versus --version 11.8.1 --library build/librocksdb.so --gate 5%
-  kvdyno versus --library a.so --library b.so --suite mine.toml --trials 12 --place /mnt/nvme
+  kvdyno versus --library a.so --library b.so --suite mine.toml --trials 12 --data-dir /mnt/nvme
   kvdyno versus --library a.so --library b.so --figures ops_per_s,service_ns_p99 --json
 
 For authors of an engine: two builds do the same work in one run, trial by trial, in random order,
@@ -52,7 +52,7 @@ pub(crate) struct VersusArgs {
 #[command(after_help = "\
 Examples:
   kvdyno calibrate                             a minute or two: LMDB against itself
-  kvdyno calibrate --place /mnt/nvme           on the drive of later comparisons
+  kvdyno calibrate --data-dir /mnt/nvme           on the drive of later comparisons
   kvdyno calibrate --engine null               the machine and the load generator only, no drive
   kvdyno calibrate --suite mine.toml --engine rocksdb --trials 20
 

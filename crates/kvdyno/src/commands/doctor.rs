@@ -15,8 +15,8 @@ use std::path::Path;
 const INDENT: usize = 29;
 
 pub(crate) fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let place = args.place.as_deref().unwrap_or(Path::new("runs"));
-    let mut checks = doctor::examine(crate::machine::read(&Root::system(), place), place);
+    let data_dir = args.data_dir.as_deref().unwrap_or(Path::new("runs"));
+    let mut checks = doctor::examine(crate::machine::read(&Root::system(), data_dir), data_dir);
     checks.push(listen(printer)?);
     if args.json {
         printer.json(&checks)?;
@@ -63,7 +63,7 @@ fn show(check: &Diagnostic, printer: &Printer) {
     printer.marked(tone, word, &format!(" {:20} {}", check.id, wrap(&check.value, INDENT)));
     let line = |text: &str| printer.data(&format!("{:INDENT$}{}", "", wrap(text, INDENT)));
     if check.severity != Level::Ok {
-        line(check.why);
+        line(check.reason);
     }
     if let Some(remedy) = &check.remedy {
         line(&format!("to change it: {remedy}"));
@@ -76,8 +76,13 @@ mod tests {
 
     #[test]
     fn the_last_line_says_what_it_comes_to() {
-        let check =
-            |id, severity| Diagnostic { id, severity, value: String::new(), why: "", remedy: None };
+        let check = |id, severity| Diagnostic {
+            id,
+            severity,
+            value: String::new(),
+            reason: "",
+            remedy: None,
+        };
         let fine = [check("ram_limit", Level::Ok)];
         assert_eq!(in_one_line(&fine), "nothing found that distorts figures; a RAM limit is held");
         let bad = [

@@ -1,5 +1,5 @@
-//! `kvdyno drive`: the drive below a place, without an engine. It writes a suite, and runs it like
-//! `kvdyno run`.
+//! `kvdyno drive`: the drive below a data directory, without an engine. It writes a suite, and runs
+//! it like `kvdyno run`.
 
 mod import;
 mod steady;
@@ -34,7 +34,8 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
             .hint("`apt install fio` (Debian, Ubuntu), `dnf install fio` (Fedora, RHEL)")
             .into());
     }
-    let location = LocationArgs { place: args.place.clone(), create_place: args.create_place };
+    let location =
+        LocationArgs { data_dir: args.data_dir.clone(), create_data_dir: args.create_data_dir };
     let file = "drive.toml (written by kvdyno drive)";
     let mut prepared = prepare_text(file, text, Overrides::default(), &location, runs)?;
     prepared.consent = match &args.destroy_data_on {
@@ -78,7 +79,7 @@ fn check(args: &DriveArgs) -> Result<(), Complaint> {
 }
 
 fn is_folder(args: &DriveArgs) -> bool {
-    args.place.as_ref().is_some_and(|place| place.is_dir() || !place.exists())
+    args.data_dir.as_ref().is_some_and(|data_dir| data_dir.is_dir() || !data_dir.exists())
 }
 
 /// Whether the shell's PATH contains a program.

@@ -47,13 +47,13 @@ pub(crate) fn close(
 ) -> anyhow::Result<(RunFolder, Ended)> {
     let RunEnvironment { root, folder, lock, tiers, volumes, .. } = env;
     drop(tiers);
-    let place = volumes.place().to_owned();
+    let data_dir = volumes.data_dir().to_owned();
     // Keeps the figures even if databases cannot be removed.
     if let Err(error) = volumes.release() {
         printer.warning(&format!("cannot unlock the data directory: {error}"));
     }
     passed("released");
-    let filed = end(&folder, &root, &place, *ended.as_ref().unwrap_or(&Ended::Partial));
+    let filed = end(&folder, &root, &data_dir, *ended.as_ref().unwrap_or(&Ended::Partial));
     drop(lock);
     let ended = ended?;
     filed?;
@@ -73,13 +73,13 @@ pub(crate) fn show(
 }
 
 /// Records the machine after the run, and seals a complete run.
-fn end(folder: &RunFolder, root: &Root, place: &Path, ended: Ended) -> anyhow::Result<()> {
-    let volume = Storage::at(root, place).ok();
+fn end(folder: &RunFolder, root: &Root, data_dir: &Path, ended: Ended) -> anyhow::Result<()> {
+    let volume = Storage::at(root, data_dir).ok();
     let after = folder.host().join(format!("after_{}", meter::unix_ns() / 1_000_000_000));
     evidence::save(root, volume.as_ref(), &after)?;
     let mut run = folder.run()?;
     run.ended_unix_ns = Some(meter::unix_ns());
-    run.host_after = Some(machine::read(root, place));
+    run.host_after = Some(machine::read(root, data_dir));
     folder.write_run(&run)?;
     passed("ended");
     if ended == Ended::Complete {

@@ -63,7 +63,8 @@ fn read(path: &Path) -> anyhow::Result<Entry> {
         (true, failed) => format!("ended: {} not done", units::cases(failed)),
         (false, _) if runs::is_at_work(&folder) => "running".to_owned(),
         (false, _) => {
-            let databases = match left_by(Path::new(&evidence.run.place), &evidence.run.id).len() {
+            let databases = match left_by(Path::new(&evidence.run.data_dir), &evidence.run.id).len()
+            {
                 0 => String::new(),
                 1 => ", and removes 1 remaining database".to_owned(),
                 n => format!(", and removes {n} remaining databases"),

@@ -39,9 +39,9 @@ pub(super) fn only(prepared: &Prepared, json: bool, printer: &Printer) -> anyhow
 }
 
 fn report_only(prepared: &Prepared, format: PlanFormat, printer: &Printer) -> anyhow::Result<Exit> {
-    if let Some(place) = &prepared.place {
+    if let Some(data_dir) = &prepared.data_dir {
         // Like a run; the check for free space comes last.
-        DataDirectory::examine(&Root::system(), place, 0, None)?;
+        DataDirectory::examine(&Root::system(), data_dir, 0, None)?;
     }
     match format {
         PlanFormat::Json => printer.json(&prepared.plan)?,

@@ -32,16 +32,16 @@ pub(crate) struct Prepared {
     /// Its plan on this machine.
     pub(crate) plan: Plan,
     /// The directory for its databases, if it names one.
-    pub(crate) place: Option<PathBuf>,
+    pub(crate) data_dir: Option<PathBuf>,
     /// For each engine and library, and for the null engine if it is installed.
     pub(crate) workers: Workers,
     /// The storage of the databases.
     pub(crate) volume: Storage,
     /// Its description: path, filesystem, device.
-    pub(crate) lies_on: String,
-    /// This machine, with the storage below the place.
+    pub(crate) storage: String,
+    /// This machine, with the storage below the data directory.
     pub(crate) host: Host,
-    /// The permission to destroy the place's data, if it is a block device.
+    /// The permission to destroy the data directory's data, if it is a block device.
     pub(crate) consent: Consent,
     /// Block devices whose data may be destroyed, for volumes.
     pub(crate) destroy_allowed: Vec<PathBuf>,
@@ -51,9 +51,9 @@ pub(crate) struct Prepared {
 
 /// Reads, checks and expands a suite. `default_place` is the location of databases if the suite
 /// names none; it need not exist.
-pub(crate) fn prepare(args: &SuiteArgs, default_place: &Path) -> anyhow::Result<Prepared> {
+pub(crate) fn prepare(args: &SuiteArgs, default_data_dir: &Path) -> anyhow::Result<Prepared> {
     let (file, text) = read(&args.suite)?;
-    prepare_text(&file, text, args.overrides()?, &args.bend.location, default_place)
+    prepare_text(&file, text, args.overrides()?, &args.bend.location, default_data_dir)
 }
 
 /// The same for a suite's text; `file` is its name in messages.
@@ -62,10 +62,10 @@ pub(crate) fn prepare_text(
     text: String,
     overrides: Overrides,
     location: &LocationArgs,
-    default_place: &Path,
+    default_data_dir: &Path,
 ) -> anyhow::Result<Prepared> {
     let installed = workers::find_all().into_keys().collect();
-    let overrides = Overrides { place: location.place.clone(), installed, ..overrides };
+    let overrides = Overrides { data_dir: location.data_dir.clone(), installed, ..overrides };
     let mut suite = Suite::parse(file, &text, &overrides)?;
     if suite.replays() {
         suite.read_traces(|named, first_reads| {
@@ -73,8 +73,9 @@ pub(crate) fn prepare_text(
         })?;
     }
     let (engines, workers) = look_for(suite.worker_specs())?;
-    let location = LocationArgs { place: suite.place().map(Path::to_owned), ..location.clone() };
-    prepared(text, workers, location, default_place, |volume, host, location| {
+    let location =
+        LocationArgs { data_dir: suite.data_dir().map(Path::to_owned), ..location.clone() };
+    prepared(text, workers, location, default_data_dir, |volume, host, location| {
         let sizing = SizingHost {
             memory_bytes: host.machine.memory_bytes,
             memory_available_bytes: host.machine.memory_available_bytes,
@@ -86,33 +87,33 @@ pub(crate) fn prepare_text(
     })
 }
 
-/// Examines the place and the machine; `plan` makes the plan for them.
+/// Examines the data directory and the machine; `plan` makes the plan for them.
 pub(crate) fn prepared(
     text: String,
     mut workers: Workers,
-    LocationArgs { place, create_place }: LocationArgs,
-    default_place: &Path,
+    LocationArgs { data_dir, create_data_dir }: LocationArgs,
+    default_data_dir: &Path,
     plan: impl FnOnce(&Storage, &Host, &Path) -> anyhow::Result<Plan>,
 ) -> anyhow::Result<Prepared> {
     let root = Root::system();
-    let directory = place.as_deref().unwrap_or(default_place);
+    let directory = data_dir.as_deref().unwrap_or(default_data_dir);
     let volume = Storage::at(&root, directory)
-        .with_context(|| format!("failed to examine the place {}", directory.display()))?;
+        .with_context(|| format!("failed to examine the data directory {}", directory.display()))?;
     data_directory::check_keeps_files(directory, &volume)?;
     let host = machine::read(&root, directory);
-    if let Some(place) = &place {
-        check_exists(place, create_place, &volume)?;
+    if let Some(data_dir) = &data_dir {
+        check_exists(data_dir, create_data_dir, &volume)?;
     }
     let plan = plan(&volume, &host, directory)?;
     add_null(&mut workers)?;
-    let lies_on = lies_on(directory, &volume);
+    let storage = describe_storage(directory, &volume);
     Ok(Prepared {
         text,
         plan,
-        place,
+        data_dir,
         workers,
         volume,
-        lies_on,
+        storage,
         host,
         consent: Consent::None,
         destroy_allowed: Vec::new(),
@@ -137,12 +138,12 @@ impl Prepared {
     /// Refuses what this machine cannot do, before anything is changed.
     pub(crate) fn check(&self) -> Result<Checked<'_>, Complaint> {
         // A device has no filesystem to keep room on; its size determines the plan.
-        if !self.place.as_deref().is_some_and(raw::is_device) {
+        if !self.data_dir.as_deref().is_some_and(raw::is_device) {
             kvdyno_suite::check_space(&self.plan, self.volume.free_bytes).map_err(|error| {
                 Complaint::usage(error.to_string()).hint(error.hints().join("; "))
             })?;
         }
-        let device = self.place.as_deref().filter(|place| raw::is_device(place));
+        let device = self.data_dir.as_deref().filter(|data_dir| raw::is_device(data_dir));
         if let Some(device) = device.filter(|_| self.consent != Consent::Read) {
             raw::check_writable(&Root::system(), device)
                 .map_err(|error| Complaint::usage(error.to_string()))?;
@@ -194,24 +195,25 @@ fn check_counting(plan: &Plan) -> Result<(), Complaint> {
     Err(Complaint::usage(what).hint("`apt install valgrind`, or leave --count out"))
 }
 
-/// A missing place is a typing error, or a drive that is not mounted: a new directory would be on
-/// another drive than the intended one.
-fn check_exists(place: &Path, create: bool, volume: &Storage) -> Result<(), Complaint> {
+/// A missing data directory is a typing error, or a drive that is not mounted: a new directory
+/// would be on another drive than the intended one.
+fn check_exists(data_dir: &Path, create: bool, volume: &Storage) -> Result<(), Complaint> {
     // Other files at this path are refused later.
-    let not_there = || place.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
+    let not_there = || data_dir.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
     if create || !not_there() {
         return Ok(());
     }
     let device = volume.device.as_ref().map(|device| format!(", {}", device.name));
     let message = format!(
         "{} does not exist; a new directory would be in {} ({}{})",
-        place.display(),
+        data_dir.display(),
         volume.directory.display(),
         volume.kind(),
         device.unwrap_or_default()
     );
-    Err(Complaint::usage(message)
-        .hint("`--create-place` creates it; `findmnt` shows whether the intended drive is mounted"))
+    Err(Complaint::usage(message).hint(
+        "`--create-data-dir` creates it; `findmnt` shows whether the intended drive is mounted",
+    ))
 }
 
 /// The null engine measures the overhead of the load generator, even if the suite does not test it.
@@ -249,11 +251,11 @@ fn look_for(worker: Vec<WorkerSpec>) -> anyhow::Result<(Engines, Workers)> {
 }
 
 /// `/mnt/data on ext4, vda1, 90.0 GiB free`.
-fn lies_on(place: &Path, volume: &Storage) -> String {
+fn describe_storage(data_dir: &Path, volume: &Storage) -> String {
     let device = volume.device.as_ref().map_or_else(String::as_str, |device| &device.name);
-    let place = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
+    let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_owned());
     let free = units::bytes(volume.free_bytes);
-    format!("{} on {}, {device}, {free} free", place.display(), volume.kind())
+    format!("{} on {}, {device}, {free} free", data_dir.display(), volume.kind())
 }
 
 /// Smaller records are not mentioned.
@@ -263,7 +265,7 @@ const LARGE_RECORD: u64 = 64 << 20;
 pub(crate) fn report_plan(prepared: &Prepared, note: impl Fn(&str), warn: impl Fn(&str)) {
     let plan = &prepared.plan;
     note(&outline(plan));
-    note(&format!("  place {}", prepared.lies_on));
+    note(&format!("  data directory {}", prepared.storage));
     let record = plan.estimate.record_bytes;
     if record >= LARGE_RECORD {
         note(&format!(
@@ -305,7 +307,7 @@ fn outline(plan: &Plan) -> String {
         [estimate.wall_least_ns.unwrap_or(estimate.wall_ns), estimate.wall_ns].map(units::duration);
     let takes = if least == most { most } else { format!("{least} to {most}") };
     let space = match estimate.space_bytes {
-        0 => "nothing in the place".to_owned(),
+        0 => "nothing in the data directory".to_owned(),
         bytes => format!("up to {} on the volume", units::bytes(bytes)),
     };
     let mut lines = vec![format!(

@@ -96,7 +96,7 @@ impl RecordedRun {
     }
 
     /// The same work, with the workers of this machine.
-    fn prepare(&self, args: &RerunArgs, default_place: &Path) -> anyhow::Result<Prepared> {
+    fn prepare(&self, args: &RerunArgs, default_data_dir: &Path) -> anyhow::Result<Prepared> {
         check_volumes(&self.plan)?;
         let libraries = NamedLibraries::parse(&args.libraries, &self.plan)?;
         let (local, workers) = found_here(&self.plan, &libraries)?;
@@ -120,7 +120,7 @@ impl RecordedRun {
         let estimate = kvdyno_suite::estimate(&local.cases, &workers.descriptions());
         let plan = Plan { format, sized, estimate, ..local };
         let (text, location) = (self.text.clone(), args.location.clone());
-        prepared(text, workers, location, default_place, |_, _, _| Ok(plan))
+        prepared(text, workers, location, default_data_dir, |_, _, _| Ok(plan))
     }
 
     /// Lists the differences of this machine before anything starts.
@@ -178,7 +178,7 @@ fn check_names(plan: &Plan) -> anyhow::Result<()> {
 }
 
 /// A recorded plan's directories and devices belong to its author's machine: nothing is written to
-/// a path that the user did not type. Images in the run's own place can be created again.
+/// a path that the user did not type. Images in the run's own data directory can be created again.
 fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
     let volumes = plan.cases.iter().filter_map(|case| {
         let Volume { name, medium } = case.volume.as_ref()?;

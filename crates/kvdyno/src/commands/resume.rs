@@ -40,12 +40,12 @@ pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> 
     check_machine(&root, &plan)?;
     let mut run = folder.run()?;
     let interrupt = Interrupt::listen()?;
-    let place = Path::new(&run.place);
-    let databases = left_by(place, &run.id);
-    let claim = DataDirLock::new(&root, place, &run.id)?;
+    let data_dir = Path::new(&run.data_dir);
+    let databases = left_by(data_dir, &run.id);
+    let claim = DataDirLock::new(&root, data_dir, &run.id)?;
     let lock = runs::lock(&folder)?;
     let destroy_allowed = &args.destroy_data_on;
-    let tiers = Tiers::acquire(&root, &plan, images(place, &folder.path), destroy_allowed)?;
+    let tiers = Tiers::acquire(&root, &plan, images(data_dir, &folder.path), destroy_allowed)?;
     let volumes = Volumes::acquire(&root, claim, &plan, &folder.path, &run.id, destroy_allowed)?;
     let workers = workers_of(&folder, printer)?;
     run.resumed_unix_ns.push(meter::unix_ns());
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> 
     for line in to_do(&Evidence::read(&folder)?, &databases) {
         printer.note(&line);
     }
-    if let Some(warning) = limit_not_held(&plan, &machine::read(&root, volumes.place())) {
+    if let Some(warning) = limit_not_held(&plan, &machine::read(&root, volumes.data_dir())) {
         printer.warning(&warning);
     }
     let env = RunEnvironment::new(folder, lock, &run, tiers, volumes, workers, interrupt);
@@ -85,10 +85,10 @@ fn to_do(evidence: &Evidence, left_behind: &[PathBuf]) -> Vec<String> {
     )];
     lines.extend(pending.iter().filter_map(|case| windows_kept(case)));
     if !left_behind.is_empty() {
-        let place = &evidence.run.place;
+        let data_dir = &evidence.run.data_dir;
         let n = left_behind.len();
         let databases = if n == 1 { "1 database".to_owned() } else { format!("{n} databases") };
-        lines.push(format!("removed from {place}: {databases} that the killed run left"));
+        lines.push(format!("removed from {data_dir}: {databases} that the killed run left"));
     }
     lines
 }

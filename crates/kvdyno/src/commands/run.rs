@@ -56,7 +56,7 @@ pub(super) fn run_prepared(
     finish::run(start(checked, keep, printer)?, &prepared.plan, printer)
 }
 
-/// Locks the place, creates the run's directory, and records what is known in advance.
+/// Locks the data directory, creates the run's directory, and records what is known in advance.
 pub(super) fn start(
     prepared: Checked<'_>,
     keep: &KeepArgs,
@@ -76,29 +76,29 @@ pub(super) fn start_traced(
     let (root, runs) = (Root::system(), &keep.runs.runs);
     let id = run_id(&plan.suite);
     let path = runs.join(&id);
-    let place = prepared.place.clone().unwrap_or_else(|| path.join("volume"));
-    let tiers = Tiers::acquire(&root, plan, images(&place, runs), destroy_allowed)?;
+    let data_dir = prepared.data_dir.clone().unwrap_or_else(|| path.join("volume"));
+    let tiers = Tiers::acquire(&root, plan, images(&data_dir, runs), destroy_allowed)?;
     let interrupt = Interrupt::listen()?;
-    let mut run = record(&plan.suite, &id, &keep.named, &place, prepared.host.clone());
+    let mut run = record(&plan.suite, &id, &keep.named, &data_dir, prepared.host.clone());
     run.block_io = keep.io.watch();
     run.trace = trace;
-    // A run does not start without its place.
-    let (folder, lock, claim) = if raw::is_device(&place) {
-        let claim = DataDirLock::device(&root, &place, &prepared.consent, None)?;
+    // A run does not start without its data directory.
+    let (folder, lock, claim) = if raw::is_device(&data_dir) {
+        let claim = DataDirLock::device(&root, &data_dir, &prepared.consent, None)?;
         let (folder, lock) = create(&path, runs, &prepared, &run)?;
         (folder, lock, claim)
     } else {
-        let place = DataDirectory::examine(&root, &place, plan.estimate.space_bytes, None)?;
+        let data_dir = DataDirectory::examine(&root, &data_dir, plan.estimate.space_bytes, None)?;
         let (folder, lock) = create(&path, runs, &prepared, &run)?;
-        let claim = DataDirLock::acquire(&place, &id).inspect_err(|_| remove(&folder))?;
+        let claim = DataDirLock::acquire(&data_dir, &id).inspect_err(|_| remove(&folder))?;
         (folder, lock, claim)
     };
     let volumes = Volumes::acquire(&root, claim, plan, &folder.path, &id, destroy_allowed)
         .inspect_err(|_| remove(&folder))?;
     volumes.warnings().for_each(|warning| printer.warning(warning));
     passed("claimed");
-    run.place = volumes.place().display().to_string();
-    run.host_before = machine::read(&root, volumes.place());
+    run.data_dir = volumes.data_dir().display().to_string();
+    run.host_before = machine::read(&root, volumes.data_dir());
     folder.write_run(&run)?;
     look_first(&folder, &mut run, plan, prepared.workers.plain("null"), &root, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
@@ -165,10 +165,10 @@ pub(super) fn record(
     suite: &str,
     id: &str,
     named: &NamedArgs,
-    place: &Path,
+    data_dir: &Path,
     host_before: Host,
 ) -> RunRecord {
-    let place = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
+    let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_owned());
     RunRecord {
         format: kvdyno_record::FORMAT.to_owned(),
         id: id.to_owned(),
@@ -180,7 +180,7 @@ pub(super) fn record(
         started_unix_ns: meter::unix_ns(),
         ended_unix_ns: None,
         resumed_unix_ns: Vec::new(),
-        place: place.display().to_string(),
+        data_dir: data_dir.display().to_string(),
         host_before,
         host_after: None,
         load_generator_ns_per_op: None,
@@ -204,7 +204,7 @@ pub(super) fn look_first(
     for begun in [&before, &alone] {
         let _ = std::fs::remove_dir_all(begun);
     }
-    let volume = Storage::at(root, Path::new(&run.place)).ok();
+    let volume = Storage::at(root, Path::new(&run.data_dir)).ok();
     evidence::save(root, volume.as_ref(), &before)?;
     passed("evidence");
     let measured = null.map(|null| load_generator_ns_per_op(null, &alone)).transpose();

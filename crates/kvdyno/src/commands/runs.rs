@@ -136,7 +136,7 @@ pub(crate) fn lock(run: &RunFolder) -> anyhow::Result<File> {
         match folder.try_lock() {
             // `is_at_work` holds it for a moment.
             Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
-            // Filesystems without locks still have the lock of the place.
+            // Filesystems without locks still have the lock of the data directory.
             Ok(()) | Err(TryLockError::Error(_)) => return Ok(folder),
         }
     }

@@ -155,15 +155,15 @@ pub(super) fn resume(
     let file = env.folder.path.join("suite.toml");
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("failed to read {}", file.display()))?;
-    let place = env.volumes.place().to_owned();
+    let data_dir = env.volumes.data_dir().to_owned();
     let maker = PointMaker {
         file: file.display().to_string(),
         text,
         making: search.making,
         trials: search.trials,
-        runs: place.clone(),
+        runs: data_dir.clone(),
         // The directory was created for the run, and is removed when it is empty.
-        location: LocationArgs { place: Some(place), create_place: true },
+        location: LocationArgs { data_dir: Some(data_dir), create_data_dir: true },
     };
     Searching { env, plan, maker, budget: None }.finish(json, printer)
 }
@@ -272,7 +272,7 @@ fn print_plan(prepared: &Prepared, search: &Search, printer: &Printer) {
     for line in lines.iter().chain(&plan.sized) {
         printer.note(&format!("  {}", wrap(line, 2)));
     }
-    printer.note(&format!("  place {}", prepared.lies_on));
+    printer.note(&format!("  data directory {}", prepared.storage));
     let left_out = kvdyno_record::left_out::sentences(&plan.left_out);
     left_out.iter().chain(&plan.warnings).for_each(|warning| printer.warning(warning));
     if let Some(warning) = limit_not_held(plan, &prepared.host) {

@@ -44,7 +44,7 @@ pub(super) fn show(
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let mut summary = Summary::read(folder).with_context(runs::unread(folder))?;
-    put_beside(&mut summary, view)?;
+    match_study(&mut summary, view)?;
     if view.json {
         printer.json(&summary)?;
     } else {
@@ -55,16 +55,16 @@ pub(super) fn show(
 }
 
 /// The requested study replaces the suite's own.
-fn put_beside(summary: &mut Summary, view: &ViewArgs) -> Result<(), Complaint> {
-    match view.beside.as_deref() {
-        Some(NO_STUDY) => summary.put_beside(None),
+fn match_study(summary: &mut Summary, view: &ViewArgs) -> Result<(), Complaint> {
+    match view.with_study.as_deref() {
+        Some(NO_STUDY) => summary.match_study(None),
         Some(OWN_STUDY) | None => {}
-        Some(id) => summary.put_beside(Some(id)),
+        Some(id) => summary.match_study(Some(id)),
     }
-    let shows_study = view.study || view.beside.as_deref() == Some(OWN_STUDY);
+    let shows_study = view.study || view.with_study.as_deref() == Some(OWN_STUDY);
     if shows_study && summary.study.is_none() {
         let what = format!("the suite `{}` repeats no published study", summary.run.suite);
-        let hint = format!("use --beside with one of: {}", STUDIES.join(", --beside "));
+        let hint = format!("use --with-study with one of: {}", STUDIES.join(", --with-study "));
         return Err(Complaint::usage(what).hint(hint));
     }
     Ok(())
@@ -86,15 +86,18 @@ fn ending(folder: &runs::FoundRun) -> Ending {
     Ending { show: format!("kvdyno show{name}"), report }
 }
 
-/// Databases that a killed run left in its place: the record does not contain them.
+/// Databases that a killed run left in its data directory: the record does not contain them.
 fn tell_left_behind(summary: &Summary, printer: &Printer) {
     let run = &summary.run;
-    let databases = left_by(Path::new(&run.place), &run.id);
+    let databases = left_by(Path::new(&run.data_dir), &run.id);
     if databases.is_empty() || run.complete {
         return;
     }
     let databases: Vec<String> = databases.iter().map(|path| path.display().to_string()).collect();
-    printer.warning(&format!("databases of this run are still in place: {}", databases.join(" ")));
+    printer.warning(&format!(
+        "databases of this run are still in its data directory: {}",
+        databases.join(" ")
+    ));
     printer.hint(&format!("`kvdyno resume {}` removes them and runs the remaining cases", run.id));
 }
 

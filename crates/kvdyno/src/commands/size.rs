@@ -19,8 +19,8 @@ const LEAST_BYTES: u64 = 32 << 20;
 const GRAIN_BYTES: u64 = 16 << 20;
 
 pub(crate) fn run(args: &SearchArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let place = args.location.place.as_deref().unwrap_or(Path::new("."));
-    let host = machine::read(&Root::system(), place);
+    let data_dir = args.location.data_dir.as_deref().unwrap_or(Path::new("."));
+    let host = machine::read(&Root::system(), data_dir);
     if !host.ram_limit.available {
         let why = format!("cannot limit RAM here: {}", host.ram_limit.detail);
         return Err(Complaint::usage(why).hint("`kvdyno doctor` shows the remedy").into());

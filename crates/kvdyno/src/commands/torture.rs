@@ -105,8 +105,8 @@ fn exit(record: &TortureRecord) -> Exit {
 /// Directories that must stay visible in the private mount namespace.
 fn enter(args: &TortureArgs, folder: &Path) -> anyhow::Result<()> {
     let temporary = std::env::temp_dir();
-    let place = std::path::absolute(args.place.as_deref().unwrap_or(&temporary))?;
-    Ok(testbed::enter(&[&place, folder])?)
+    let data_dir = std::path::absolute(args.data_dir.as_deref().unwrap_or(&temporary))?;
+    Ok(testbed::enter(&[&data_dir, folder])?)
 }
 
 fn record(args: &TortureArgs, id: String, kind: FilesystemKind) -> TortureRecord {
@@ -139,7 +139,7 @@ fn torture(
     interrupt: &Interrupt,
 ) -> anyhow::Result<ClassRecord> {
     let begun = Instant::now();
-    let testbed = Testbed::new(args.place.as_deref(), args.filesystem.into())?;
+    let testbed = Testbed::new(args.data_dir.as_deref(), args.filesystem.into())?;
     let trials = Trials {
         testbed: &testbed,
         victim,
@@ -239,7 +239,7 @@ fn again(
     let kind = kinds.into_iter().find(|kind| kind.as_str() == record.filesystem);
     let kind = kind.with_context(|| format!("unknown filesystem `{}`", record.filesystem))?;
     enter(args, replay)?;
-    let testbed = Testbed::replay(args.place.as_deref(), kind, &replay.join(&recording))?;
+    let testbed = Testbed::replay(args.data_dir.as_deref(), kind, &replay.join(&recording))?;
     let (progress, interrupt) = (printer.progress(1, ESTIMATE), Interrupt::listen()?);
     let trials = Trials {
         testbed: &testbed,

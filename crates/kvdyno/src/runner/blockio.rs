@@ -114,7 +114,10 @@ impl BlockIoOfCase {
 
 fn open(environment: &CaseEnvironment<'_>, log: bool) -> Result<(BlockWatch, File), Unavailable> {
     let device = environment.site.device.as_ref().ok_or_else(|| {
-        Unavailable::new("the volume has no device", "use a place on a device of this machine")
+        Unavailable::new(
+            "the volume has no device",
+            "use a data directory on a device of this machine",
+        )
     })?;
     let folder = &environment.folder.path;
     let log = log.then(|| folder.join("blockio.csv"));

@@ -74,7 +74,7 @@ pub(super) fn run(
     );
     let record = CaseRecord {
         volume: environment.site.volume.clone(),
-        beside: concurrent.others(),
+        concurrent_runs: concurrent.others(),
         wall_ns,
         process: Some(exit.usage),
         database_used_by: environment.database_used_by.clone(),
@@ -135,14 +135,14 @@ fn begin<'r>(
 
 fn job(environment: &CaseEnvironment<'_>, supervisor: Option<&Supervisor<'_>>) -> Job {
     let case = environment.case;
-    let place = match supervisor {
+    let location = match supervisor {
         Some(supervisor) => Location::Server(supervisor.address()),
-        None => environment.site.place(),
+        None => environment.site.location(),
     };
     Job {
         protocol: kvdyno_record::PROTOCOL,
         case: case.id.clone(),
-        place,
+        location,
         options: case.options.clone(),
         shape: case.shape.clone(),
         data: case.data.clone(),
@@ -167,7 +167,7 @@ pub(crate) fn blank(case: &Case, attempt: u32, worker: Option<WorkerIdentity>) -
         server: None,
         ram_limit: RamLimit { requested_bytes: case.ram_limit_bytes, ..RamLimit::default() },
         volume: None,
-        beside: Vec::new(),
+        concurrent_runs: Vec::new(),
         started_unix_ns: meter::unix_ns(),
         wall_ns: 0,
         process: None,

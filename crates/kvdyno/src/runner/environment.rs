@@ -50,17 +50,17 @@ impl RunEnvironment {
         Self { root, folder, block_io, trace, tiers, volumes, lock, databases, workers, interrupt }
     }
 
-    /// The directory for swap images: in the place, or next to the records if the place is a
-    /// device.
+    /// The directory for swap images: in the data directory, or next to the records if the data
+    /// directory is a device.
     pub(super) fn images(&self) -> &Path {
-        images(self.volumes.place(), &self.folder.path)
+        images(self.volumes.data_dir(), &self.folder.path)
     }
 }
 
-/// The directory for swap images: the place of a run, or another directory if the place is a
-/// device.
-pub(crate) fn images<'p>(place: &'p Path, otherwise: &'p Path) -> &'p Path {
-    if raw::is_device(place) { otherwise } else { place }
+/// The directory for swap images: the place of a run, or another directory if the data directory is
+/// a device.
+pub(crate) fn images<'p>(data_dir: &'p Path, otherwise: &'p Path) -> &'p Path {
+    if raw::is_device(data_dir) { otherwise } else { data_dir }
 }
 
 /// The settings of a case.

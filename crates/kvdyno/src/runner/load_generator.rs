@@ -29,7 +29,7 @@ pub fn load_generator_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow:
         durability: Durability::None,
         data: small_records(1_000_000),
         phases,
-        place: Location::Directory(folder.to_owned()),
+        location: Location::Directory(folder.to_owned()),
         folder,
     };
     let outcomes = solo.run()?;
@@ -63,7 +63,7 @@ pub fn random_reads(threads: u32, duration_ns: u64) -> Mix {
         rate: None,
         depth: None,
         os_threads: None,
-        found: ExpectedHits::All,
+        expected_hits: ExpectedHits::All,
         replay: None,
     };
     Mix { roles: vec![role], ends: Ends { duration_ns: Some(duration_ns), operations: None } }

@@ -118,8 +118,8 @@ impl<'r> CaseMemory<'r> {
 /// Swapping to an image through the page cache need not reach the drive.
 fn cached_twice(swap: &SwapRecord) -> Option<String> {
     let image = swap.image.as_ref().filter(|image| !image.direct_io)?;
-    let lies_on = &image.lies_on;
-    Some(format!("swapped data is cached once more: {lies_on} does not support direct I/O"))
+    let storage = &image.storage;
+    Some(format!("swapped data is cached once more: {storage} does not support direct I/O"))
 }
 
 /// The RAM limit, or the reason why there is none.

@@ -126,7 +126,7 @@ impl Pass<'_> {
             !case.makes_database() && !self.env.databases.contains_key(&case.database.id);
         if has_worker && needs_load {
             let mut cases = self.plan.cases.iter();
-            let Some(loader) = cases.find(|other| other.id == case.database.made_by) else {
+            let Some(loader) = cases.find(|other| other.id == case.database.loaded_by) else {
                 return self.file_not_run(case, "the plan has no case that loads it");
             };
             let failed = self.done.get(&loader.id).is_some_and(Outcome::is_volume_failure);

@@ -27,7 +27,7 @@ pub struct Solo<'s> {
     /// The phases.
     pub phases: Vec<Phase>,
     /// The location of the database; created by the caller.
-    pub place: Location,
+    pub location: Location,
     /// The directory for the evidence; created by the caller.
     pub folder: &'s Path,
 }
@@ -89,7 +89,7 @@ impl Solo<'_> {
         Job {
             protocol: kvdyno_record::PROTOCOL,
             case: "solo".to_owned(),
-            place: self.place.clone(),
+            location: self.location.clone(),
             options,
             shape: DataShape {
                 records: self.data.records,

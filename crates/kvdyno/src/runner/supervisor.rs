@@ -94,7 +94,7 @@ impl<'r> Supervisor<'r> {
     pub(super) fn serve(&mut self) -> Result<(), Complaint> {
         let address = Some(self.record.address.clone()).filter(|before| !before.is_empty());
         let order = SupervisorOrder::Serve(ServerJob {
-            place: self.environment.site.place(),
+            location: self.environment.site.location(),
             address,
             options: self.options.clone(),
             shape: self.environment.case.shape.clone(),

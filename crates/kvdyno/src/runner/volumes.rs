@@ -1,5 +1,5 @@
-//! The storage of a run's databases: its place, and the volumes of its suite. A volume is created
-//! when its database is loaded, and removed after the database's last use.
+//! The storage of a run's databases: its data directory, and the volumes of its suite. A volume is
+//! created when its database is loaded, and removed after the database's last use.
 
 use super::consent::consent;
 use crate::exit::Complaint;
@@ -28,7 +28,7 @@ pub(super) struct DatabaseLocation {
     pub(super) device: Option<Device>,
     /// What cannot be measured there, each as a sentence.
     pub(super) not_measured: Vec<String>,
-    /// The volume created for it; none in the run's place.
+    /// The volume created for it; none in the run's data directory.
     pub(super) volume: Option<VolumeRecord>,
     /// It is a copy, made for one case.
     pub(super) copy: Option<CopyRecord>,
@@ -36,7 +36,7 @@ pub(super) struct DatabaseLocation {
 
 impl DatabaseLocation {
     /// For an engine, or its server.
-    pub(super) fn place(&self) -> engine::Location {
+    pub(super) fn location(&self) -> engine::Location {
         let path = self.path.clone();
         if raw::is_device(&path) {
             engine::Location::Device(path)
@@ -51,10 +51,10 @@ pub(crate) struct Volumes {
     root: Root,
     /// The label of filesystems on the run's devices.
     label: String,
-    // Dropped before the locks: a filesystem mounted in a place is unmounted first.
+    // Dropped before the locks: a filesystem mounted in a data directory is unmounted first.
     /// The existing databases.
     made: BTreeMap<String, Fresh>,
-    place: DataDirLock,
+    data_dir: DataDirLock,
     /// The suite's directories and devices, by their paths.
     named: BTreeMap<PathBuf, DataDirLock>,
 }
@@ -97,12 +97,12 @@ fn check_room(case: &Case, plan: &Plan) -> Result<(), Complaint> {
 }
 
 impl Volumes {
-    /// Locks the plan's directories and devices besides the run's place, for this run. If anything
-    /// must be mounted, this thread enters a mount namespace of its own; from then on it starts the
-    /// workers. `folder` is the run's.
+    /// Locks the plan's directories and devices besides the run's data directory, for this run. If
+    /// anything must be mounted, this thread enters a mount namespace of its own; from then on it
+    /// starts the workers. `folder` is the run's.
     pub(crate) fn acquire(
         root: &Root,
-        place: DataDirLock,
+        data_dir: DataDirLock,
         plan: &Plan,
         folder: &Path,
         run: &str,
@@ -118,8 +118,9 @@ impl Volumes {
                     if !named.contains_key(path) =>
                 {
                     let needed = plan.estimate.databases.get(&case.database.id).copied();
-                    let place = DataDirectory::examine(root, path, needed.unwrap_or(0), Some(run))?;
-                    Some((path.clone(), DataDirLock::acquire(&place, run)?))
+                    let data_dir =
+                        DataDirectory::examine(root, path, needed.unwrap_or(0), Some(run))?;
+                    Some((path.clone(), DataDirLock::acquire(&data_dir, run)?))
                 }
                 Medium::Device { path, .. } if !named.contains_key(path) => {
                     let consent = consent(destroy_allowed, path);
@@ -132,7 +133,7 @@ impl Volumes {
         }
         if mounts {
             let needed: Vec<&Path> = named.keys().map(PathBuf::as_path).collect();
-            let needed = [&needed[..], &[place.path(), folder]].concat();
+            let needed = [&needed[..], &[data_dir.path(), folder]].concat();
             // Mounts are private.
             namespace::enter(&needed).map_err(|error| {
                 Complaint::usage(format!(
@@ -141,11 +142,11 @@ impl Volumes {
                 ))
             })?;
         }
-        Ok(Self { root: root.clone(), label, made: BTreeMap::new(), place, named })
+        Ok(Self { root: root.clone(), label, made: BTreeMap::new(), data_dir, named })
     }
 
-    pub(crate) fn place(&self) -> &Path {
-        self.place.path()
+    pub(crate) fn data_dir(&self) -> &Path {
+        self.data_dir.path()
     }
 
     /// A device of volumes, by its path in the suite.
@@ -153,9 +154,9 @@ impl Volumes {
         self.named.get(path)
     }
 
-    /// Properties of the place and the volumes that distort figures, each as a sentence.
+    /// Properties of the data directory and the volumes that distort figures, each as a sentence.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = &String> {
-        std::iter::once(&self.place).chain(self.named.values()).flat_map(DataDirLock::warnings)
+        std::iter::once(&self.data_dir).chain(self.named.values()).flat_map(DataDirLock::warnings)
     }
 
     /// The location of a case's database: created for a load, existing for other cases.
@@ -167,7 +168,7 @@ impl Volumes {
         let (root, id) = (self.root.clone(), &case.database.id);
         if let Some(fresh) = self.made.get(id) {
             let (engine::Location::Directory(path) | engine::Location::Device(path)) =
-                fresh.place()
+                fresh.location()
             else {
                 return Err(not_taken(Path::new(id)));
             };
@@ -250,7 +251,7 @@ impl Volumes {
         });
         match path.and_then(|path| self.named.get_mut(path)) {
             Some(claim) => claim,
-            None => &mut self.place,
+            None => &mut self.data_dir,
         }
     }
 
@@ -260,15 +261,15 @@ impl Volumes {
         let made = match &volume.medium {
             Medium::Directory { .. } => return Ok(()),
             Medium::Loop { directory, bytes, format } => {
-                let place = directory.as_ref().and_then(|path| self.named.get_mut(path));
-                let folder = &place.unwrap_or(&mut self.place).database(id)?;
+                let data_dir = directory.as_ref().and_then(|path| self.named.get_mut(path));
+                let folder = &data_dir.unwrap_or(&mut self.data_dir).database(id)?;
                 Fresh::on_loop(root, VolumeSpec { name, format, folder }, *bytes)
             }
             Medium::Device { path, discard, format } => {
                 let claim = self.named.get(path).ok_or_else(|| not_taken(path))?;
                 // Another process may use it since the last case.
                 claim.check(root)?;
-                let folder = &self.place.database(id)?;
+                let folder = &self.data_dir.database(id)?;
                 let spec = VolumeSpec { name, format, folder };
                 // By the kernel's name, as it was locked.
                 Fresh::on_device(root, spec, claim.path(), *discard, &self.label)
@@ -292,13 +293,13 @@ impl Volumes {
 
     /// Restores and releases everything.
     pub(crate) fn release(self) -> Result<(), Complaint> {
-        let Self { place, named, made, .. } = self;
+        let Self { data_dir, named, made, .. } = self;
         let mut first = Ok(());
         for fresh in made.into_values() {
             let name = fresh.record().name.clone();
             first = first.and(fresh.remove().map_err(of_volume(&name)));
         }
-        for claim in named.into_values().chain([place]) {
+        for claim in named.into_values().chain([data_dir]) {
             first = first.and(claim.release().map_err(Complaint::from));
         }
         first
@@ -349,6 +350,6 @@ fn cached_twice(record: &VolumeRecord) -> Option<String> {
     Some(format!(
         "reads from the drive: {} does not support direct I/O, so the image's pages are cached \
          once more, outside of any limit",
-        image.lies_on
+        image.storage
     ))
 }

@@ -39,7 +39,7 @@ fn near(share: f64, expected: f64, lookups: u64) -> bool {
 }
 
 fn hit_share(get: &OpResult) -> f64 {
-    get.found as f64 / (get.found + get.missing) as f64
+    get.hits as f64 / (get.hits + get.misses) as f64
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn as_run_a_fillrandom_leaves_63_percent_to_be_found() {
         );
         more.extend(["--set", "fidelity=as-written"]);
         let written = op(&run(suite, engine, "fillrandom,readrandom", &more), "readrandom", "get");
-        assert_eq!((written.found, written.missing), (20_000, 0), "{suite} {engine}");
+        assert_eq!((written.hits, written.misses), (20_000, 0), "{suite} {engine}");
     }
 }
 

@@ -122,7 +122,7 @@ fn commits_that_are_not_flushed_are_found_with_and_without_the_watch() {
         std::fs::File::create(scratch.path("image")).unwrap().set_len(256 << 20).unwrap();
         // The filesystem does not flush on request.
         let mounting = "mkfs.ext4 -q -F image && mount -o loop,nobarrier image mnt";
-        let words = [&["run", "s.toml", "--full", "--place", "mnt"], watch].concat();
+        let words = [&["run", "s.toml", "--full", "--data-dir", "mnt"], watch].concat();
         let done = scratch.start(scratch.kvdyno_after(mounting, &words)).wait();
         done.assert_says("commit-not-flushed").assert_says("2,000 commits by 1 writer, ");
     }

@@ -70,7 +70,7 @@ fn a_rerun_does_equal_work() {
     let planned = scratch.run(&["rerun", "b.tar.zst", "--plan"]);
     planned.assert_code(0).assert_says("no recorded property differs").assert_says("case");
     assert_eq!(scratch.runs(), before, "a plan runs nothing");
-    let done = scratch.run(&["rerun", "b.tar.zst", "--place", "place", "--create-place"]);
+    let done = scratch.run(&["rerun", "b.tar.zst", "--data-dir", "place", "--create-data-dir"]);
     done.assert_ok().assert_says("no recorded property differs from");
     done.assert_says("compare b.tar.zst ");
     // The compared runs, and the result.
@@ -84,7 +84,7 @@ fn a_rerun_does_equal_work() {
     assert!(new.sized[0].starts_with("work, records and limits are those of "), "{:?}", new.sized);
     let text = |run: &RunFolder| fs::read_to_string(run.path.join("suite.toml")).unwrap();
     assert_eq!(text(&first), text(&second));
-    assert!(second.run().unwrap().place.ends_with("/place"));
+    assert!(second.run().unwrap().data_dir.ends_with("/place"));
     scratch.run(&["check", "latest"]).assert_code(0);
     scratch.assert_nothing_left();
 }

@@ -26,21 +26,22 @@ fn grows(database: &str) -> Suite {
         .role("users", GROWS)
 }
 
-/// The cases that measured on a volume, or in the place; each found exactly the loaded records.
+/// The cases that measured on a volume, or in the data directory; each found exactly the loaded
+/// records.
 fn assert_each_from_the_start(cases: &[&CaseRecord], by: Copying) {
     assert_eq!(cases.len(), 2);
     for case in cases {
         let verified = case.phases[1].verified.as_ref().unwrap();
         assert_eq!((verified.counted, verified.expected), (Some(RECORDS), RECORDS));
         let copy = case.database_copy.as_ref().unwrap();
-        assert_eq!(copy.by, by, "{}: {copy:?}", case.case.id);
+        assert_eq!(copy.method, by, "{}: {copy:?}", case.case.id);
         assert!(copy.files > 0 && copy.bytes > RECORDS * 1000, "{copy:?}");
         assert!(case.database_used_by.is_empty());
         assert_eq!(case.outcome.word(), "done");
     }
 }
 
-/// In the run's place, on any filesystem, by any user.
+/// In the run's data directory, on any filesystem, by any user.
 #[test]
 fn cases_that_insert_each_begin_with_what_was_loaded() {
     let test = "cases_that_insert_each_begin_with_what_was_loaded";

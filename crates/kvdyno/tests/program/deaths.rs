@@ -63,7 +63,7 @@ mod soak {
 
     #[test]
     fn killed_at_any_step_it_leaves_a_run_that_goes_on() {
-        for place in [&[][..], &["--place", "place", "--create-place"]] {
+        for place in [&[][..], &["--data-dir", "place", "--create-data-dir"]] {
             for step in STEPS {
                 killed_at(step, place);
             }

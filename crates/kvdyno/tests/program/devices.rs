@@ -278,7 +278,7 @@ fn other_commands_do_not_take_a_device() {
     let test = "other_commands_do_not_take_a_device";
     let Some(device) = Loop::new(&scratch, test) else { return };
     scratch.write("s.toml", &super::suites::reads().engine("null").text());
-    let done = scratch.run(&["run", "s.toml", "--place", &device.path]);
+    let done = scratch.run(&["run", "s.toml", "--data-dir", &device.path]);
     done.assert_code(2).assert_says("nothing on a block device");
 }
 

@@ -24,7 +24,7 @@ fn an_engine_that_fills_the_disk_is_told_and_the_run_goes_on() {
     scratch.write("s.toml", &suite.text());
     fs::create_dir(scratch.path("volume")).unwrap();
     let mounting = "mount -t tmpfs -o size=4m none volume";
-    let arguments = ["run", "s.toml", "--place", "volume/place", "--create-place"];
+    let arguments = ["run", "s.toml", "--data-dir", "volume/place", "--create-data-dir"];
     let done = scratch.start(scratch.kvdyno_after(mounting, &arguments)).wait();
     done.assert_code(3).assert_says("disk full");
     assert_told(&scratch, "keeps");
@@ -71,11 +71,11 @@ fn fills_up(engine: &str, mib: usize, test: &str) {
     scratch.write("s.toml", &suite.text());
     fs::create_dir(scratch.path("volume")).unwrap();
     let mounting = format!("mount -t tmpfs -o size={mib}m none volume");
-    let arguments = ["run", "s.toml", "--place", "volume/place", "--create-place"];
+    let arguments = ["run", "s.toml", "--data-dir", "volume/place", "--create-data-dir"];
     let running = scratch.start(scratch.kvdyno_after(&mounting, &arguments));
     // A run with a directory has an accepted plan; next it measures the load generator.
     let place = format!("/proc/{}/root{}", running.pid(), scratch.path("volume").display());
-    wait_until("the place is claimed", || {
+    wait_until("the data directory is claimed", || {
         fs::exists(format!("{place}/place/.kvdyno-lock")).unwrap_or(false)
     });
     fs::write(format!("{place}/filler"), vec![1; (mib - 4) << 20]).unwrap();

@@ -5,7 +5,7 @@ use super::workers::needs;
 use kvdyno_record::case::CaseRecord;
 
 const SHORT: [&str; 9] = [
-    "--create-place",
+    "--create-data-dir",
     "--size",
     "64MiB",
     "--duration",

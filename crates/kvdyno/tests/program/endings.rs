@@ -77,7 +77,7 @@ fn outcome_exit_code_finding_and_resume_agree() {
             case: "slow_load",
             outcome: "done",
             code: 0,
-            finding: "tried-again",
+            finding: "case-retried",
             resumable: false,
             ..killed("load")
         },
@@ -99,7 +99,7 @@ fn assert_ends(ending: &Ending) {
     let Ending { case, phase, .. } = ending;
     let scratch = Scratch::new();
     scratch.write("s.toml", &(ending.suite)().text());
-    let run = ["run", "s.toml", "--place", "place", "--create-place"];
+    let run = ["run", "s.toml", "--data-dir", "place", "--create-data-dir"];
     let running = scratch.start(scratch.kvdyno(&run));
     scratch.wait_for_phase(case, phase);
     (ending.happens)(&scratch, &running);

@@ -60,13 +60,13 @@ fn after_a_load_in_random_order_every_key_is_found() {
         assert_eq!(case.outcome, Outcome::Done, "{id}");
         if id.contains("load") {
             let verified = phase(&case, "verify").verified.clone().unwrap();
-            assert_eq!((verified.sampled, verified.found, verified.wrong), (20_000, 20_000, 0));
+            assert_eq!((verified.sampled, verified.hits, verified.wrong), (20_000, 20_000, 0));
             // The null engine returns any number of records, so there is nothing to count.
             let counted = (!id.contains("null")).then_some(20_000);
             assert_eq!((verified.counted, verified.expected), (counted, 20_000));
         } else {
             let get = &phase(&case, "measure").roles[0].ops["get"];
-            assert_eq!((get.found, get.missing, get.wrong), (20_000, 0, 0), "{id}");
+            assert_eq!((get.hits, get.misses, get.wrong), (20_000, 0, 0), "{id}");
         }
     }
     scratch.run(&["check"]).assert_code(0);
@@ -129,7 +129,7 @@ fn counts_past_32_bits_come_through() {
     let readers = &mut case.phases[0].roles[0];
     readers.windows[0].operations = MANY;
     let get = readers.ops.get_mut("get").unwrap();
-    (get.count, get.found, get.items) = (MANY, MANY, MANY);
+    (get.count, get.hits, get.items) = (MANY, MANY, MANY);
     (get.service_ns, get.service_ns_max) = (MANY * 100, 100);
     folder.write_record(&case).unwrap();
 

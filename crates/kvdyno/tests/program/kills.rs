@@ -78,7 +78,7 @@ fn a_shared_load_whose_worker_was_killed_is_done_again_for_the_next_case() {
     assert_eq!(first.unwrap().outcome.word(), "killed");
     assert_eq!(record(&run, "slow_load").attempt, 2);
     let evidence = "was tried twice: killed (9): in `load`";
-    scratch.run(&["export", "--json"]).assert_says(evidence).assert_says("tried-again");
+    scratch.run(&["export", "--json"]).assert_says(evidence).assert_says("case-retried");
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
     assert!(run.is_complete());
     scratch.run(&["check"]).assert_code(0);
@@ -137,8 +137,13 @@ fn a_killed_program_leaves_what_its_resume_takes_away() {
         .measure("operations = 3000")
         .role("readers", GET);
     scratch.write("s.toml", &suite.text());
-    let running =
-        scratch.start(scratch.kvdyno(&["run", "s.toml", "--place", "place", "--create-place"]));
+    let running = scratch.start(scratch.kvdyno(&[
+        "run",
+        "s.toml",
+        "--data-dir",
+        "place",
+        "--create-data-dir",
+    ]));
     scratch.wait_for_phase("keeps_t1", "measure");
     let worker = running.worker().unwrap();
     running.signal(Signal::KILL);
@@ -154,7 +159,7 @@ fn a_killed_program_leaves_what_its_resume_takes_away() {
     shown.assert_says("removes them and runs the remaining cases");
     scratch.run(&["check"]).assert_code(0);
     let id = scratch.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
-    let refused = scratch.run(&["run", "s.toml", "--place", "place"]);
+    let refused = scratch.run(&["run", "s.toml", "--data-dir", "place"]);
     refused.assert_code(2).assert_says(&format!("holds databases of run {id}, which was killed"));
 
     let before = records(&scratch.only_run());

@@ -25,7 +25,7 @@ fn a_place_that_is_a_file_is_refused() {
     let scratch = scratch();
     scratch.write("file", "precious");
     for place in ["file", "file/below"] {
-        let done = scratch.run(&["run", "s.toml", "--place", place]);
+        let done = scratch.run(&["run", "s.toml", "--data-dir", place]);
         assert_refused(&scratch, &done, "is not a directory");
     }
     assert_eq!(fs::read_to_string(scratch.path("file")).unwrap(), "precious");
@@ -37,7 +37,7 @@ fn a_place_that_is_not_empty_is_refused_and_left_alone() {
     let scratch = scratch();
     fs::create_dir(scratch.path("place")).unwrap();
     scratch.write("place/data.mdb", "precious");
-    let done = scratch.run(&["run", "s.toml", "--place", "place"]);
+    let done = scratch.run(&["run", "s.toml", "--data-dir", "place"]);
     assert_refused(&scratch, &done, "is not empty (it holds data.mdb)");
     assert_eq!(list(&scratch.path("place")), ["data.mdb"]);
 }
@@ -47,9 +47,9 @@ fn a_place_that_is_not_empty_is_refused_and_left_alone() {
 fn a_place_that_does_not_exist_is_made_only_when_asked_for() {
     let scratch = scratch();
     for command in ["run", "plan"] {
-        let done = scratch.run(&[command, "s.toml", "--place", "gone/deeper"]);
+        let done = scratch.run(&[command, "s.toml", "--data-dir", "gone/deeper"]);
         assert_refused(&scratch, &done, "gone/deeper does not exist; a new directory would be in");
-        done.assert_says("--create-place");
+        done.assert_says("--create-data-dir");
         assert!(!scratch.path("gone").exists());
     }
     let done = scratch.run(&["drive", "gone"]);
@@ -60,9 +60,9 @@ fn a_place_that_does_not_exist_is_made_only_when_asked_for() {
 fn a_place_is_given_back_as_it_was_found() {
     let scratch = scratch();
     fs::create_dir(scratch.path("place")).unwrap();
-    scratch.run(&["run", "s.toml", "--place", "place"]).assert_ok();
+    scratch.run(&["run", "s.toml", "--data-dir", "place"]).assert_ok();
     assert!(list(&scratch.path("place")).is_empty());
-    scratch.run(&["run", "s.toml", "--place", "new/deeper", "--create-place"]).assert_ok();
+    scratch.run(&["run", "s.toml", "--data-dir", "new/deeper", "--create-data-dir"]).assert_ok();
     assert!(!scratch.path("new").exists());
     scratch.assert_nothing_left();
 }
@@ -76,7 +76,7 @@ fn a_read_only_place_is_refused() {
     let scratch = scratch();
     fs::create_dir(scratch.path("volume")).unwrap();
     let mounting = "mount -t tmpfs -o size=1m none volume; mount -o remount,ro volume";
-    let arguments = ["run", "s.toml", "--place", "volume/place", "--create-place"];
+    let arguments = ["run", "s.toml", "--data-dir", "volume/place", "--create-data-dir"];
     let done = scratch.start(scratch.kvdyno_after(mounting, &arguments)).wait();
     assert_refused(&scratch, &done, "is on tmpfs mounted read-only");
 }
@@ -91,7 +91,7 @@ fn a_full_place_is_refused() {
     fs::create_dir(scratch.path("volume")).unwrap();
     let mounting = "mount -t tmpfs -o size=1m none volume; mkdir volume/place; \
                     dd if=/dev/zero of=volume/filler bs=64k 2>/dev/null || true";
-    let arguments = ["run", "s.toml", "--place", "volume/place"];
+    let arguments = ["run", "s.toml", "--data-dir", "volume/place"];
     let done = scratch.start(scratch.kvdyno_after(mounting, &arguments)).wait();
     assert_refused(&scratch, &done, "volume/place");
 }
@@ -105,7 +105,7 @@ fn a_place_in_memory_is_used_with_a_warning() {
         return;
     }
     let scratch = scratch();
-    let done = scratch.run(&["run", "s.toml", "--place", &place, "--create-place"]);
+    let done = scratch.run(&["run", "s.toml", "--data-dir", &place, "--create-data-dir"]);
     done.assert_ok().assert_says("warning: ").assert_says("is on tmpfs at /dev/shm");
     done.assert_says("tmpfs");
     assert!(!Path::new(&place).exists());
@@ -130,7 +130,7 @@ fn a_place_on_an_overlay_is_used_with_a_warning() {
         skipped("overlay", test, "no overlay can be mounted");
         return;
     }
-    let arguments = ["run", "s.toml", "--place", "layers/all/place", "--create-place"];
+    let arguments = ["run", "s.toml", "--data-dir", "layers/all/place", "--create-data-dir"];
     let done = scratch.start(scratch.kvdyno_after(mounting, &arguments)).wait();
     done.assert_ok().assert_says("warning: ").assert_says("is on overlay");
     assert!(files_below(&scratch.path("layers")).is_empty());
@@ -157,7 +157,7 @@ fn what_the_kernel_makes_up_is_refused_as_a_place() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("null").text());
     for command in ["plan", "run"] {
-        let done = scratch.run(&[command, "s.toml", "--place", "/proc/kvdyno"]);
+        let done = scratch.run(&[command, "s.toml", "--data-dir", "/proc/kvdyno"]);
         done.assert_code(2).assert_says("/proc/kvdyno is on proc, a virtual filesystem");
     }
     scratch.assert_nothing_left();
@@ -168,6 +168,6 @@ fn a_plan_says_where_the_data_would_lie() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("null").text());
     let place = scratch.path("data").display().to_string();
-    let done = scratch.run(&["plan", "s.toml", "--place", &place, "--create-place"]);
+    let done = scratch.run(&["plan", "s.toml", "--data-dir", &place, "--create-data-dir"]);
     done.assert_code(0).assert_says(&format!("place {place} on ")).assert_says(" free");
 }

@@ -1,4 +1,4 @@
-//! Two programs at once: in one place, on one run.
+//! Two programs at once: in one data directory, on one run.
 
 use super::scratch::{Scratch, outcomes};
 use super::suites::{GET, Suite, reads, suite};
@@ -14,17 +14,22 @@ fn a_second_run_in_the_same_place_is_told_who_is_there() {
     let scratch = Scratch::new();
     scratch.write("long.toml", &long().text());
     scratch.write("short.toml", &reads().engine("null").text());
-    let first =
-        scratch.start(scratch.kvdyno(&["run", "long.toml", "--place", "place", "--create-place"]));
+    let first = scratch.start(scratch.kvdyno(&[
+        "run",
+        "long.toml",
+        "--data-dir",
+        "place",
+        "--create-data-dir",
+    ]));
     scratch.wait_for_phase("t1", "measure");
     let id = scratch.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
-    let second = scratch.run(&["run", "short.toml", "--place", "place"]);
+    let second = scratch.run(&["run", "short.toml", "--data-dir", "place"]);
     second.assert_code(2);
     second.assert_says(&format!("is in use by run {id} (process {})", first.pid()));
     assert_eq!(scratch.runs().len(), 1, "the second made nothing");
     // Elsewhere it may.
     scratch
-        .run(&["run", "short.toml", "--place", "other", "--create-place", "--runs", "others"])
+        .run(&["run", "short.toml", "--data-dir", "other", "--create-data-dir", "--runs", "others"])
         .assert_ok();
     first.signal(Signal::INT);
     first.wait().assert_code(130);
@@ -49,7 +54,9 @@ fn two_runs_at_once_know_of_each_other() {
     first.signal(Signal::INT);
     first.wait().assert_code(130).assert_says("another run at the same time");
     let other = kvdyno_record::files::RunFolder::open(id).unwrap();
-    assert!(super::scratch::records(&other).values().all(|record| !record.beside.is_empty()));
+    assert!(
+        super::scratch::records(&other).values().all(|record| !record.concurrent_runs.is_empty())
+    );
     scratch.assert_nothing_left();
 }
 

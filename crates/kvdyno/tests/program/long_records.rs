@@ -78,7 +78,7 @@ fn lengthen(run: &RunFolder, slices: u64) {
         for op in role.ops.values_mut() {
             op.count = counts * slices;
             (op.service_ns, op.service_ns_max) = (op.count * 1000, 1000);
-            (op.found, op.items) = (op.found.min(op.count), op.count);
+            (op.hits, op.items) = (op.hits.min(op.count), op.count);
         }
     }
     folder.write_record(&case).unwrap();

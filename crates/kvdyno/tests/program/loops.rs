@@ -140,7 +140,7 @@ fn sixty_four_threads_lose_no_count() {
     assert!(get.count > 0);
     assert_eq!(get.count, samples(&run, &case, READ, Kind::Service).len());
     assert_eq!(get.count, in_series(&run, &case, READ));
-    assert_eq!((get.found, get.missing, get.items), (get.count, 0, get.count));
+    assert_eq!((get.hits, get.misses, get.items), (get.count, 0, get.count));
     scratch.run(&["check"]).assert_code(0);
 }
 
@@ -179,7 +179,7 @@ fn every_phase_and_every_run_counts_from_nothing() {
         .role("readers", GET);
     scratch.write("s.toml", &suite.text());
     for _ in 0..2 {
-        scratch.run(&["run", "s.toml", "--place", "place", "--create-place"]).assert_ok();
+        scratch.run(&["run", "s.toml", "--data-dir", "place", "--create-data-dir"]).assert_ok();
         scratch.run(&["check"]).assert_code(0);
     }
     let runs = scratch.runs();

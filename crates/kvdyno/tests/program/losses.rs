@@ -17,11 +17,11 @@ fn an_engine_that_loses_one_key_in_a_hundred_fails() {
     let run = scratch.only_run();
     let record = record(&run, "loses_t1");
     let get = &record.phases[0].roles[0].ops["get"];
-    let looked_up = get.found + get.missing;
+    let looked_up = get.hits + get.misses;
     assert_eq!(looked_up, get.count);
-    let share = get.missing as f64 / looked_up as f64;
-    assert!((0.003..0.03).contains(&share), "{} of {looked_up}", get.missing);
-    let (missing, all) = (grouped(get.missing), grouped(looked_up));
+    let share = get.misses as f64 / looked_up as f64;
+    assert!((0.003..0.03).contains(&share), "{} of {looked_up}", get.misses);
+    let (missing, all) = (grouped(get.misses), grouped(looked_up));
     let message =
         format!("`measure`, role `readers`: {missing} of {all} keys looked up were not there");
     assert_eq!(record.outcome, Outcome::Failed { class: ErrorClass::Corrupt, message });
@@ -47,7 +47,7 @@ fn what_a_load_lost_is_noticed_before_anything_is_measured() {
     let load = record(&run, "loses_load");
     let verified = load.phases[1].verified.clone().unwrap();
     assert_eq!(verified.sampled, RECORDS);
-    let lost = verified.sampled - verified.found;
+    let lost = verified.sampled - verified.hits;
     let message = format!("{} of {} sampled keys are not there", grouped(lost), grouped(RECORDS));
     assert_eq!(load.outcome, Outcome::Failed { class: ErrorClass::Corrupt, message });
     let Outcome::NotRun { message } = record(&run, "loses_t1").outcome else {
@@ -162,7 +162,7 @@ fn what_is_not_to_be_found_is_held_to_chance() {
     let roles = &record(&run, "memory_t3").phases[0].roles;
     let share = |role: usize| {
         let get = &roles[role].ops["get"];
-        get.found as f64 / (get.found + get.missing) as f64
+        get.hits as f64 / (get.hits + get.misses) as f64
     };
     assert!((share(0) - 0.632).abs() < 0.05, "{} of the keys were there", share(0));
     assert!(share(1).abs() < 1e-9, "{} of what is not there was", share(1));

@@ -167,6 +167,6 @@ fn more_data_than_the_volume_has_room_for_is_refused() {
     scratch.script("bulky", "cat \"$(dirname \"$0\")/bulky.json\"");
     scratch.write("s.toml", &reads().engine("bulky").text());
     let done = refuse(&scratch, &["s.toml", "--set", "data.size=1PiB"]);
-    done.assert_says("on the volume at one time").assert_says("are free").assert_says("--place");
+    done.assert_says("on the volume at one time").assert_says("are free").assert_says("--data-dir");
     scratch.run(&["plan", "s.toml"]).assert_code(0);
 }

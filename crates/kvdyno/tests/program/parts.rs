@@ -51,7 +51,7 @@ fn parts_are_planned_run_and_told_apart() {
     // Those that work on the database are opened with what it was last opened with.
     let reads = record(&run, "slow_null_t1");
     let read = &reads.phases[0].roles[0].ops["get"];
-    assert_eq!((read.count, read.found), (READS, READS));
+    assert_eq!((read.count, read.hits), (READS, READS));
     assert!(read.service_ns >= READS * LATENCY_NS, "{read:?}");
     let long = record(&run, "long_null_n2k_t1");
     let names: Vec<&str> = long.phases.iter().map(|phase| phase.name.as_str()).collect();

@@ -174,9 +174,9 @@ fn what_is_read_first_is_loaded_and_nothing_else() {
         let load = &case.phases[0].roles[0].ops;
         assert_eq!(load.values().map(|op| op.items.max(op.count)).sum::<u64>(), first);
         let verified = case.phases[1].verified.as_ref().unwrap();
-        assert_eq!((verified.sampled, verified.found), (keys, first), "all were looked up");
+        assert_eq!((verified.sampled, verified.hits), (keys, first), "all were looked up");
         let ops = &case.phases[2].roles[0].ops;
-        assert_eq!((ops["get"].missing, ops["get"].count + ops["update"].count), (0, 20_000));
+        assert_eq!((ops["get"].misses, ops["get"].count + ops["update"].count), (0, 20_000));
         let read = |l: &&str| l.contains(",get,");
         let bytes = lines
             .lines()

@@ -126,7 +126,7 @@ fn the_least_ram_is_found_by_a_real_limit_and_with_one_load() {
     // An engine that does not fit has not damaged a database that it only read.
     assert_eq!(record(&run, "load_r1").attempt, 1);
     for case in run.plan().unwrap().cases {
-        assert_eq!(case.database.made_by, "0001_greedy_load_r1");
+        assert_eq!(case.database.loaded_by, "0001_greedy_load_r1");
     }
 
     let sentence = answer["sentences"][0].as_str().unwrap();
@@ -162,7 +162,8 @@ fn a_load_that_does_not_fit_is_an_answer_and_a_full_disk_is_none() {
     std::fs::create_dir(scratch.path("volume")).unwrap();
     let mounting = "mount -t tmpfs -o size=4m none volume";
     let arguments =
-        [&size[..], &["--engine", "greedy", "--place", "volume/place", "--create-place"]].concat();
+        [&size[..], &["--engine", "greedy", "--data-dir", "volume/place", "--create-data-dir"]]
+            .concat();
     let done = scratch.start(scratch.kvdyno_after(mounting, &arguments)).wait();
     done.assert_code(3).assert_says("had to stop").assert_says("disk full");
     done.assert_says("The search is not complete: `kvdyno resume` continues it.");

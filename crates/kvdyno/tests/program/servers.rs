@@ -54,7 +54,7 @@ fn assert_apart(record: &CaseRecord) {
     let evict = phase(record, "evict");
     assert!(evict.evicted.is_some());
     let verified = phase(record, "verify").verified.clone().unwrap();
-    assert_eq!((verified.found, verified.wrong), (500, 0));
+    assert_eq!((verified.hits, verified.wrong), (500, 0));
     let measured = phase(record, "measure");
     let total_ns = |usage: &Option<ProcessUsage>| cpu_ns(usage.as_ref().unwrap());
     let (before, after) = (&measured.before, &measured.after);

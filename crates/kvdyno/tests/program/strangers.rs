@@ -41,7 +41,7 @@ fn files_beside_a_place_and_beside_runs_are_left_alone() {
     fs::create_dir(scratch.path("disk")).unwrap();
     scratch.write("disk/notes", "precious");
     scratch.write("s.toml", &reads().engine("null").text());
-    scratch.run(&["run", "s.toml", "--place", "disk/place", "--create-place"]).assert_ok();
+    scratch.run(&["run", "s.toml", "--data-dir", "disk/place", "--create-data-dir"]).assert_ok();
     assert_eq!(list(&scratch.path("disk")), ["notes"]);
     assert_eq!(list(&scratch.path("runs/mine")), ["notes"]);
     scratch.run(&["list"]).assert_code(0).assert_says("complete");

@@ -34,7 +34,7 @@ fn a_study_runs_as_far_as_this_machine_goes() {
     let study = ["run", "symas-optane-2018", "--engine", "lmdb,lmdb1,null"];
     let done = scratch.run(&[&study[..], &SMALL].concat());
     done.assert_ok().assert_says("lmdb is not run on `optane-journal`, `optane-nojournal`");
-    done.assert_says("medium flash: loop on images in the place");
+    done.assert_says("medium flash: loop on images in the data directory");
     done.assert_says("--quick: settle: limit 10s instead of 30m");
     let run = scratch.only_run();
     assert!(outcomes(&run).values().all(|outcome| *outcome == "done"), "{:?}", outcomes(&run));
@@ -56,7 +56,7 @@ fn a_study_runs_as_far_as_this_machine_goes() {
     assert_eq!(loops(&scratch), Vec::<String>::new());
 }
 
-/// A second place for images stands for a second drive; nothing stays there.
+/// A second data directory for images stands for a second drive; nothing stays there.
 #[test]
 fn a_medium_can_be_another_directory() {
     let test = "a_medium_can_be_another_directory";

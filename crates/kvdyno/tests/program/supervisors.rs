@@ -64,7 +64,7 @@ fn a_supervisor_killed_while_it_starts_has_a_finding() {
         running.wait().assert_ok();
         let run = scratch.only_run();
         assert_eq!(record(&run, &format!("{engine}_load")).attempt, 2);
-        scratch.run(&["export", "--json"]).assert_says("tried-again").assert_says("tried twice");
+        scratch.run(&["export", "--json"]).assert_says("case-retried").assert_says("tried twice");
         scratch.assert_nothing_left();
     }
 }

@@ -79,7 +79,7 @@ impl AttachedServer {
             requests: None,
         };
         let job = ServerJob {
-            place: Location::Directory(folder.path().to_owned()),
+            location: Location::Directory(folder.path().to_owned()),
             address: None,
             options,
             shape,

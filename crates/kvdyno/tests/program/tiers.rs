@@ -83,8 +83,8 @@ fn what_a_host_does_not_have_is_refused() {
     write("kind = \"swap\"\nsize = \"1MiB\"");
     // Memory that is short would wait for memory.
     let script = format!("mount -t tmpfs none {}", scratch.path("tmp").display());
-    let in_memory =
-        scratch.kvdyno_after(&script, &["run", "s.toml", "--place=tmp/place", "--create-place"]);
+    let in_memory = scratch
+        .kvdyno_after(&script, &["run", "s.toml", "--data-dir=tmp/place", "--create-data-dir"]);
     let words = ["tmp/place, which is tmpfs", "name a directory on a drive"];
     refused(scratch.start(in_memory).wait(), words);
     write("kind = \"swap\"\nsize = \"1MiB\"\npath = \"/dev/null\"");

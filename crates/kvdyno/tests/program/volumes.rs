@@ -178,7 +178,7 @@ fn assert_medium_is_shown(scratch: &Scratch, others: &[&str]) {
             .flat_map(|run| run["roles"].as_array().unwrap())
         {
             // For an engine that is not on the first volume, the next one is the base.
-            let base = role["beside_volume"]["base"].as_str().unwrap();
+            let base = role["relative_volume"]["base"].as_str().unwrap();
             assert!(base == blocks[0] || blocks[0] == "raw", "{group}");
         }
     }

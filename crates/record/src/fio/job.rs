@@ -373,7 +373,7 @@ impl Side {
         let bytes = |this: &str| if op == this { self.io_bytes } else { 0 };
         OpResult {
             count: self.total_ios,
-            found: if op == "get" { self.total_ios } else { 0 },
+            hits: if op == "get" { self.total_ios } else { 0 },
             items: self.total_ios,
             read_bytes: bytes("get"),
             write_bytes: bytes("update"),

@@ -8,7 +8,8 @@ pub const CPUS_ABOVE: &str = "cgroup cpu limit above";
 pub const IO_ABOVE: &str = "cgroup io limit above";
 /// The value where no group has a limit.
 pub const NO_LIMIT: &str = "none";
-/// The largest file below the place: its size and extents. Only where a doctor looked for it.
+/// The largest file below the data directory: its size and extents. Only where a doctor looked for
+/// it.
 pub const LARGEST_FILE: &str = "largest file";
 /// How ext4 keeps its journal: `data=ordered`, `no journal`; and `nobarrier`, where that is so.
 pub const JOURNAL: &str = "journal";

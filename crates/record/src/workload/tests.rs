@@ -206,7 +206,7 @@ fn ycsb_expects_twice_the_inserts_of_a_counted_phase() {
         rate: None,
         depth: None,
         os_threads: None,
-        found: crate::expected_hits::ExpectedHits::All,
+        expected_hits: crate::expected_hits::ExpectedHits::All,
         replay: None,
     };
     let phase = |name: &str, operations, duration_ns| {

@@ -64,7 +64,8 @@ pub(super) static TIMES: Kind = Kind {
 
 /// What really ran: a line for each way, with its jobs.
 fn ran(rows: &[Row<'_>]) -> String {
-    let ways = rows.iter().filter_map(|row| Some((row.job()?.ran.as_deref()?, &row.group.label)));
+    let ways =
+        rows.iter().filter_map(|row| Some((row.job()?.executed_as.as_deref()?, &row.group.label)));
     let line = |lines: Vec<(&str, &String)>| {
         let jobs = unique(lines.iter().map(|(_, label)| label.as_str()));
         let (way, _) = lines[0];
@@ -84,8 +85,10 @@ const COLUMNS: &[Column] = &[
         .when(|shown| shown.volumes),
     words("I/O", "io", "I/O", |row| Cell::words(row.drive_io())).left(),
     words("calls", "method", "calls", |row| Cell::words(row.job().map(|job| &job.method))).left(),
-    words("", "ran", "ran as", |row| Cell::words(row.job().and_then(|job| job.ran.as_ref())))
-        .width(40),
+    words("", "ran", "ran as", |row| {
+        Cell::words(row.job().and_then(|job| job.executed_as.as_ref()))
+    })
+    .width(40),
     text("block", |line| line.row.block_bytes().map_or_else(|| "-".to_owned(), units::exact_bytes)),
     words("", "block_bytes", "block, B", |row| Cell::count(row.block_bytes())),
     words("depth", "depth", "depth", |row| {

@@ -95,7 +95,7 @@ impl VisibleColumns {
         if !self.volume {
             return String::new();
         }
-        let base = rows.iter().find_map(Row::beside_volume);
+        let base = rows.iter().find_map(Row::relative_volume);
         let base = base.map_or("the first volume", |relative| &relative.base);
         format!("\n{}", wrap(&format!("vs. vol: over the same engine's on {base}."), 0))
     }

@@ -56,10 +56,10 @@ const COLUMNS: &[Column] = &[
         .when(|s| s.counted),
     figure(&c::RECORDS_PER_S, "records/s", "records/s").formula("{records loaded}/{wall, s}"),
     text("vs.\n{base}", |line| ratio_cell(line.row.relative())),
-    text("vs.\nvol", |line| ratio_cell(line.row.beside_volume())).when(|shown| shown.volume),
+    text("vs.\nvol", |line| ratio_cell(line.row.relative_volume())).when(|shown| shown.volume),
     sheet("x base", OverBase("records/s", 1.0)),
     sheet("% of base", OverBase("records/s", 100.0)).show(Show::Tenth),
-    sheet("beside the base", Verdict),
+    sheet("verdict vs. base", Verdict),
     figure(&c::USER_BYTES_PER_S, "MB/s", "keys+values, MB/s")
         .formula("{keys+values written, B}/1000000/{wall, s}")
         .optional(Asked::MbPerS),

@@ -36,7 +36,7 @@ pub(super) static KIND: Kind = Kind {
     rows,
     lines: |row, wide| {
         let like = row.value(&c::RANK_PACE).is_some_and(|pace| LIKE.contains(&pace));
-        let left_out = row.rank.is_some_and(|rank| rank.of > MANY && rank.rank > 0 && like);
+        let left_out = row.rank.is_some_and(|rank| rank.ranks > MANY && rank.rank > 0 && like);
         if left_out && !wide { Vec::new() } else { vec![*row] }
     },
     aid: |_, _, _| AID.to_owned(),

@@ -79,16 +79,16 @@ impl<'s> Row<'s> {
     /// Beside the base engine's.
     pub(crate) fn relative(&self) -> Option<&'s RelativeTo> {
         match (self.role, self.load) {
-            (Some((_, role)), _) => role.beside.as_ref().filter(|_| self.op.is_none()),
-            (None, load) => load?.beside.as_ref(),
+            (Some((_, role)), _) => role.relative.as_ref().filter(|_| self.op.is_none()),
+            (None, load) => load?.relative.as_ref(),
         }
     }
 
     /// Beside its own on the first volume.
-    pub(crate) fn beside_volume(&self) -> Option<&'s RelativeTo> {
+    pub(crate) fn relative_volume(&self) -> Option<&'s RelativeTo> {
         match (self.role, self.load) {
-            (Some((_, role)), _) => role.beside_volume.as_ref().filter(|_| self.op.is_none()),
-            (None, load) => load?.beside_volume.as_ref(),
+            (Some((_, role)), _) => role.relative_volume.as_ref().filter(|_| self.op.is_none()),
+            (None, load) => load?.relative_volume.as_ref(),
         }
     }
 

@@ -74,10 +74,10 @@ const COLUMNS: &[Column] = &[
     sheet("ops/s, low end of range", Range(&c::OPS_PER_S, |(low, _)| low)),
     sheet("ops/s, high end of range", Range(&c::OPS_PER_S, |(_, high)| high)),
     text("vs.\n{base}", |line| ratio_cell(line.row.relative())),
-    text("vs.\nvol", |line| ratio_cell(line.row.beside_volume())).when(|shown| shown.volume),
+    text("vs.\nvol", |line| ratio_cell(line.row.relative_volume())).when(|shown| shown.volume),
     sheet("vs. base", OverBase("ops/s", 1.0)),
     sheet("% of base", OverBase("ops/s", 100.0)).show(Show::Tenth),
-    sheet("beside the base", Verdict),
+    sheet("verdict vs. base", Verdict),
     text("time", |line| line.row.clock.as_str().to_owned()).left().when(|shown| shown.open),
     column(Time(0), "p50\nus", "", ""),
     column(Time(2), "p99\nus", "", ""),
@@ -99,8 +99,8 @@ const COLUMNS: &[Column] = &[
     figure(&c::ITEMS_PER_S, "items/s", "records or keys/s")
         .formula("{records or keys}/{rate window, s}")
         .optional(Asked::ItemsPerS),
-    sheet("keys found", Role(|_, op| op.found as f64)),
-    sheet("keys missing", Role(|_, op| op.missing as f64)),
+    sheet("keys found", Role(|_, op| op.hits as f64)),
+    sheet("keys missing", Role(|_, op| op.misses as f64)),
     figure(&c::FOUND, "found\n%", "found, %")
         .formula("100*{keys found}/({keys found}+{keys missing})")
         .wide(),

@@ -100,7 +100,7 @@ fn load(contest: &Contest<'_>, notes: &mut Footnotes) -> Block {
             let with = |group: &&&Group| group.label == *label && group.load.is_some();
             let group = contest.groups.iter().find(with).copied();
             let load = group.and_then(|group| group.load.as_ref());
-            let relative = load.and_then(|load| load.beside.as_ref());
+            let relative = load.and_then(|load| load.relative.as_ref());
             Source { group, metrics: load.map(|load| &load.metrics), beside: relative }
         })
         .collect();
@@ -137,7 +137,7 @@ impl<'s> Runs<'s> {
     fn sources(&self, threads: Option<u32>, role: usize, beside: bool) -> Vec<Source<'s>> {
         let source = |entry: Option<(&'s Group, &'s RunRow)>| {
             let row = entry.and_then(|(_, run)| run.roles.get(role));
-            let beside = row.and_then(|row| row.beside.as_ref()).filter(|_| beside);
+            let beside = row.and_then(|row| row.relative.as_ref()).filter(|_| beside);
             Source {
                 group: entry.map(|(group, _)| group),
                 metrics: row.map(|row| &row.metrics),

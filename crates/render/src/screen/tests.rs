@@ -61,7 +61,8 @@ fn more_engines(fixture: &mut Fixture, names: &[&str]) {
             case.id = case.id.replace("_lmdb_", &format!("_{name}_"));
             case.key = case.key.replace("lmdb", name);
             case.label = (*name).to_owned();
-            case.database.made_by = case.database.made_by.replace("_lmdb_", &format!("_{name}_"));
+            case.database.loaded_by =
+                case.database.loaded_by.replace("_lmdb_", &format!("_{name}_"));
             case.database.id = case.database.id.replace("lmdb", name);
             for phase in &mut made.record.phases {
                 for op in phase.roles.iter_mut().flat_map(|role| role.ops.values_mut()) {
@@ -236,7 +237,7 @@ fn several_settings_have_a_row_each() {
         let case = &mut made.record.case;
         case.id = format!("{}_small", case.id);
         case.key = format!("{} small", case.key);
-        case.database.made_by = format!("{}_small", case.database.made_by);
+        case.database.loaded_by = format!("{}_small", case.database.loaded_by);
         case.ram_limit_bytes = Some(7 << 20);
         made.record.ram_limit.requested_bytes = Some(7 << 20);
         made.record.ram_limit.enforced_by = None;
@@ -273,7 +274,7 @@ fn loads_alone_and_a_partial_run() {
 #[test]
 fn what_voids_figures_stands_on_the_screen() {
     let mut fixture = distinct(4);
-    fixture.case("rocksdb_t1_r1").op("measure", "readers", "get").missing = 7;
+    fixture.case("rocksdb_t1_r1").op("measure", "readers", "get").misses = 7;
     for case in &mut fixture.cases {
         case.record.not_measured = vec!["cachestat is not there: kernel 6.1".to_owned()];
     }

@@ -25,7 +25,7 @@ pub(crate) fn table(summary: &Summary) -> Option<Titled> {
     let mut table = Table::new(columns);
     table.lead = Some(1);
     for claim in &summary.claims {
-        let mark = claim.why.as_ref().map(|why| format!(" {}", table.footnotes.mark(why)));
+        let mark = claim.reason.as_ref().map(|why| format!(" {}", table.footnotes.mark(why)));
         let verdict = format!("{}{}", claim.verdict.word(), mark.unwrap_or_default());
         let trials = claim.points.iter().map(|point| point.trials).min();
         let trials = trials.map_or_else(|| "-".to_owned(), |n| n.to_string());

@@ -27,7 +27,7 @@ impl<'s> StudyRows<'s> {
         };
         let study = summary.study.as_ref().filter(|_| kind_name.is_some());
         let all = study.iter().flat_map(|study| &study.published);
-        Self { study, rows: all.filter(|row| row.beside == kind_name).collect() }
+        Self { study, rows: all.filter(|row| row.matches == kind_name).collect() }
     }
 
     /// There are such.
@@ -94,7 +94,7 @@ fn empty(row: &Published, columns: &[&Column], notes: &mut Footnotes) -> Vec<Str
 
 /// What stands first: the engine, of a drive which, and what the table has no column for.
 fn name(row: &Published, columns: &[&Column]) -> String {
-    let of = &row.of;
+    let of = &row.selectors;
     let first = of.engine.clone().or_else(|| of.drive.clone());
     let mut words = vec![first.unwrap_or_else(|| of.words().join(", "))];
     let has = |title: &str| columns.iter().any(|column| column.title == title);
@@ -118,7 +118,7 @@ fn figure(row: &Published, column: &Column) -> Option<String> {
 
 /// What a published row says under a title of words.
 fn row_text(row: &Published, title: &str) -> String {
-    let of = &row.of;
+    let of = &row.selectors;
     let text = match title {
         "part" => of.part.clone(),
         "volume" => of.volume.clone(),
@@ -142,7 +142,7 @@ fn megabytes(row: &Published) -> String {
     if let Some(printed) = row.value("user_bytes_per_s") {
         return printed.text(print);
     }
-    let block = row.of.block.as_ref().and_then(|block| units::parse_bytes(block).ok());
+    let block = row.selectors.block.as_ref().and_then(|block| units::parse_bytes(block).ok());
     let value = row.value("ops_per_s").zip(block);
     let text = |(value, block): (&PublishedValue, u64)| value.text(|ops| print(ops * block as f64));
     value.map(text).unwrap_or_default()

@@ -56,7 +56,7 @@ fn every_study_fits_a_terminal_of_100_columns() {
     for fixture in [Fixture::with_trials(2), Fixture::with_drive(2)] {
         let mut summary = fixture.summary();
         for id in kvdyno_record::known::STUDIES {
-            summary.put_beside(Some(id));
+            summary.match_study(Some(id));
             let all = tables::all(&summary, false);
             let fitted: Vec<_> = all.iter().filter(|one| one.table.lead.is_some()).collect();
             assert!(fitted.iter().any(|titled| titled.name == "published"), "{id}");
@@ -80,7 +80,7 @@ fn every_study_fits_a_terminal_of_100_columns() {
 fn published_figures_are_in_no_other_file() {
     let with = summary();
     let mut without = with.clone();
-    without.put_beside(None);
+    without.match_study(None);
     without.claims = Vec::new();
     let [with_files, files] = [&with, &without].map(|summary| wide::tables(summary).unwrap());
     let names: Vec<&str> = with_files.iter().map(|(name, _)| *name).collect();

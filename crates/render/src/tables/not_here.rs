@@ -12,7 +12,7 @@ pub(super) fn table(summary: &Summary) -> Titled {
         let (part, volume, tier) =
             (named(&omitted.part), named(&omitted.volume), named(&omitted.tier));
         let phase = named(&omitted.phase);
-        table.row(&[part, omitted.engine.clone(), volume, tier, phase, omitted.why.clone()]);
+        table.row(&[part, omitted.engine.clone(), volume, tier, phase, omitted.reason.clone()]);
     }
     let title = "Not run here: cells that stay empty".into();
     Titled { name: "not-here", title, table, aid: String::new() }

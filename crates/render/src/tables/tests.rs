@@ -194,7 +194,7 @@ fn ranks_of_a_crew_have_a_table() {
     assert!(crate::markdown::page(&summary).contains("node1"));
     assert_eq!(ranks(&Fixture::new().summary(), true), "", "no crew, no table");
     for rank in &mut summary.ranks {
-        rank.of = 1000;
+        rank.ranks = 1000;
     }
     let of_many = ranks(&summary, false);
     let remaining = of_many.lines().filter(|line| line.contains("node")).count();

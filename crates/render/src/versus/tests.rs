@@ -78,7 +78,7 @@ fn a_slowdown_is_told_and_the_rest_is_not() {
     }
     assert!(versus.pairs.iter().all(|pair| !pair.name.starts_with("null")), "the load generator");
     let [lost] = &versus.unpaired[..] else { panic!("{:?}", versus.unpaired) };
-    assert_eq!(lost.why, "neither side has its figures: does not fit");
+    assert_eq!(lost.reason, "neither side has its figures: does not fit");
 }
 
 #[test]
@@ -128,9 +128,9 @@ fn costs_of_different_mixes_are_not_ranked() {
     let versus = Versus::compare(&sides, &question(Some(0.05))).unwrap();
     let cpu = row(&versus, "t1", "measure", "cpu_ns_per_op");
     assert_eq!((cpu.verdict, cpu.ratio, cpu.p), (Verdict::NotComparable, None, None));
-    assert!(cpu.why.as_ref().unwrap().contains("different mixes: LMDB 89 % get"), "{cpu:?}");
+    assert!(cpu.reason.as_ref().unwrap().contains("different mixes: LMDB 89 % get"), "{cpu:?}");
     let gate = versus.gate.as_ref().unwrap();
-    assert!(gate.not_judged.iter().all(|entry| !entry.why.contains("mixes")), "{gate:?}");
+    assert!(gate.not_judged.iter().all(|entry| !entry.reason.contains("mixes")), "{gate:?}");
     let text = text_of(&versus);
     assert!(text.contains("RocksDB better") && text.contains("LMDB better"), "{text}");
     assert!(!text.contains("regressed") && !text.contains("improved"), "{text}");
@@ -187,7 +187,7 @@ fn a_case_that_is_lost_cannot_pass_the_gate() {
     let versus = compared(&base, &killed, Some(0.05));
     let lost = row(&versus, "LMDB t2", "readers", "ops_per_s");
     assert_eq!(lost.verdict, Verdict::NotComparable);
-    assert_eq!(lost.why.as_deref(), Some("NEW: killed (9)"));
+    assert_eq!(lost.reason.as_deref(), Some("NEW: killed (9)"));
     assert_eq!(versus.gate.unwrap().result, GateResult::CannotJudge);
 }
 
@@ -366,8 +366,8 @@ fn ceilings_are_surroundings_beside_engines_and_jobs_by_themselves() {
     };
     let base = record(&Fixture::with_drive(4));
     let versus = compared(&base, &later(Fixture::with_drive(4)), None);
-    let difference = versus.differences.iter().find(|one| one.what.contains("psync-2")).unwrap();
-    assert_eq!(difference.what, "the drive itself, psync-2 x 2");
+    let difference = versus.differences.iter().find(|one| one.subject.contains("psync-2")).unwrap();
+    assert_eq!(difference.subject, "the drive itself, psync-2 x 2");
     assert_eq!(difference.base, "9.29 k/s (9.16 k to 9.43 k)");
     assert_eq!(versus.differences.len(), 1, "{:?}", versus.differences);
     assert!(versus.pairs.iter().all(|pair| !pair.name.contains("sync")), "no ceiling is judged");
@@ -410,7 +410,7 @@ fn versions_read_by_different_calls_are_marked_at_their_reads() {
     let versus = Versus::compare(&sides, &question(None)).unwrap();
     let why = "read by different calls: get_pinned in BASE, get_into_buffer in NEW";
     for row in versus.pairs.iter().flat_map(|pair| &pair.rows) {
-        let marked = row.why.as_deref().is_some_and(|text| text.contains(why));
+        let marked = row.reason.as_deref().is_some_and(|text| text.contains(why));
         assert_eq!(marked, row.role.as_deref() == Some("readers"), "{row:?}");
     }
     assert!(text_of(&versus).contains(why));

@@ -18,12 +18,12 @@ type OwnFigure<'s> = Option<(&'s str, &'s Metric)>;
 type Column = (&'static str, u16, fn(&OwnFigure<'_>) -> Cell);
 
 const HERE: [Column; 6] = [
-    ("here", 28, |own| Cell::words(own.map(|(label, _)| label))),
-    ("here_value", 16, |own| Cell::number(own.and_then(|(_, metric)| metric.value))),
-    ("here_min", 16, |own| Cell::number(own.and_then(|(_, metric)| metric.min))),
-    ("here_max", 16, |own| Cell::number(own.and_then(|(_, metric)| metric.max))),
-    ("here_n", 7, |own| Cell::count(own.map(|(_, metric)| metric.n as u64))),
-    ("here_missing", 40, |own| Cell::words(own.and_then(|(_, metric)| metric.missing.as_ref()))),
+    ("run_row", 28, |own| Cell::words(own.map(|(label, _)| label))),
+    ("run_value", 16, |own| Cell::number(own.and_then(|(_, metric)| metric.value))),
+    ("run_min", 16, |own| Cell::number(own.and_then(|(_, metric)| metric.min))),
+    ("run_max", 16, |own| Cell::number(own.and_then(|(_, metric)| metric.max))),
+    ("run_n", 7, |own| Cell::count(own.map(|(_, metric)| metric.n as u64))),
+    ("run_missing", 40, |own| Cell::words(own.and_then(|(_, metric)| metric.missing.as_ref()))),
 ];
 
 /// Every published figure, and each of the run's that is like it; none: no study.

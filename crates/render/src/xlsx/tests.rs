@@ -113,7 +113,10 @@ fn engines_in_order_have_a_sheet_where_there_are_several() {
     let standings = summary.rankings.iter().map(|ranking| ranking.standings.len());
     assert_eq!(rows.len(), standings.sum::<usize>());
     let best = rows.iter().find(|row| text(row, "question") == "reads").unwrap();
-    assert_eq!((text(best, "engine").as_str(), text(best, "times_behind").as_str()), ("LMDB", "1"));
+    assert_eq!(
+        (text(best, "engine").as_str(), text(best, "ratio_to_best").as_str()),
+        ("LMDB", "1")
+    );
     let mut alone = Fixture::new();
     alone.cases.retain(|case| case.record.case.engine == "lmdb");
     alone.plan.cases.retain(|case| case.engine == "lmdb");
@@ -136,10 +139,10 @@ fn a_study_and_claims_have_sheets_of_their_own() {
     assert_eq!(text(outputs[0], "value"), "10.5104967");
     let load = summary.groups[0].load.as_ref().unwrap();
     let own_value = load.metrics.value(&c::FS_OUTPUTS_PER_RECORD).unwrap().to_string();
-    let cells = ["here", "here_value"].map(|column| text(outputs[0], column));
+    let cells = ["run_row", "run_value"].map(|column| text(outputs[0], column));
     assert_eq!(cells, ["LMDB".to_owned(), own_value]);
     let none = outputs.iter().find(|row| text(row, "engine") == "lmdb1").unwrap();
-    let empty = (text(none, "here_value"), text(none, "why_none"));
+    let empty = (text(none, "run_value"), text(none, "why_none"));
     assert_eq!(empty, (String::new(), "engine lmdb1 was not measured".to_owned()));
     let claims = read.rows("Claims");
     assert_eq!((claims.len(), text(&claims[0], "verdict").as_str()), (1, "holds"));
@@ -198,9 +201,9 @@ fn numbers_are_those_of_the_summary() {
     let role = &rocksdb.unwrap().runs[0].roles[1];
     let near = |a: f64, b: f64| (a - b).abs() <= b.abs() * 1e-12;
     assert!(near(float(line, "ops/s"), role.metrics.value(&c::OPS_PER_S).unwrap()));
-    assert!(near(float(line, "vs. base"), role.beside.as_ref().unwrap().ratio));
-    assert_eq!(text(line, "beside the base"), "? too few trials");
-    assert!(near(float(line, "% of base"), 100.0 * role.beside.as_ref().unwrap().ratio));
+    assert!(near(float(line, "vs. base"), role.relative.as_ref().unwrap().ratio));
+    assert_eq!(text(line, "verdict vs. base"), "? too few trials");
+    assert!(near(float(line, "% of base"), 100.0 * role.relative.as_ref().unwrap().ratio));
     // Two trials, and the line of both.
     let of_role = |row: &&BTreeMap<String, Data>| {
         let words = ["engine", "threads swept", "role"].map(|column| text(row, column));

@@ -86,7 +86,7 @@ fn skipped(typed: &Typed, lacks: &[Lack]) -> Vec<SkippedPhase> {
             push_unique(&mut why, &lack.why);
         }
         let share = |role: &At<Role>| {
-            let hits = role.found.as_ref().map(|hits| hits.value);
+            let hits = role.expected_hits.as_ref().map(|hits| hits.value);
             matches!(hits, Some(ExpectedHitsKey::Share(_)))
         };
         let counts_on = measure.role.iter().any(share);

@@ -102,7 +102,9 @@ fn check_measure(measure: &Measure, inserts: bool, mistakes: &mut Mistakes) {
             let what = "a crew that inserts cannot verify scans";
             mistakes.at(&role.span, what).label("expected scans or inserts, or no [crew]");
         }
-        if let Some(hits) = role.found.as_ref().filter(|hits| hits.value != ExpectedHitsKey::All) {
+        if let Some(hits) =
+            role.expected_hits.as_ref().filter(|hits| hits.value != ExpectedHitsKey::All)
+        {
             let what = "a crew that inserts has no keys that never exist";
             mistakes.at(&hits.span, what).label("expected \"all\", or no insert");
         }

@@ -64,7 +64,7 @@ fn conflicting_keys(typed: &Typed) -> Vec<Span> {
             }
             Phase::Measure(measure) => {
                 for role in measure.role.iter() {
-                    spans.extend([span(role.keys.as_ref()), span(role.found.as_ref())]);
+                    spans.extend([span(role.keys.as_ref()), span(role.expected_hits.as_ref())]);
                     spans.extend(role.entries().iter().map(|entry| span(entry.keys.as_ref())));
                 }
             }

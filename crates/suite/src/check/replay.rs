@@ -54,7 +54,7 @@ fn check_role(
         ("keys", span(role.keys.as_ref())),
         ("rate", span(role.rate.as_ref())),
         ("os_threads", span(role.os_threads.as_ref())),
-        ("found", span(role.found.as_ref())),
+        ("expected_hits", span(role.expected_hits.as_ref())),
     ];
     for (key, span) in excluded {
         let Some(span) = span else { continue };

@@ -71,7 +71,7 @@ pub(crate) fn check_media(typed: &Typed, mistakes: &mut Mistakes) {
         }
         if path.value.is_empty() {
             let mistake = mistakes.at(&path.span, "the medium has no path");
-            mistake.label("expected a block device, a directory, or \"place\"");
+            mistake.label("expected a block device, a directory, or \"data-dir\"");
         }
     }
 }

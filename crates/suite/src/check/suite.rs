@@ -41,7 +41,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     if let Some(drive) = &typed.drive {
         drive::check(drive, typed, mistakes);
     }
-    if let Some(empty) = typed.place.directory.as_ref().filter(|path| path.is_empty()) {
+    if let Some(empty) = typed.data_dir.path.as_ref().filter(|path| path.is_empty()) {
         mistakes.at(&empty.span, "the directory has no name").label("expected a directory");
     }
 }

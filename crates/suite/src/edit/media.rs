@@ -13,12 +13,12 @@ use crate::written::typed::Typed;
 use crate::written::volume::{self, Volume};
 use kvdyno_record::left_out::LeftOut;
 
-/// The medium's value for images in the run's place.
-const PLACE: &str = "place";
+/// The medium's value for images in the run's data directory.
+const DATA_DIR: &str = "data-dir";
 
 /// The location of images.
 fn images(path: &At<String>) -> Option<At<String>> {
-    (path.value != PLACE).then(|| path.clone())
+    (path.value != DATA_DIR).then(|| path.clone())
 }
 
 /// Paths below `/dev` are block devices, everywhere in kvdyno.
@@ -69,7 +69,7 @@ pub(crate) fn set_media(part: &mut Part, mistakes: &mut Mistakes) {
 /// Every engine of the part, and its drive, that would use it.
 fn of_engines(typed: &Typed, part: Option<&String>, absent: &Absent) -> Vec<LeftOut> {
     let lies =
-        |engine: &&Engine| absent.volume.as_ref().is_none_or(|volume| engine.lies_on(volume));
+        |engine: &&Engine| absent.volume.as_ref().is_none_or(|volume| engine.is_on_volume(volume));
     let engines = typed.engine.iter().filter(lies).map(|engine| engine.label.0.clone());
     let drive = typed.drive.iter().map(|_| drive::NAME.to_owned());
     engines.chain(drive).map(|engine| absent.to_left_out(part.cloned(), engine)).collect()
@@ -93,7 +93,7 @@ fn volume_on(volume: &mut Volume, media: &Media) -> Result<Option<String>, Strin
         volume.path = images(path);
         match &volume.path {
             Some(path) => format!("loop on images in {}", path.value),
-            None => "loop on images in the place".to_owned(),
+            None => "loop on images in the data directory".to_owned(),
         }
     };
     Ok(Some(format!("medium {medium}: {what}")))
@@ -110,7 +110,9 @@ fn tier_on(tier: &mut tier::Tier, media: &Media, mistakes: &mut Mistakes) -> Res
     } else if images(path).is_some() {
         let message = format!("memory tier `{}` is in a directory", tier.name.0);
         let mistake = mistakes.at(&path.span, message);
-        mistake.label("expected a block device, or \"place\" for an image in the run's place");
+        mistake.label(
+            "expected a block device, or \"data-dir\" for an image in the run's data directory",
+        );
     }
     Ok(())
 }

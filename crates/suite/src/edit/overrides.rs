@@ -17,8 +17,8 @@ pub struct Overrides {
     pub threads: Vec<u32>,
     /// `--trials N`: replaces `run.trials`.
     pub trials: Option<u32>,
-    /// `--place DIR`: replaces `place.directory`.
-    pub place: Option<PathBuf>,
+    /// `--data-dir DIR`: replaces `data_dir.path`.
+    pub data_dir: Option<PathBuf>,
     /// `--part a,b`: only these parts. Empty: all.
     pub parts: Vec<String>,
     /// `--phases a,b`: replaces `run.phases`, in every part. Empty: as in the suite.

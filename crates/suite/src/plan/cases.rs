@@ -97,10 +97,10 @@ struct LoadedDatabase<'s> {
     copy: Option<Copying>,
 }
 
-/// Whether the database lies on a block device without a filesystem. `place`: the run's place is
-/// such a device.
-pub(crate) fn is_on_device(volume: Option<&At<Volume>>, place: bool) -> bool {
-    volume.map_or(place, |volume| volume.place() == PlaceKind::Device)
+/// Whether the database lies on a block device without a filesystem. `device`: the run's data
+/// directory is such a device.
+pub(crate) fn is_on_device(volume: Option<&At<Volume>>, device: bool) -> bool {
+    volume.map_or(device, |volume| volume.place() == PlaceKind::Device)
 }
 
 /// All cases of all parts. Trials are outermost: each trial has all parts.
@@ -271,7 +271,7 @@ impl Cases {
         let threads = swept.or_else(|| measured_threads(&phases));
         let id = self.id(&draft, threads);
         let volume = self.volume(&draft);
-        let made_by = loaded.map_or(id.as_str(), |loaded| loaded.loader).to_owned();
+        let loaded_by = loaded.map_or(id.as_str(), |loaded| loaded.loader).to_owned();
         let copy = loaded.and_then(|loaded| loaded.copy);
         let mut case = Case {
             key: String::new(),
@@ -287,7 +287,7 @@ impl Cases {
             ceiling: draft.ceiling,
             threads,
             threads_swept: swept,
-            database: Database { id: made_by.clone(), made_by, last_use: false, copy },
+            database: Database { id: loaded_by.clone(), loaded_by, last_use: false, copy },
             volume,
             ram_limit_bytes: setup.limit.bytes,
             tier: setup.limit.tier.clone(),
@@ -317,8 +317,9 @@ impl Cases {
     /// copy included; later cases take it over.
     fn volume(&self, draft: &CaseDraft) -> Option<volume::Volume> {
         let (named, sized) = (draft.setup.volume?, draft.sized());
-        let made_by = draft.loaded.map(|loaded| loaded.loader);
-        if let Some(loader) = self.made.iter().rev().find(|case| Some(case.id.as_str()) == made_by)
+        let loaded_by = draft.loaded.map(|loaded| loaded.loader);
+        if let Some(loader) =
+            self.made.iter().rev().find(|case| Some(case.id.as_str()) == loaded_by)
         {
             return loader.volume.clone();
         }

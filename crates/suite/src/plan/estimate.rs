@@ -126,7 +126,8 @@ pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estim
         let cost = cost(case, engine);
         let in_place = match case.volume.as_ref().map(|volume| &volume.medium) {
             None => cost.space_bytes,
-            // An image takes all of its space at once; volumes elsewhere take none of the place.
+            // An image takes all of its space at once; volumes elsewhere take none of the data
+            // directory.
             Some(Medium::Loop { bytes, directory: None, .. }) => *bytes,
             Some(_) => 0,
         };

@@ -31,7 +31,7 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
     let jobs: Vec<_> = suite.parts.iter().map(jobs).collect();
     let mut grids = Vec::new();
     for (index, (part, jobs)) in suite.parts.iter().zip(&jobs).enumerate() {
-        check_place(part, host, &mut mistakes);
+        check_data_dir(part, host, &mut mistakes);
         grids.push(Grid::new(index, part, engines, jobs, host, &mut mistakes));
     }
     if check_size(suite, &grids, &mut mistakes) {
@@ -118,10 +118,10 @@ fn check_some(suite: &Suite, grids: &[Grid], mistakes: &mut Mistakes) {
 }
 
 /// Images and mount points need a directory.
-fn check_place(part: &Part, host: &SizingHost, mistakes: &mut Mistakes) {
+fn check_data_dir(part: &Part, host: &SizingHost, mistakes: &mut Mistakes) {
     if let Some(volume) = part.typed.volume.first().filter(|_| host.device) {
-        let mistake = mistakes.at(&volume.span, "the place is a block device already");
-        mistake.label("expected no [[volume]], or a directory as place");
+        let mistake = mistakes.at(&volume.span, "the data directory is a block device already");
+        mistake.label("expected no [[volume]], or a directory as data directory");
     }
 }
 

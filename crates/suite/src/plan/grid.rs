@@ -38,7 +38,7 @@ pub(crate) struct Grid<'a> {
     /// The swept thread counts; one `None` without a sweep.
     pub(crate) threads: Vec<Option<u32>>,
     pub(crate) bare: Option<Bare<'a>>,
-    /// The place is a block device.
+    /// The data directory is a block device.
     device: bool,
     runnable: Vec<(&'a Engine, &'a InstalledWorker)>,
     /// Engines that cannot run on this machine.
@@ -208,7 +208,8 @@ impl<'a> Grid<'a> {
             return;
         };
         let volume = &self.part.typed.volume;
-        let lies = |engine: &Engine| volume.iter().any(|volume| engine.lies_on(&volume.name.0));
+        let lies =
+            |engine: &Engine| volume.iter().any(|volume| engine.is_on_volume(&volume.name.0));
         if !engines.iter().any(lies) {
             let part =
                 self.part.name().map_or("the suite".to_owned(), |part| format!("part `{part}`"));
@@ -232,7 +233,7 @@ fn set_up<'a>(
         let data = &sized.data;
         let places = &description.capabilities.places;
         let mut volumes = part.typed.volumes();
-        volumes.retain(|volume| volume.is_none_or(|volume| engine.lies_on(&volume.name.0)));
+        volumes.retain(|volume| volume.is_none_or(|volume| engine.is_on_volume(&volume.name.0)));
         if volumes.is_empty() {
             continue;
         }
@@ -313,14 +314,14 @@ fn misplaced_engines(part: &Part, runnable: &[(&Engine, &InstalledWorker)]) -> V
     for (engine, worker) in runnable {
         let label = &engine.label.0;
         let is_reported = part.left_out.iter().any(|left_out| left_out.engine == *label);
-        if !part.typed.volume.iter().any(|volume| engine.lies_on(&volume.name.0))
+        if !part.typed.volume.iter().any(|volume| engine.is_on_volume(&volume.name.0))
             && !part.typed.volume.is_empty()
             && !is_reported
         {
             let why = Absent::for_reason("it uses none of the selected volumes");
             notes.push(why.to_left_out(name(), label.clone()));
         }
-        let volumes = part.typed.volume.iter().filter(|volume| engine.lies_on(&volume.name.0));
+        let volumes = part.typed.volume.iter().filter(|volume| engine.is_on_volume(&volume.name.0));
         for volume in volumes {
             let on_device = volume.place() == PlaceKind::Device;
             if let Some(what) = misplaced(worker.engine(), on_device) {

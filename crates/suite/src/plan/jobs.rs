@@ -257,7 +257,7 @@ pub(crate) fn filling(bare: &Bare) -> Vec<Phase> {
             rate: None,
             depth: Some(PRECONDITION_DEPTH),
             os_threads: None,
-            found: ExpectedHits::All,
+            expected_hits: ExpectedHits::All,
             replay: None,
         };
         let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
@@ -300,7 +300,7 @@ fn role(job: &DriveJob, swept: Option<u32>) -> Role {
         rate: None,
         depth: (job.io() == Way::IoUring).then_some(depth),
         os_threads: None,
-        found: ExpectedHits::All,
+        expected_hits: ExpectedHits::All,
         replay: None,
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct EngineSetup<'a> {
     /// Index of its data set.
     pub(crate) data: usize,
     pub(crate) limit: Limit,
-    /// None: in the place.
+    /// None: in the data directory.
     pub(crate) volume: Option<&'a At<Volume>>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Point {
 }
 
 impl<'a> EngineSetup<'a> {
-    /// An engine embedded in its worker, in the place, never reopened.
+    /// An engine embedded in its worker, in the data directory, never reopened.
     pub(crate) fn plain(
         engine: &'a Engine,
         description: &'a Description,

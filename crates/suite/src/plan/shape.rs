@@ -69,5 +69,5 @@ fn requests(data: &Data, phases: &[Phase]) -> Option<Requests> {
     let all = of_drives.map(one).reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
     let mixes = phases.iter().filter_map(Phase::mix);
     let writes = mixes.flat_map(Mix::entries).any(|entry| entry.op.writes());
-    all.map(|(longest, multiple_of)| Requests { longest, multiple_of, writes })
+    all.map(|(longest, multiple_of)| Requests { bytes_max: longest, multiple_of, writes })
 }

@@ -29,7 +29,7 @@ pub struct SizingHost {
     pub memory_bytes: u64,
     /// Memory not in use.
     pub memory_available_bytes: u64,
-    /// Free bytes on the volume of the place.
+    /// Free bytes on the volume of the data directory.
     pub free_bytes: u64,
     /// Processors this process may use.
     pub cpus: u32,

@@ -24,7 +24,7 @@ impl NoSpace {
     /// Remedies, each as a sentence.
     pub fn hints(&self) -> Vec<String> {
         let times = self.needed_bytes.div_ceil(self.free_bytes.max(1));
-        let mut hints = vec!["put the databases on another volume: --place DIR".to_owned()];
+        let mut hints = vec!["put the databases on another volume: --data-dir DIR".to_owned()];
         if self.free_bytes > 0 && times <= 1_000_000 {
             hints.push(format!("run the suite smaller: --scale 1/{times}"));
         }

@@ -81,8 +81,8 @@ pub(crate) fn not_copied(part: &Part, setups: &[EngineSetup], host: &SizingHost)
     let mut notes: Vec<String> = Vec::new();
     for setup in setups {
         let (label, volume) = (&setup.engine.label.0, setup.volume.map(|at| &at.value));
-        let location =
-            volume.map_or_else(|| "in the place".to_owned(), |v| format!("on `{}`", v.name.0));
+        let location = volume
+            .map_or_else(|| "in the data directory".to_owned(), |v| format!("on `{}`", v.name.0));
         let note = if is_on_device(setup.volume, host.device) {
             let warm =
                 if evicts { "" } else { "; copies start cold and these warm: add an `evict`" };

@@ -229,7 +229,7 @@ fn resolve_role(part: &Part, role: &Role, context: PhaseContext<'_>) -> plan::Ro
         },
         depth: role.depth.as_ref().map(|depth| depth.0),
         os_threads: role.os_threads.as_ref().map(|threads| threads.0),
-        found: expected_hits(role, &mix, hits_after_load(part, context)),
+        expected_hits: expected_hits(role, &mix, hits_after_load(part, context)),
         replay,
         mix,
     }
@@ -250,7 +250,7 @@ fn hits_after_load(part: &Part, context: PhaseContext<'_>) -> ExpectedHits {
 /// The expected hits of a role: as typed, otherwise as the load leaves the keys, or none.
 fn expected_hits(role: &Role, mix: &[MixEntry], drawn: ExpectedHits) -> ExpectedHits {
     let absent = mix.iter().any(|entry| !entry.keys.finds());
-    match role.found.as_ref().map(|found| found.value) {
+    match role.expected_hits.as_ref().map(|found| found.value) {
         None if absent => ExpectedHits::None,
         None | Some(ExpectedHitsKey::Drawn) => drawn,
         Some(ExpectedHitsKey::All) => ExpectedHits::All,

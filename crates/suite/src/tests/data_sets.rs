@@ -49,7 +49,7 @@ fn each_value_size_is_a_data_set_of_its_own() {
     assert!(ids.iter().any(|id| id.contains("_rocksdb_v1000_load_")), "{ids:?}");
     // A database is never used for another size.
     for case in &plan.cases {
-        let maker = plan.cases.iter().find(|maker| maker.id == case.database.made_by).unwrap();
+        let maker = plan.cases.iter().find(|maker| maker.id == case.database.loaded_by).unwrap();
         assert_eq!(maker.data, case.data, "{}", case.id);
     }
 }

@@ -97,7 +97,7 @@ name = "thinned"
 duration = "1s"
 [[phase.role]]
 name = "readers"
-found = 0.5
+expected_hits = 0.5
 mix = [{ op = "get" }]
 [[phase]]
 kind = "measure"

@@ -63,7 +63,7 @@ fn the_schema_knows_the_keys_that_the_reader_knows() {
         plain("suite.", "Header"),
         plain("data.", "Data"),
         plain("ram.", "Ram"),
-        plain("place.", "Place"),
+        plain("data_dir.", "DataDir"),
         plain("run.", "Run"),
         plain("drive.", "Drive"),
         plain("drive.job.0.", "DriveJob"),

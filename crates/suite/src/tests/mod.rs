@@ -62,8 +62,8 @@ seed = 0x2a
 verify = false
 [ram]
 limit = ["1GiB", "4GB"]
-[place]
-directory = "/mnt/nvme/kvdyno"
+[data_dir]
+path = "/mnt/nvme/kvdyno"
 [[volume]]
 name = "small-xfs"
 kind = "loop"

@@ -164,7 +164,7 @@ fn keys_name_the_work_and_nothing_else() {
         &["run.budget=1h"],
         &["run.slice=100ms"],
         &["run.max_errors=0"],
-        &["place.directory=/mnt/nvme"],
+        &["data_dir.path=/mnt/nvme"],
         &["suite.name=other"],
         &["data.size=116MB"],
     ];
@@ -278,11 +278,11 @@ fn inserts_are_counted_in() {
 fn place_is_the_command_lines_before_the_suites() {
     let suite = |overrides: &Overrides| {
         let suite = Suite::parse("suite.toml", SMALL, overrides).unwrap();
-        suite.place().map(std::path::Path::to_owned)
+        suite.data_dir().map(std::path::Path::to_owned)
     };
     assert_eq!(suite(&Overrides::default()), None);
-    assert_eq!(suite(&set(&["place.directory=/a"])), Some("/a".into()));
-    let both = Overrides { place: Some("/b".into()), ..set(&["place.directory=/a"]) };
+    assert_eq!(suite(&set(&["data_dir.path=/a"])), Some("/a".into()));
+    let both = Overrides { data_dir: Some("/b".into()), ..set(&["data_dir.path=/a"]) };
     assert_eq!(suite(&both), Some("/b".into()));
 }
 

@@ -113,7 +113,7 @@ fn what_goes_with_no_trace_is_refused() {
     for (lines, words) in [
         ("mix = [{ op = \"get\" }]", "expected either `trace` or `mix`"),
         ("keys = \"uniform\"", "uniform"),
-        ("found = 0.5", "expected either `trace` or `found`"),
+        ("expected_hits = 0.5", "expected either `trace` or `expected_hits`"),
         ("rate = 5", "expected either `trace` or `rate`"),
         ("speed = \"slow\"", "invalid speed"),
         ("speed = -1.0", "invalid speed"),
@@ -180,7 +180,7 @@ fn a_trace_of_a_drive_is_replayed_on_a_drive() {
     assert_eq!(mix.roles[0].replay.as_ref().unwrap().drive, Some(whole));
     let shape = &plan.cases[0].shape;
     assert_eq!((shape.records_max, shape.value_bytes_max), (1 << 20, 4_096));
-    let longest = Requests { longest: 128 << 10, multiple_of: 512, writes: true };
+    let longest = Requests { bytes_max: 128 << 10, multiple_of: 512, writes: true };
     assert_eq!(shape.requests, Some(longest));
 
     let message = drive("", &[], of_drive()).unwrap_err();
@@ -195,7 +195,7 @@ fn a_trace_of_a_drive_is_replayed_on_a_drive() {
     let plan =
         drive("fold = true", &["data.records=3"], Trace { value_bytes_max: 9, ..of_drive() });
     let requests = plan.unwrap().cases[0].shape.requests.clone().unwrap();
-    assert_eq!((requests.longest, requests.multiple_of), (9, 512));
+    assert_eq!((requests.bytes_max, requests.multiple_of), (9, 512));
     let message = drive("fold = true", &["data.records=3"], of_drive()).unwrap_err();
     assert!(message.contains("a request of 131,072 bytes"), "{message}");
     let message = drive("", &["data.records=2M", "data.verify=true"], of_drive()).unwrap_err();

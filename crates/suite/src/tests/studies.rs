@@ -159,7 +159,7 @@ fn what_is_not_there_is_an_empty_cell_with_its_reason() {
         left_out_of("imdt-large").iter().map(|left_out| left_out.tier.as_deref()).collect();
     assert_eq!(tiers, [Some("imdt")]);
     assert!(
-        left_out_of("imdt")[0].why.contains("--medium optane=/dev/..."),
+        left_out_of("imdt")[0].reason.contains("--medium optane=/dev/..."),
         "{:?}",
         left_out_of("imdt")
     );

@@ -92,7 +92,7 @@ fn ids_and_keys_say_the_volume_and_a_database_stays_on_its_own() {
         ]
     );
     for case in &plan.cases {
-        let loader = plan.cases.iter().find(|other| other.id == case.database.made_by).unwrap();
+        let loader = plan.cases.iter().find(|other| other.id == case.database.loaded_by).unwrap();
         assert_eq!(case.volume, loader.volume);
         let name = &case.volume.as_ref().unwrap().name;
         assert!(case.key.contains(&format!("/on-{name}/")), "{}", case.key);
@@ -168,7 +168,7 @@ fn copies_of_one_load_and_a_load_for_each_on_a_bare_device() {
     assert_eq!((load.threads, one.threads, two.threads), (None, Some(1), Some(2)));
     assert_eq!(load.database.copy, None);
     for case in [one, two] {
-        assert_eq!(case.database.made_by, load.id);
+        assert_eq!(case.database.loaded_by, load.id);
         assert_eq!(case.database.copy, Some(Copying::Copy));
         assert!(case.phases.iter().all(|phase| phase.work.kind() != "load"));
     }

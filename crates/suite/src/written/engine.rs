@@ -155,7 +155,7 @@ impl Engine {
     }
 
     /// Whether it may lie on the volume of that name.
-    pub(crate) fn lies_on(&self, volume: &str) -> bool {
+    pub(crate) fn is_on_volume(&self, volume: &str) -> bool {
         let volumes = self.volumes.as_ref();
         volumes.is_none_or(|volumes| volumes.iter().any(|name| name.value == volume))
     }

@@ -21,6 +21,6 @@ impl Absent {
     pub(crate) fn to_left_out(&self, part: Option<String>, engine: String) -> LeftOut {
         let Self { volume, tier, phase, why } = self;
         let (volume, tier, why) = (volume.clone(), tier.clone(), why.clone());
-        LeftOut { part, engine, volume, tier, phase: phase.clone(), why }
+        LeftOut { part, engine, volume, tier, phase: phase.clone(), reason: why }
     }
 }

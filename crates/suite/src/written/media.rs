@@ -27,10 +27,10 @@ impl Media {
 }
 
 /// A path or a medium.
-type PlaceOf = (Option<At<String>>, Option<At<Name>>);
+type LocationFields = (Option<At<String>>, Option<At<Name>>);
 
 /// Reads the location of a volume or tier.
-pub(crate) fn place_of(fields: &mut Fields<'_, '_>, required: bool) -> Option<PlaceOf> {
+pub(crate) fn read_location(fields: &mut Fields<'_, '_>, required: bool) -> Option<LocationFields> {
     let medium: Option<At<Name>> = fields.optional("medium");
     let Some(medium) = medium else {
         let path = if required { fields.required("path") } else { fields.optional("path") };

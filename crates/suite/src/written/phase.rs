@@ -162,9 +162,9 @@ pub(crate) struct Role {
     /// after a load with `order = "drawn"`), or a number such as 0.5. A share that is six standard
     /// deviations off fails the case. After deletes kvdyno checks nothing. Default: all, or drawn
     /// after a load in that order.
-    pub(crate) found: Option<At<ExpectedHitsKey>>,
+    pub(crate) expected_hits: Option<At<ExpectedHitsKey>>,
     /// A trace file to replay in place of a mix, relative to the suite (docs/traces.md). Only in
-    /// the first role, without `mix`, `keys`, `rate`, `os_threads`, `found`, `warmup` and
+    /// the first role, without `mix`, `keys`, `rate`, `os_threads`, `expected_hits`, `warmup` and
     /// `windows`. Default: none.
     pub(crate) trace: Option<At<TraceFile>>,
     /// The speed of a replay. A number from 0.001 to 1000000 divides the recorded times, and the
@@ -301,5 +301,5 @@ table!(Verify, "a verify phase": name samples count);
 table!(Evict, "an evict phase": name);
 table!(Reopen, "a reopen phase": name options);
 table!(Measure, "a measure phase": name warmup duration windows operations role);
-table!(Role, "[[phase.role]]": name threads mix keys rate depth os_threads found trace speed
+table!(Role, "[[phase.role]]": name threads mix keys rate depth os_threads expected_hits trace speed
     fold);

@@ -19,7 +19,7 @@ pub struct Suite {
     /// Additions by the command line, as text.
     pub(crate) notes: Vec<String>,
     pub(crate) claims: Vec<Claim>,
-    pub(crate) place: Option<PathBuf>,
+    pub(crate) data_dir: Option<PathBuf>,
 }
 
 impl Suite {
@@ -50,9 +50,9 @@ impl Suite {
     }
 
     /// The directory for databases; none: a directory inside the run's own.
-    pub fn place(&self) -> Option<&Path> {
-        let typed = self.typed().place.directory.as_ref();
-        self.place.as_deref().or(typed.map(|directory| Path::new(directory.as_str())))
+    pub fn data_dir(&self) -> Option<&Path> {
+        let typed = self.typed().data_dir.path.as_ref();
+        self.data_dir.as_deref().or(typed.map(|directory| Path::new(directory.as_str())))
     }
 
     /// The workers that the suite needs, each once for each library that it loads.

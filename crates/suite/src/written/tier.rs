@@ -37,7 +37,7 @@ pub(crate) struct Tier {
     /// for `swap` and `zram`.
     pub(crate) size: Option<At<ByteSize>>,
     /// A block device for swap, by its full path. It must be unmounted and without a signature, and
-    /// needs `--destroy-data-on=PATH`. Default: an image in the place.
+    /// needs `--destroy-data-on=PATH`. Default: an image in the data directory.
     pub(crate) path: Option<At<String>>,
     /// The medium for swap in place of a path, from `[media]`.
     pub(crate) medium: Option<At<Name>>,
@@ -55,7 +55,7 @@ pub(crate) struct Tier {
 pub(crate) enum Kind {
     /// No memory below the limit.
     Dram,
-    /// Swap on an image in the place or on a block device. Needs root and a RAM limit.
+    /// Swap on an image in the data directory or on a block device. Needs root and a RAM limit.
     Swap,
     /// Swap in compressed memory of the machine, outside of the limit. Needs root and a RAM limit.
     /// Values that do not compress gain nothing.
@@ -85,7 +85,7 @@ impl FromToml for Tier {
         fields.call(what);
         let size = swaps.then(|| fields.required("size")).flatten();
         let swappiness = swaps.then(|| fields.optional("swappiness")).flatten();
-        let location = (kind.value == Kind::Swap).then(|| media::place_of(&mut fields, false));
+        let location = (kind.value == Kind::Swap).then(|| media::read_location(&mut fields, false));
         let (path, medium) = location.flatten().unwrap_or_default();
         let node = (kind.value == Kind::Node).then(|| fields.required("node")).flatten();
         fields.finish();

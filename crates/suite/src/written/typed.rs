@@ -39,15 +39,15 @@ pub(crate) struct Typed {
     pub(crate) ram: Ram,
     /// The directory of the databases.
     #[schemars(default)]
-    pub(crate) place: LocationTable,
+    pub(crate) data_dir: DataDirTable,
     /// Filesystems or devices for the databases. Every engine runs on every volume that can hold
     /// its data. kvdyno skips the others and lists them in the plan. Default: the filesystem of the
-    /// place.
+    /// data directory.
     #[schemars(default)]
     pub(crate) volume: Vec<At<Volume>>,
     /// The drive behind each `medium` of a volume or memory tier, by name. A value is a block
-    /// device below `/dev`, a directory for images on loop devices, or `"place"`. `"place"` puts
-    /// the images in the run's place. The option `--medium NAME=PATH` sets it too.
+    /// device below `/dev`, a directory for images on loop devices, or `"data-dir"`. `"data-dir"`
+    /// puts the images in the run's data directory. The option `--medium NAME=PATH` sets it too.
     #[schemars(default)]
     pub(crate) media: Media,
     /// Threads, trials, time limits and the use of databases.
@@ -174,11 +174,11 @@ pub(crate) struct Ram {
 
 /// The location of the databases.
 #[derive(Clone, Debug, Default, JsonSchema)]
-#[schemars(deny_unknown_fields, rename = "Place")]
-pub(crate) struct LocationTable {
-    /// A directory. It must exist, or the command has `--create-place`. Default: a folder inside
+#[schemars(deny_unknown_fields, rename = "DataDir")]
+pub(crate) struct DataDirTable {
+    /// A directory. It must exist, or the command has `--create-data-dir`. Default: a folder inside
     /// the run's own.
-    pub(crate) directory: Option<At<String>>,
+    pub(crate) path: Option<At<String>>,
 }
 
 /// Threads, trials, time limits and the use of databases.
@@ -244,7 +244,8 @@ impl Typed {
         self.run.trials.value_or(Several(4)).0
     }
 
-    /// The volumes of databases, each in turn; one `None`, the place, if the suite names none.
+    /// The volumes of databases, each in turn; one `None`, the data directory, if the suite names
+    /// none.
     pub(crate) fn volumes(&self) -> Vec<Option<&At<Volume>>> {
         if self.volume.is_empty() { vec![None] } else { self.volume.iter().map(Some).collect() }
     }
@@ -331,7 +332,7 @@ impl FromToml for Typed {
         }
         let data: Option<At<Data>> = fields.optional("data");
         let ram = Key::read(&mut fields, "ram");
-        let place = Key::read(&mut fields, "place");
+        let data_dir = Key::read(&mut fields, "data_dir");
         let volume = Key::read(&mut fields, "volume");
         let media = Key::read(&mut fields, "media");
         let run: Option<Run> = Key::read(&mut fields, "run");
@@ -349,10 +350,23 @@ impl FromToml for Typed {
         if let Some(drive) = &mut drive {
             drive.value.complete(run.threads.is_some());
         }
-        let (ram, place, volume, media) = (ram?, place?, volume?, media?);
+        let (ram, data_dir, volume, media) = (ram?, data_dir?, volume?, media?);
         let (mut phase, show) = (phase?, show?);
         linkbench::fill(&data, &mut phase);
-        Some(Self { suite, data, ram, place, volume, media, run, crew, show, drive, engine, phase })
+        Some(Self {
+            suite,
+            data,
+            ram,
+            data_dir,
+            volume,
+            media,
+            run,
+            crew,
+            show,
+            drive,
+            engine,
+            phase,
+        })
     }
 }
 
@@ -361,7 +375,7 @@ table!(Data, "[data]":
     records size key_bytes key_format key_order value_bytes compress_to seed verify
     linkbench);
 table!(Ram, "[ram]": limit unscaled data_to_ram tier);
-table!(LocationTable, "[place]": directory);
+table!(DataDirTable, "[data_dir]": path);
 table!(Show, "[show]": columns);
 table!(Run, "[run]": threads phases trials budget slice io_latency count database max_errors);
 

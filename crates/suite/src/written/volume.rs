@@ -61,7 +61,7 @@ pub(crate) struct Volume {
 pub(crate) enum Kind {
     /// A directory on any filesystem. kvdyno makes nothing.
     Directory,
-    /// A loop device on an image in the place. Needs root.
+    /// A loop device on an image in the data directory. Needs root.
     Loop,
     /// A block device; its data is lost. Needs root and `--destroy-data-on=PATH`. The device must
     /// be unmounted, unused, writable, large enough, and without a signature in its first MiB. Data
@@ -103,7 +103,7 @@ impl FromToml for Volume {
         let (path, medium) = match kind.value {
             Kind::Directory => (fields.required("path"), None),
             Kind::Loop => (None, None),
-            Kind::Device => media::place_of(&mut fields, true).unwrap_or_default(),
+            Kind::Device => media::read_location(&mut fields, true).unwrap_or_default(),
         };
         let size = (kind.value == Kind::Loop).then(|| fields.optional("size")).flatten();
         let discard = (kind.value == Kind::Device).then(|| fields.optional("discard")).flatten();

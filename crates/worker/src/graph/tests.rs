@@ -76,7 +76,7 @@ fn drawn(case: &GraphCase, op: &Op, count: usize) -> GraphBlock {
         rate: None,
         depth: None,
         os_threads: None,
-        found: ExpectedHits::All,
+        expected_hits: ExpectedHits::All,
         replay: None,
     };
     let mut block = GraphBlock::default();

@@ -50,7 +50,7 @@ fn a_walk_needs_no_keys() {
         rate: None,
         depth: None,
         os_threads: None,
-        found: ExpectedHits::All,
+        expected_hits: ExpectedHits::All,
         replay: None,
     };
     let population = Population::new(100, RankId::ALONE);
@@ -74,7 +74,7 @@ fn a_mix_has_its_weights_and_reads_only_what_exists() {
         rate: None,
         depth: None,
         os_threads: None,
-        found: ExpectedHits::All,
+        expected_hits: ExpectedHits::All,
         replay: None,
     };
     let population = Population::new(100, RankId::ALONE);
@@ -118,7 +118,7 @@ fn operations_take_as_many_keys_as_are_drawn() {
         rate: None,
         depth: None,
         os_threads: None,
-        found: ExpectedHits::All,
+        expected_hits: ExpectedHits::All,
         replay: None,
     };
     let population = Population::new(100, RankId::ALONE);
@@ -158,7 +158,7 @@ fn a_rank_reads_and_inserts_its_own_keys() {
         rate: None,
         depth: None,
         os_threads: None,
-        found: ExpectedHits::default(),
+        expected_hits: ExpectedHits::default(),
         replay: None,
     };
     let population = Population::new(100, RankId { rank: 1, ranks: 4 });

@@ -9,7 +9,7 @@ const RECORDS: u64 = 1_024;
 const BYTES: u64 = RECORDS * BLOCK as u64;
 
 fn requests() -> Requests {
-    Requests { longest: 1 << 20, multiple_of: BLOCK as u64, writes: true }
+    Requests { bytes_max: 1 << 20, multiple_of: BLOCK as u64, writes: true }
 }
 
 fn open(folder: &Path, words: &[(&str, Value)], requests: Requests) -> Result<Drive> {

@@ -65,7 +65,7 @@ fn every_earlier_attempt_has_a_finding() {
     std::fs::remove_file(second.path.join("case.json")).unwrap();
     second.write_record(&again).unwrap();
     let findings = Summary::read(&run).unwrap().findings;
-    let tried = findings.iter().find(|finding| finding.id == Id::TriedAgain).unwrap();
+    let tried = findings.iter().find(|finding| finding.id == Id::CaseRetried).unwrap();
     assert!(tried.evidence.contains("was tried twice: not run"), "{tried:?}");
 }
 

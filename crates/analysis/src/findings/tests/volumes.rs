@@ -67,7 +67,8 @@ fn writes_to_reflinks_are_named_but_on_btrfs() {
             fixture.run.host_before.filesystem.as_mut().unwrap().kind = kind;
             let record = &mut fixture.case("lmdb_t1_r1").record;
             let (files, bytes, took_ns) = (1, 1 << 20, 1_000_000);
-            record.database_copy = Some(CopyRecord { by, instead: None, files, bytes, took_ns });
+            record.database_copy =
+                Some(CopyRecord { method: by, instead: None, files, bytes, took_ns });
         }
     };
     let finding = finding_after(Id::DatabaseReflinked, on("xfs", Copying::Reflink));
@@ -88,7 +89,7 @@ fn an_image_is_what_its_directory_is() {
             fixture.on_volume("_", "xfs", &drive, is_image);
         }
     };
-    let finding = finding_after(Id::PlaceInMemory, on(true));
+    let finding = finding_after(Id::DataDirInMemory, on(true));
     assert!(finding.evidence.starts_with("the image of volume xfs is tmpfs"), "{finding:?}");
-    assert!(findings(on(false)).iter().all(|finding| finding.id != Id::PlaceInMemory));
+    assert!(findings(on(false)).iter().all(|finding| finding.id != Id::DataDirInMemory));
 }

@@ -36,10 +36,10 @@ fn device_bytes(record: &CaseRecord, phase: &PhaseRecord) -> Result<u64, String>
     }
     let (end, _) = phase.synced.as_ref().ok_or("the load was not synced")?;
     let (Some(before), Some(after)) = (&phase.before.device, &end.device) else {
-        return Err("no block device with counters below the place".to_owned());
+        return Err("no block device with counters below the data directory".to_owned());
     };
     if before.device != after.device {
-        return Err("the device below the place changed".to_owned());
+        return Err("the device below the data directory changed".to_owned());
     }
     after
         .write_bytes

@@ -87,9 +87,9 @@ fn copied(record: &CaseRecord) -> Answer {
         return Answer::Failed("it ran on the original database".to_owned());
     };
     let used_by = &record.database_used_by;
-    let as_planned = record.case.database.copy == Some(copy.by) || copy.instead.is_some();
+    let as_planned = record.case.database.copy == Some(copy.method) || copy.instead.is_some();
     Answer::holds(used_by.is_empty() && as_planned, || {
-        format!("made by {:?}, used by {} before", copy.by, used_by.len())
+        format!("made by {:?}, used by {} before", copy.method, used_by.len())
     })
 }
 
@@ -140,8 +140,8 @@ fn counted(record: &CaseRecord, load: usize) -> Answer {
 
 fn check_hits(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
     let sum = |count: fn(&OpResult) -> u64| ops(phase).map(count).sum::<u64>();
-    let (missing, wrong) = (sum(|op| op.missing), sum(|op| op.wrong));
-    let looked_up = missing + sum(|op| op.found);
+    let (missing, wrong) = (sum(|op| op.misses), sum(|op| op.wrong));
+    let looked_up = missing + sum(|op| op.hits);
     if wrong > 0 {
         return Answer::Failed(format!("{wrong} wrong values"));
     }

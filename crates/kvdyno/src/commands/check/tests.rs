@@ -57,7 +57,7 @@ fn a_case_that_was_not_copied_for_is_found() {
             case.record.case.database.copy = Some(Copying::Reflink);
             let (instead, files) = (instead.map(str::to_owned), 1);
             case.record.database_copy =
-                Some(CopyRecord { by, instead, files, bytes: 1, took_ns: 1 });
+                Some(CopyRecord { method: by, instead, files, bytes: 1, took_ns: 1 });
             case.record.database_used_by = used_by.iter().map(|&id| id.to_owned()).collect();
         })
     };
@@ -115,7 +115,7 @@ fn operations_in_flight_are_told_of_in_whole_and_in_parts() {
 #[test]
 fn lost_keys_records_and_values_are_found() {
     let text = failure_of("lmdb_t1_r1", |case| {
-        case.op("measure", "readers", "get").missing = 240;
+        case.op("measure", "readers", "get").misses = 240;
     });
     assert!(text.contains("240 of 111,197 keys looked up were not there"), "{text}");
     let text = failure_of("lmdb_t1_r1", |case| {

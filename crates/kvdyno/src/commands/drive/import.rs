@@ -80,7 +80,7 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
     folder.write_run(&RunRecord {
         started_unix_ns: ended.saturating_sub(took),
         ended_unix_ns: Some(ended),
-        place: file_name.to_owned(),
+        data_dir: file_name.to_owned(),
         ..record(&plan.suite, &id, named, runs, host)
     })?;
     folder.seal()?;
@@ -109,7 +109,7 @@ fn leave_out(file: &Path, report: &mut Report) -> Result<Vec<LeftOut>, Complaint
             engine: format!("job `{}`", job.name),
             volume: None,
             tier: None,
-            why,
+            reason: why,
         }));
         why.is_none()
     });
@@ -117,7 +117,9 @@ fn leave_out(file: &Path, report: &mut Report) -> Result<Vec<LeftOut>, Complaint
         return Ok(left_out);
     }
     let what = match left_out.first() {
-        Some(LeftOut { engine, why, .. }) => format!("{engine} of {}: {why}", file.display()),
+        Some(LeftOut { engine, reason: why, .. }) => {
+            format!("{engine} of {}: {why}", file.display())
+        }
         None => format!("{} has no job", file.display()),
     };
     Err(Complaint::usage(what).hint("expected a job that read, wrote or trimmed"))

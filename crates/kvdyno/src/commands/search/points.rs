@@ -21,7 +21,7 @@ pub(in crate::commands) struct PointMaker {
     pub(super) making: Making,
     pub(super) trials: u32,
     pub(super) location: LocationArgs,
-    /// The location of databases without a place.
+    /// The location of databases without a data directory.
     pub(super) runs: PathBuf,
 }
 
@@ -90,7 +90,7 @@ impl PointMaker {
 fn phase_index(plan: &Plan, phase: &str) -> usize {
     let has = |case: &&Case| case.phases.iter().any(|other| other.name == phase);
     let Some(case) = plan.cases.iter().find(has) else { return 0 };
-    let loader = plan.cases.iter().find(|load| load.id == case.database.made_by);
+    let loader = plan.cases.iter().find(|load| load.id == case.database.loaded_by);
     let loader = loader.filter(|load| load.id != case.id);
     let all = loader.into_iter().flat_map(|load| &load.phases).chain(&case.phases);
     let before = all.take_while(|other| other.name != phase);
@@ -107,7 +107,7 @@ pub(super) fn renumber_first(plan: &mut Plan, next: Next) {
 /// first one.
 pub(super) fn append(plan: &mut Plan, more: &Plan, next: Next) {
     let is_loader = |case: &Case, cases: &[Case]| {
-        let used = |other: &Case| other.database.made_by == case.id && other.id != case.id;
+        let used = |other: &Case| other.database.loaded_by == case.id && other.id != case.id;
         case.makes_database() && cases.iter().any(used)
     };
     let shared = |cases: &[Case]| {
@@ -128,9 +128,9 @@ pub(super) fn append(plan: &mut Plan, more: &Plan, next: Next) {
         let database = match &loader {
             Some(loader) if loads_for_others || !case.makes_database() => {
                 let id = loader.clone();
-                Database { made_by: id.clone(), id, last_use: false, copy }
+                Database { loaded_by: id.clone(), id, last_use: false, copy }
             }
-            _ => Database { id: id.clone(), made_by: id.clone(), last_use: true, copy },
+            _ => Database { id: id.clone(), loaded_by: id.clone(), last_use: true, copy },
         };
         plan.cases.push(Case { id, database, ..case.clone() });
     }

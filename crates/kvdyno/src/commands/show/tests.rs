@@ -229,7 +229,7 @@ fn a_load_that_ended_early_has_no_figures_and_is_no_base() {
     let [lmdb, rocksdb] = ["lmdb", "rocksdb"].map(load);
     assert_eq!(lmdb.metrics.value(&c::RECORDS_PER_S), None);
     assert!(rocksdb.metrics.value(&c::RECORDS_PER_S).is_some());
-    assert!(rocksdb.beside.is_none(), "{:?}", rocksdb.beside);
+    assert!(rocksdb.relative.is_none(), "{:?}", rocksdb.relative);
     let why = "disk full: 1000 of 1000000 records were loaded";
     let missing = long::rows(&summary).into_iter().filter_map(|row| row.missing);
     assert!(missing.collect::<Vec<_>>().iter().any(|missing| missing.contains(why)));

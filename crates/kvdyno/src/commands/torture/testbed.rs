@@ -49,30 +49,30 @@ pub(super) fn enter(needed: &[&Path]) -> Result<(), Complaint> {
 
 impl Testbed {
     /// With a blank drive.
-    pub(super) fn new(place: Option<&Path>, kind: FilesystemKind) -> anyhow::Result<Self> {
-        Self::with(place, kind, |mount_point| {
+    pub(super) fn new(data_dir: Option<&Path>, kind: FilesystemKind) -> anyhow::Result<Self> {
+        Self::with(data_dir, kind, |mount_point| {
             Recorder::mount(server(), mount_point, &[DRIVE_BYTES])
         })
     }
 
     /// With a recorded drive.
     pub(super) fn replay(
-        place: Option<&Path>,
+        data_dir: Option<&Path>,
         kind: FilesystemKind,
         recording: &Path,
     ) -> anyhow::Result<Self> {
-        Self::with(place, kind, |mount_point| Recorder::replay(server(), mount_point, recording))
+        Self::with(data_dir, kind, |mount_point| Recorder::replay(server(), mount_point, recording))
     }
 
     fn with(
-        place: Option<&Path>,
+        data_dir: Option<&Path>,
         kind: FilesystemKind,
         mount: impl FnOnce(&Path) -> std::io::Result<Recorder>,
     ) -> anyhow::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("kvdyno-torture-");
-        let folder = match place {
-            Some(place) => builder.tempdir_in(place),
+        let folder = match data_dir {
+            Some(data_dir) => builder.tempdir_in(data_dir),
             None => builder.tempdir(),
         };
         let folder = folder.context("failed to create a directory of mount points")?;

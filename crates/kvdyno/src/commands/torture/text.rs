@@ -101,7 +101,7 @@ fn print_class(class: &ClassRecord, folder: &Path, printer: &Printer) {
         let (kind, state) = (trial.kind.as_str(), example.state);
         let text = format!(
             "{kind}, state {state}: {}, {} writes acknowledged: {}",
-            example.how, example.acknowledged, example.found
+            example.how, example.acknowledged, example.damage
         );
         printer.data(&format!("  {}", wrap(&text, 4)));
         if trial.kind == TrialKind::Power && class.recording.is_some() {

@@ -85,7 +85,7 @@ impl Count {
             Badness::Lost
         };
         let (acknowledged, found) = (promised.writes(), damage.words());
-        self.add_example(badness, Example { state, how, acknowledged, found });
+        self.add_example(badness, Example { state, how, acknowledged, damage: found });
     }
 
     fn add_example(&mut self, badness: Badness, example: Example) {
@@ -245,7 +245,7 @@ impl Trials<'_> {
                         let found = format!("cannot mount the filesystem: {why}");
                         let (state, how) = (state.number, describe_state(state, log));
                         let acknowledged = promised.writes();
-                        let example = Example { state, how, acknowledged, found };
+                        let example = Example { state, how, acknowledged, damage: found };
                         count.add_example(Badness::Unmounted, example);
                     }
                 }

@@ -130,7 +130,7 @@ impl Victim {
     fn opened(&self, folder: &Path) -> Opened {
         let capabilities = &self.worker.description.engine.capabilities;
         Opened {
-            place: Location::Directory(folder.to_owned()),
+            location: Location::Directory(folder.to_owned()),
             options: self.options.clone(),
             units: self.units,
             // An engine that stores nothing would return any number of records, forever.

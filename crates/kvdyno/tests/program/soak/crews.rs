@@ -170,9 +170,9 @@ fn a_server_counts_what_all_ranks_did() {
     assert_eq!(grew(&case, "counted", "cmdstat_set.calls"), 3001);
     // Those of other ranks too: had two inserted one key, there would be fewer records.
     let verified = phase(&record, "verify").verified.as_ref().unwrap();
-    assert_eq!((verified.sampled, verified.found, verified.wrong), (500, 500, 0));
+    assert_eq!((verified.sampled, verified.hits, verified.wrong), (500, 500, 0));
     let looked = &phase(&record, "after").roles[0].ops["get"];
-    assert_eq!((looked.missing, looked.wrong), (0, 0), "ranks look up what they have inserted");
+    assert_eq!((looked.misses, looked.wrong), (0, 0), "ranks look up what they have inserted");
     let of_server = "the server counted as many operations as the load generator";
     scratch.run(&["check", "--all"]).assert_code(0).assert_says(of_server);
     scratch.assert_nothing_left();

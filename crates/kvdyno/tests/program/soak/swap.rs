@@ -133,7 +133,8 @@ fn a_device_as_swap_is_refused_as_a_place_would_be_and_given_back_blank() {
     }
 }
 
-/// As in a study whose second drive is a place for files in one part and memory in another.
+/// As in a study whose second drive is a data directory for files in one part and memory in
+/// another.
 #[test]
 #[ignore = "calls swapon on this machine: `make soak`"]
 fn one_device_is_a_volume_of_one_part_and_swap_of_another() {

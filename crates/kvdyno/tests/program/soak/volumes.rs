@@ -87,7 +87,8 @@ fn killed_at_twenty_moments_nothing_is_left_and_the_run_goes_on() {
     assert_nothing_left(&scratch);
 }
 
-/// What a kill leaves in a place: a list of what was made there, and folders without a file.
+/// What a kill leaves in a data directory: a list of what was made there, and folders without a
+/// file.
 fn assert_only_empty_folders(place: &Path) {
     for name in list(place).into_iter().filter(|name| name != ".kvdyno-lock") {
         let files = crate::scratch::files_below(&place.join(&name));

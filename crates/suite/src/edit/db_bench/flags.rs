@@ -43,7 +43,7 @@ pub(super) enum Work {
 
 use Flag::{Key, Least, Nothing, Numbered, Option, Own, Percent, Switch, Transactions};
 
-const PLACE: &str = "use --place to set the location of databases";
+const PLACE: &str = "use --data-dir to set the location of databases";
 const OWN_DATABASE: &str = "each case has its own database, which the phases after its load use";
 const RECORDED: &str = "every run records latencies, counts and a time line";
 const OF_MIXGRAPH: &str =

@@ -156,7 +156,7 @@ fn what_is_not_known_or_has_no_place_is_refused_by_name() {
         "--blok_size=1",
         &["unknown db_bench flag `--blok_size`", "did you mean `--block_size`?"],
     );
-    refused("--db=/mnt/x", &["`--db` has no equivalent", "use --place"]);
+    refused("--db=/mnt/x", &["`--db` has no equivalent", "use --data-dir"]);
     refused("--histogram", &["`--histogram` has no equivalent", "records latencies"]);
     refused("--flagfile=x", &["--set-db_bench @FILE"]);
     refused("--compaction_style=2", &["cannot be `2`", "0 (level) or 1 (universal)"]);

@@ -39,7 +39,7 @@ pub(super) fn case(index: usize, job: &Job) -> Case {
         ceiling: false,
         threads: Some(threads),
         threads_swept: None,
-        database: Database { id: id.clone(), made_by: id.clone(), last_use: true, copy: None },
+        database: Database { id: id.clone(), loaded_by: id.clone(), last_use: true, copy: None },
         volume: None,
         ram_limit_bytes: None,
         tier: None,
@@ -103,7 +103,7 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
         rate: None,
         depth,
         os_threads: None,
-        found: ExpectedHits::All,
+        expected_hits: ExpectedHits::All,
         replay: None,
     };
     let mut roles = vec![role(role_name(job), depth, done.map(entry).collect())];

@@ -110,7 +110,7 @@ fn a_job_without_figures_is_left_out_beside_a_good_one() {
     assert_eq!((records.len(), run.is_complete()), (1, true));
     let left_out = run.plan().unwrap().left_out.remove(0);
     assert_eq!(left_out.engine, "job `layout`");
-    assert_eq!(left_out.why, "it only made its file (create_only=1)");
+    assert_eq!(left_out.reason, "it only made its file (create_only=1)");
     let alone = imported(folder.path(), "mix-3.33.json", |report| {
         report["jobs"] = serde_json::json!([layout]);
     });

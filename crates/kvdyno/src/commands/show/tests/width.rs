@@ -51,7 +51,7 @@ fn studies_and_claims_fit_a_terminal_of_100_columns() {
     assert!(fixture.plan.claims.len() > 30, "{}", fixture.plan.claims.len());
     let mut summary = fixture.summary();
     for id in STUDIES {
-        summary.put_beside(Some(id));
+        summary.match_study(Some(id));
         let text = shown(&summary);
         let long: Vec<_> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
         assert!(long.is_empty(), "{id}: {long:#?}");
