@@ -136,7 +136,7 @@ pub struct Clock {
 }
 
 /// One phase of a case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseRecord {
     /// Its name in the plan.
     pub name: String,

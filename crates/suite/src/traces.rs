@@ -1,5 +1,5 @@
-//! The first gate for suites that replay traces: each trace's requests become a role's mix, and what
-//! the mix must not have is refused.
+//! The first gate for suites that replay traces: each trace's requests become a role's mix, which
+//! is checked then.
 
 use crate::check::first_reads;
 use crate::check::replay::check_depth;

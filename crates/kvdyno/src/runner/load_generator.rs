@@ -21,7 +21,7 @@ pub fn load_generator_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow:
     let mix = random_reads(1, SAMPLE_NS);
     let mut phases = vec![Phase::new("warmup", Activity::Warmup(mix.clone()))];
     phases.extend(
-        (1..=SAMPLES).map(|n| phase(&format!("measure_{n}"), Activity::Measure(mix.clone()))),
+        (1..=SAMPLES).map(|n| Phase::new(format!("measure_{n}"), Activity::Measure(mix.clone()))),
     );
     let solo = Solo {
         worker: null,

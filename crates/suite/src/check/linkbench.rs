@@ -4,7 +4,7 @@ use crate::written::engine::Engine;
 use crate::written::linkbench::NODE_BYTES_MAX;
 use crate::written::mistake::Mistakes;
 use crate::written::phase::Phase;
-use crate::written::read::{At, Or as _};
+use crate::written::read::{OptionalSpan as _, Or as _};
 use crate::written::source::Span;
 use crate::written::typed::Typed;
 use kvdyno_record::engine::graph::Isolation;
@@ -41,31 +41,28 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
 
 /// Keys of the suite that a graph already determines.
 fn conflicting_keys(typed: &Typed) -> Vec<Span> {
-    fn span<T>(value: Option<&At<T>>) -> Option<Span> {
-        value.map(|at| at.span.clone())
-    }
     let data = &typed.data;
     let mut spans = vec![
-        span(data.size.as_ref()),
-        span(data.key_bytes.as_ref()),
-        span(data.key_format.as_ref()),
-        span(data.key_order.as_ref()),
-        span(data.value_bytes.as_ref()),
-        span(data.compress_to.as_ref()),
-        span(data.verify.as_ref()),
+        data.size.span(),
+        data.key_bytes.span(),
+        data.key_format.span(),
+        data.key_order.span(),
+        data.value_bytes.span(),
+        data.compress_to.span(),
+        data.verify.span(),
     ];
     for phase in &typed.phase {
         match &phase.value {
             Phase::Load(load) => {
-                spans.extend([span(load.order.as_ref()), span(load.batch.as_ref())]);
+                spans.extend([load.order.span(), load.batch.span()]);
             }
             Phase::Verify(verify) => {
-                spans.extend([span(verify.samples.as_ref()), span(verify.count.as_ref())]);
+                spans.extend([verify.samples.span(), verify.count.span()]);
             }
             Phase::Measure(measure) => {
                 for role in measure.role.iter() {
-                    spans.extend([span(role.keys.as_ref()), span(role.expected_hits.as_ref())]);
-                    spans.extend(role.entries().iter().map(|entry| span(entry.keys.as_ref())));
+                    spans.extend([role.keys.span(), role.expected_hits.span()]);
+                    spans.extend(role.entries().iter().map(|entry| entry.keys.span()));
                 }
             }
             _ => {}

@@ -5,7 +5,7 @@ use crate::written::engine::Engine;
 use crate::written::mistake::Mistakes;
 use crate::written::part::Part;
 use crate::written::phase::{Measure, Role};
-use crate::written::read::{At, Or as _};
+use crate::written::read::{At, OptionalSpan as _, Or as _};
 use crate::written::scalar::Several;
 use crate::written::source::Span;
 use crate::written::trace::{Trace, TraceFile, timed};
@@ -46,23 +46,19 @@ fn check_role(
     trace: &At<TraceFile>,
     mistakes: &mut Mistakes,
 ) {
-    fn span<T>(key: Option<&At<T>>) -> Option<Span> {
-        key.map(|at| at.span.clone())
-    }
     let excluded = [
-        ("mix", span(role.mix.as_ref())),
-        ("keys", span(role.keys.as_ref())),
-        ("rate", span(role.rate.as_ref())),
-        ("os_threads", span(role.os_threads.as_ref())),
-        ("expected_hits", span(role.expected_hits.as_ref())),
+        ("mix", role.mix.span()),
+        ("keys", role.keys.span()),
+        ("rate", role.rate.span()),
+        ("os_threads", role.os_threads.span()),
+        ("expected_hits", role.expected_hits.span()),
     ];
     for (key, span) in excluded {
         let Some(span) = span else { continue };
         let mistake = mistakes.at(&span, format!("the trace already determines `{key}`"));
         mistake.label(format!("expected either `trace` or `{key}`"));
     }
-    let once =
-        [("warmup", span(measure.warmup.as_ref())), ("windows", span(measure.windows.as_ref()))];
+    let once = [("warmup", measure.warmup.span()), ("windows", measure.windows.span())];
     for (key, span) in once {
         let Some(span) = span else { continue };
         let mistake = mistakes.at(&span, format!("a trace is replayed once: it has no `{key}`"));

@@ -21,6 +21,21 @@ pub(crate) fn put<'i>(table: &mut DeTable<'i>, key: &'i str, value: Toml<'i>) {
     table.insert(Spanned::new(span, Cow::Borrowed(key)), value);
 }
 
+/// The table under a key, created if missing; none: the key has another value, which its reader
+/// reports.
+pub(crate) fn table_at<'t, 'i>(
+    tables: &'t mut DeTable<'i>,
+    key: &'static str,
+    span: &Span,
+) -> Option<&'t mut DeTable<'i>> {
+    let new = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
+    let name = Spanned::new(span.clone(), Cow::Borrowed(key));
+    match tables.entry(name).or_insert_with(new).get_mut() {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
 /// Adds the installed engines of `requested` that the suite lacks, and returns a note for each.
 /// Unknown names are reported later, when engines are selected.
 pub(crate) fn add_engines<'i>(
@@ -32,7 +47,7 @@ pub(crate) fn add_engines<'i>(
     let has_drive = suite.get("drive").is_some();
     let mut notes = Vec::new();
     for name in requested {
-        let exists = engines(suite).any(|engine| is_called(engine, name));
+        let exists = tables(suite, "engine").any(|engine| is_called(engine, name));
         let is_drive = has_drive && name == DRIVE;
         if exists || is_drive || !installed.iter().any(|other| other == name) {
             continue;
@@ -75,12 +90,16 @@ pub(crate) fn is_of_added(path: &str, requested: &[String], suite: &DeTable<'_>)
     let engine = path.strip_prefix("engine.").and_then(|path| path.split('.').next());
     engine.is_some_and(|engine| {
         requested.iter().any(|name| name == engine)
-            && !engines(suite).any(|other| is_called(other, engine))
+            && !tables(suite, "engine").any(|other| is_called(other, engine))
     })
 }
 
-fn engines<'t, 'i>(suite: &'t DeTable<'i>) -> impl Iterator<Item = &'t DeTable<'i>> {
-    let list = suite.get("engine").and_then(|list| list.get_ref().as_array());
+/// The tables in a list.
+pub(crate) fn tables<'t, 'i>(
+    table: &'t DeTable<'i>,
+    key: &str,
+) -> impl Iterator<Item = &'t DeTable<'i>> {
+    let list = table.get(key).and_then(|list| list.get_ref().as_array());
     list.into_iter().flat_map(|list| list.iter()).filter_map(|value| value.get_ref().as_table())
 }
 
@@ -96,7 +115,7 @@ fn is_called(engine: &DeTable<'_>, name: &str) -> bool {
 /// The word that all engines of the suite have in common under a key, the null engine aside. Only
 /// equal durability classes are compared, and tuned engines only with tuned ones.
 fn common(suite: &DeTable<'_>, key: &str, default: &str) -> Option<String> {
-    let real = engines(suite).filter(|engine| word(engine, "name") != Some("null"));
+    let real = tables(suite, "engine").filter(|engine| word(engine, "name") != Some("null"));
     let mut words = real.map(|engine| match engine.get(key) {
         Some(value) => value.get_ref().as_str(),
         None => Some(default),

@@ -1,6 +1,6 @@
 //! `--quick`: shortens any suite, as its author would write it in the file for a first look.
 
-use crate::edit::adjust::{put, text, word};
+use crate::edit::adjust::{put, table_at, text, word};
 use crate::written::source::Span;
 use kvdyno_record::units;
 use serde_spanned::Spanned;
@@ -165,16 +165,10 @@ pub(crate) fn members<'t, 'i>(
     })
 }
 
+/// The table under a key, created if missing.
 pub(crate) fn table<'t, 'i>(
     suite: &'t mut DeTable<'i>,
     key: &'static str,
 ) -> Option<&'t mut DeTable<'i>> {
-    let span = 0..0;
-    if suite.get(key).is_none() {
-        put(suite, key, Spanned::new(span, DeValue::Table(DeTable::new())));
-    }
-    match suite.get_mut(key).map(Spanned::get_mut) {
-        Some(DeValue::Table(table)) => Some(table),
-        _ => None,
-    }
+    table_at(suite, key, &(0..0))
 }

@@ -2,6 +2,7 @@
 //! lists sweep, names select. Each part becomes a document, which is then read and checked like a
 //! suite without parts.
 
+use crate::edit::adjust::{put, table_at, word};
 use crate::edit::named_phases::NamedPhases;
 use crate::edit::select::Picks;
 use crate::edit::set::take_the_other_away;
@@ -9,11 +10,10 @@ use crate::written::fidelity::Fidelity;
 use crate::written::mistake::Mistakes;
 use crate::written::names::check_names;
 use crate::written::part::PartTable;
-use crate::written::read::{At, Fields, FromToml as _, Toml, wrong_kind};
+use crate::written::read::{At, Fields, FromToml as _, Toml, members, wrong_kind};
 use crate::written::scalar::Name;
 use crate::written::source::Span;
 use serde_spanned::Spanned;
-use std::borrow::Cow;
 use toml::de::{DeTable, DeValue};
 
 /// One part of a suite as a document of its own.
@@ -46,13 +46,7 @@ pub(crate) fn split<'i>(mut suite: DeTable<'i>, mistakes: &mut Mistakes) -> Vec<
 
 fn read<'i>(parts: Toml<'i>, mistakes: &mut Mistakes) -> Vec<PartTable<'i>> {
     let span = parts.span();
-    let parts = match parts.into_inner() {
-        DeValue::Array(parts) => parts,
-        other => {
-            let _: Option<()> = wrong_kind(&span, &other, "a list: [[part]]", mistakes);
-            return Vec::new();
-        }
-    };
+    let Some(parts) = members(parts, "[[part]]", mistakes) else { return Vec::new() };
     if parts.is_empty() {
         mistakes.at(&span, "the list is empty").label("expected at least one [[part]]");
     }
@@ -81,27 +75,6 @@ fn overlay<'i>(
     let fidelity = part.fidelity.map_or(fidelity, |fidelity| fidelity.value);
     let picks = Picks { engines: part.engines, volumes: part.volumes, tiers: part.tiers };
     Document { name: Some(part.name), picks, fidelity, tables }
-}
-
-/// Inserts a key at the position of its value.
-fn insert<'i>(table: &mut DeTable<'i>, key: &'static str, value: Toml<'i>) {
-    table.remove(key);
-    table.insert(Spanned::new(value.span(), Cow::Borrowed(key)), value);
-}
-
-/// The table under a key, created if missing; none: the key has another value, which its reader
-/// reports.
-fn table_at<'t, 'i>(
-    tables: &'t mut DeTable<'i>,
-    key: &'static str,
-    span: &Span,
-) -> Option<&'t mut DeTable<'i>> {
-    let new = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
-    let name = Spanned::new(span.clone(), Cow::Borrowed(key));
-    match tables.entry(name).or_insert_with(new).get_mut() {
-        DeValue::Table(table) => Some(table),
-        _ => None,
-    }
 }
 
 /// Overrides the table's keys. An overriding key also removes the keys that it excludes.
@@ -134,7 +107,7 @@ fn override_keys<'i>(
 /// `phases` of a part means `phases` of its `[run]`.
 fn pick_phases<'i>(tables: &mut DeTable<'i>, phases: Toml<'i>) {
     if let Some(run) = table_at(tables, "run", &phases.span()) {
-        insert(run, "phases", phases);
+        put(run, "phases", phases);
     }
 }
 
@@ -149,7 +122,7 @@ fn override_options<'i>(tables: &mut DeTable<'i>, options: Toml<'i>, mistakes: &
         let Some(DeValue::Array(engines)) = engines else { return };
         for engine in engines.iter_mut() {
             let DeValue::Table(engine) = engine.get_mut() else { continue };
-            let called = ["label", "name"].map(|key| crate::edit::adjust::word(engine, key));
+            let called = ["label", "name"].map(|key| word(engine, key));
             let called = called.map(|word| word.map(str::to_owned));
             if called.iter().flatten().any(|called| *called == name.value) {
                 matched = true;

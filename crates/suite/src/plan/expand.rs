@@ -24,7 +24,8 @@ const CASES_MAX: u64 = 100_000;
 
 /// All cases of the suite, with every value resolved.
 ///
-/// `engines` are the results for [`Suite::worker_specs`]. The time depends only on the number of cases.
+/// `engines` are the results for [`Suite::worker_specs`]. The time depends only on the number of
+/// cases.
 pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Plan, SuiteError> {
     let mut mistakes = Mistakes::default();
     let jobs = |part: &Part| part.typed.drive.as_ref().map(drive::engines).unwrap_or_default();

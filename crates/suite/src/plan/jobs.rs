@@ -16,8 +16,8 @@ use crate::written::worker::Engines;
 use kvdyno_record::engine::{Description, Value};
 use kvdyno_record::units;
 use kvdyno_record::workload::{
-    Activity, Choice, Data, Ends, ExpectedHits, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op,
-    Phase, Role, Size, ValueShape,
+    Activity, Choice, Data, Ends, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op, Phase, Role,
+    Size, ValueShape,
 };
 use std::collections::BTreeMap;
 
@@ -49,8 +49,7 @@ pub(crate) struct Bare<'a> {
     pub(crate) section: &'a Drive,
     /// Engines overwrite the file: it is written again in each trial.
     pub(crate) overwritten: bool,
-    /// The phases of the engines.
-    phases: &'a [At<phase::Phase>],
+    part: &'a Part,
 }
 
 impl Bare<'_> {
@@ -66,13 +65,10 @@ impl Bare<'_> {
     /// Thread counts of a ceiling at each point of the sweep: as many as the engines have, all
     /// roles together, because as many may wait for the drive at once.
     pub(crate) fn points(&self, swept: &[Option<u32>]) -> Vec<Option<u32>> {
-        let measured = |threads: u32| {
-            self.phases.iter().filter_map(move |phase| match &phase.value {
-                phase::Phase::Measure(measure) => Some(at_work(measure, threads)),
-                _ => None,
-            })
+        let at = |threads: u32| {
+            let measured = self.part.typed.measures();
+            measured.map(|(_, measure)| at_work(measure, threads)).max().unwrap_or(threads)
         };
-        let at = |threads: u32| measured(threads).max().unwrap_or(threads);
         let is_ceiling = self.section.is_ceiling();
         swept.iter().map(|threads| threads.map(|t| if is_ceiling { at(t) } else { t })).collect()
     }
@@ -107,7 +103,8 @@ pub(crate) struct DriveContext<'a, 't> {
     pub(crate) host: &'t SizingHost,
 }
 
-/// Resolves the drive's part and appends its data sets. `engines` come from [`crate::written::drive::engines`].
+/// Resolves the drive's part and appends its data sets. `engines` come from
+/// [`crate::written::drive::engines`].
 pub(crate) fn resolve<'a>(
     drive: &'a At<Drive>,
     engines: &'a [Engine],
@@ -162,7 +159,7 @@ pub(crate) fn resolve<'a>(
     }
     let trials = drive.trials.value_or(Several(part.typed.trials())).0;
     Some(Bare {
-        phases: &part.typed.phase,
+        part,
         fill,
         jobs,
         blocks: bytes / fill_bytes,
@@ -246,20 +243,10 @@ pub(crate) fn filling(bare: &Bare) -> Vec<Phase> {
     let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1, replay: None };
     let mut phases = vec![Phase::new("load", Activity::Load(load))];
     if bare.precondition > 1 {
-        let role = Role {
-            name: "writes".to_owned(),
-            threads: 1,
-            mix: vec![MixEntry {
-                op: Op::Update,
-                weight: 1.0,
-                keys: Choice::Sequential { step: 1 },
-            }],
-            rate: None,
-            depth: Some(PRECONDITION_DEPTH),
-            os_threads: None,
-            expected_hits: ExpectedHits::All,
-            replay: None,
-        };
+        let keys = Choice::Sequential { step: 1 };
+        let mix = vec![MixEntry { op: Op::Update, weight: 1.0, keys }];
+        let depth = Some(PRECONDITION_DEPTH);
+        let role = Role { depth, ..Role::new("writes", 1, mix) };
         let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
         let work = Mix { roles: vec![role], ends: Ends { duration_ns: None, operations } };
         phases.push(Phase::new("precondition", Activity::Warmup(work)));
@@ -292,17 +279,10 @@ fn role(job: &DriveJob, swept: Option<u32>) -> Role {
         Pattern::Randwrite | Pattern::Write => "writes",
         Pattern::Randrw | Pattern::Rw => "mixed",
     };
-    let depth = job.depth.value_or(Several(1)).0;
-    Role {
-        name: name.to_owned(),
-        threads: job.threads.value_or(Threads::Are(1)).at(swept),
-        mix: mix.into_iter().filter(|entry| entry.weight > 0.0).collect(),
-        rate: None,
-        depth: (job.io() == Way::IoUring).then_some(depth),
-        os_threads: None,
-        expected_hits: ExpectedHits::All,
-        replay: None,
-    }
+    let mix = mix.into_iter().filter(|entry| entry.weight > 0.0).collect();
+    let threads = job.threads.value_or(Threads::Are(1)).at(swept);
+    let depth = (job.io() == Way::IoUring).then_some(job.depth.value_or(Several(1)).0);
+    Role { depth, ..Role::new(name, threads, mix) }
 }
 
 /// Threads of all roles at this point of the sweep.

@@ -1,9 +1,9 @@
 //! `[[claim]]` as typed.
 
 use crate::written::mistake::Mistakes;
-use crate::written::read::{At, FromToml as _, Toml, table, wrong_kind};
+use crate::written::read::{At, FromToml as _, members, table};
 use schemars::JsonSchema;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
 /// A statement about the figures of a run. Unknown engines and figures are errors of the suite.
 ///
@@ -45,14 +45,7 @@ impl ClaimTable {
     /// Removes the claims from a suite: its parts have none of their own.
     pub(crate) fn take_from(suite: &mut DeTable<'_>, mistakes: &mut Mistakes) -> Vec<Self> {
         let Some(claims) = suite.remove("claim") else { return Vec::new() };
-        let span = claims.span();
-        let claims: Vec<Toml<'_>> = match claims.into_inner() {
-            DeValue::Array(claims) => claims.into_iter().collect(),
-            other => {
-                let _: Option<()> = wrong_kind(&span, &other, "a list: [[claim]]", mistakes);
-                return Vec::new();
-            }
-        };
+        let claims = members(claims, "[[claim]]", mistakes).unwrap_or_default();
         claims.into_iter().filter_map(|claim| Self::from_toml(claim, mistakes)).collect()
     }
 }

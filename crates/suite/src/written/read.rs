@@ -126,6 +126,19 @@ impl<T: Word> FromToml for T {
     }
 }
 
+/// The members of a list, each to be read by itself; `what` is the list's form: "[[part]]".
+pub(crate) fn members<'i>(
+    list: Toml<'i>,
+    what: &str,
+    mistakes: &mut Mistakes,
+) -> Option<Vec<Toml<'i>>> {
+    let span = list.span();
+    match list.into_inner() {
+        DeValue::Array(list) => Some(list.into_iter().collect()),
+        other => wrong_kind(&span, &other, &format!("a list: {what}"), mistakes),
+    }
+}
+
 /// Records a value of the wrong TOML kind.
 pub(crate) fn wrong_kind<T>(
     span: &Span,
@@ -196,6 +209,17 @@ pub(crate) use table;
 /// The value of an optional key, or its default.
 pub(crate) trait Or<T> {
     fn value_or(&self, default: T) -> T;
+}
+
+/// The position of an optional key.
+pub(crate) trait OptionalSpan {
+    fn span(&self) -> Option<Span>;
+}
+
+impl<T> OptionalSpan for Option<At<T>> {
+    fn span(&self) -> Option<Span> {
+        self.as_ref().map(|at| at.span.clone())
+    }
 }
 
 impl<T: Copy> Or<T> for Option<At<T>> {

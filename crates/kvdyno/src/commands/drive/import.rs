@@ -193,19 +193,10 @@ fn phase_of(job: &Job, case: &Case, started_unix_ns: u64, ended_unix_ns: u64) ->
         kind: MEASURE.to_owned(),
         started_unix_ns,
         wall_ns: job.window_ns(),
-        stopped: false,
         before: snapshot(ProcessUsage::default(), started_unix_ns),
         after: snapshot(job.usage(), ended_unix_ns),
-        synced: None,
         roles: roles(job, case),
-        ranks: Vec::new(),
-        instructions: None,
-        verified: None,
-        settled: None,
-        evicted: None,
-        resident_before: None,
-        resident_after: None,
-        database: None,
+        ..PhaseRecord::default()
     }
 }
 

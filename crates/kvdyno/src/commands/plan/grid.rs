@@ -181,13 +181,17 @@ fn drawn(plan: &Plan) -> String {
     wrap(&format!("drawn: {}", words.join(", ")), 2) + "\n"
 }
 
+/// The phase that one is a window of.
+fn longer(phase: &Phase) -> Option<&str> {
+    phase.window.as_ref().map(|window| window.of.as_str())
+}
+
 /// Windows of one phase as one entry: `hours-w01 to w24`.
 fn shortened(phases: &[&Phase]) -> Vec<String> {
     let mut short: Vec<String> = Vec::new();
     let mut rest = phases;
     while let [first, others @ ..] = rest {
-        let of = |phase: &&&Phase| phase.window.as_ref().map(|window| &window.of);
-        let is_next = |phase: &&&Phase| of(phase).is_some() && of(phase) == of(&first);
+        let is_next = |phase: &&&Phase| longer(phase).is_some() && longer(phase) == longer(first);
         let more = others.iter().take_while(is_next).count();
         let last = others[..more].last().and_then(|phase| phase.window.as_ref());
         short.push(match last {

@@ -1,10 +1,9 @@
 //! The names that a claim can use: all that the suite has, before parts and arguments leave some
 //! out.
 
-use crate::edit::adjust::word;
+use crate::edit::adjust::{tables, word};
 use crate::edit::part::Document;
 use crate::written::typed::Typed;
-use toml::de::{DeTable, DeValue};
 
 /// The phase of a drive's job, and its role.
 const OF_DRIVE: [&str; 2] = ["measure", "io"];
@@ -59,13 +58,4 @@ impl Names {
         }
         self
     }
-}
-
-/// The tables in a list.
-fn tables<'t, 'i>(table: &'t DeTable<'i>, key: &str) -> impl Iterator<Item = &'t DeTable<'i>> {
-    let list = table.get(key).and_then(|list| match list.get_ref() {
-        DeValue::Array(list) => Some(list),
-        _ => None,
-    });
-    list.into_iter().flat_map(|list| list.iter()).filter_map(|value| value.get_ref().as_table())
 }
