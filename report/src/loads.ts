@@ -8,9 +8,9 @@ import type { View } from "./view";
 
 const COLUMNS = [
   ["records_per_s", "records/s"], ["wall_ns", "wall time"], ["cpu_user_ns", "CPU time, user"], ["cpu_system_ns", "CPU time, system"], ["cpu_percent", "CPU over wall time"],
-  ["database_allocated_bytes", "size on the volume"], ["context_switches_voluntary", "context switches, waited"], ["context_switches_involuntary", "context switches, pushed off"],
+  ["database_used_bytes", "size on the volume"], ["context_switches_voluntary", "context switches, waited"], ["context_switches_involuntary", "context switches, pushed off"],
   ["fs_inputs_512", "FS inputs"], ["fs_outputs_512", "FS outputs"], ["fs_outputs_512_per_record", "FS outputs per record"],
-  ["device_write_bytes", "written by the device"], ["write_amplification", "write amplification"], ["settle_wall_ns", "time to settle"],
+  ["device_write_bytes", "written by the device"], ["write_amplification", "write amplification"], ["deferred_ns", "deferred work"],
 ] as const;
 
 const SETTLE_MIN_NS = 1e6;
@@ -22,7 +22,7 @@ export function loadTable(view: View): HTMLElement {
     return metric?.value == null ? NONE : inUnit(metric.value, metric.unit).replace(/\/(s|record)$/, "");
   })]);
   // A settling that was over at once is none.
-  const settled = cases.some((one) => (metricOf(one.load?.metrics, "settle_wall_ns")?.value ?? 0) >= SETTLE_MIN_NS);
+  const settled = cases.some((one) => (metricOf(one.load?.metrics, "deferred_ns")?.value ?? 0) >= SETTLE_MIN_NS);
   const shown = rows.filter(([title]) => settled || title !== "time to settle");
   return h("div", { class: "load" },
     h("p", { class: "note" }, "Medians over trials. FS outputs are 512-byte units dirtied (getrusage), as published studies count them; the device's writes are next to them."),

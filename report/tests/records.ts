@@ -127,7 +127,7 @@ export const RICH: Bend = {
         group: null, steal_ns: 0,
       },
       rss_bytes: 2e7 + second * 1e5,
-      database: { allocated_bytes: 1.3e8 + second * 1e6, apparent_bytes: 1.4e8, files: 2 },
+      database: { used_bytes: 1.3e8 + second * 1e6, apparent_bytes: 1.4e8, files: 2 },
     }) + "\n").join(""),
     "blockio.ndjson": (_, planned) => Array.from({ length: 11 }, (_, second) => JSON.stringify({
       phase: planned["threads"] == null ? "load" : "measure",
@@ -251,7 +251,7 @@ export const HOSTILE = `</script><script>window.hit=1</script><img src=x onerror
 export const EVIL: Bend = {
   case: (planned) => { planned["label"] = `${planned["engine"]} ${HOSTILE}`; },
   plan: (plan) => { plan["title"] = HOSTILE; plan["suite"] = HOSTILE; plan["sized"] = [HOSTILE]; },
-  run: (run) => { run["suite"] = HOSTILE; run["command"] = ["kvdyno", HOSTILE]; run["place"] = HOSTILE; run["host_before"]["hostname"] = HOSTILE; },
+  run: (run) => { run["suite"] = HOSTILE; run["command"] = ["kvdyno", HOSTILE]; run["data_dir"] = HOSTILE; run["host_before"]["hostname"] = HOSTILE; },
   record: (record) => {
     record["not_measured"] = [HOSTILE];
     if (record["worker"]) record["worker"]["description"]["engine"]["version"] = HOSTILE;

@@ -24,9 +24,14 @@ macro_rules! figures {
 }
 
 figures! {
-    /// Operations that succeeded over the role's window.
+    /// Operations that succeeded a second. A role that writes without a schedule pays for the work
+    /// that it left behind: the divisor is `rate_window_ns`.
     OPS_PER_S: "ops_per_s", "1/s", Higher, LoadGenerator, Median;
-    /// Keys or records dealt with over the role's window.
+    /// Operations that succeeded over the role's window alone.
+    BURST_OPS_PER_S: "burst_ops_per_s", "1/s", Higher, LoadGenerator, Median;
+    /// What rates are divided by: the window, and `deferred_ns` where that is paid for.
+    RATE_WINDOW: "rate_window_ns", "ns", Neither, LoadGenerator, Median;
+    /// Keys or records dealt with a second, as `ops_per_s`.
     ITEMS_PER_S: "items_per_s", "1/s", Higher, LoadGenerator, Median;
     /// Bytes of keys and values, read and written, over the role's window, or a load's wall time.
     USER_BYTES_PER_S: "user_bytes_per_s", "B/s", Higher, LoadGenerator, Median;
@@ -117,9 +122,11 @@ figures! {
     /// The longest of them, to the histogram's precision.
     COMPLETION_MAX: "completion_ns_max", "ns", Lower, LoadGenerator, Maximum;
 
-    /// Records over the load's wall time, the final sync inside it; all of those packed under a
-    /// key.
+    /// Records over the load's wall time, the engine's sync inside it, and `deferred_ns`; all of
+    /// those packed under a key.
     RECORDS_PER_S: "records_per_s", "1/s", Higher, LoadGenerator, Median;
+    /// Records over the load's wall time alone.
+    BURST_RECORDS_PER_S: "burst_records_per_s", "1/s", Higher, LoadGenerator, Median;
     /// The phase's wall time.
     WALL: "wall_ns", "ns", Lower, LoadGenerator, Median;
     /// CPU time in user mode, of the whole process.
@@ -218,12 +225,13 @@ figures! {
     READ_AMPLIFICATION: "read_amplification", "B/B", Lower, KernelAndLoadGenerator, Median;
     /// Allocated bytes over bytes of keys and values of all records.
     SPACE_AMPLIFICATION: "space_amplification", "B/B", Lower, KernelAndLoadGenerator, Median;
-    /// Time until the engine's background work was done.
-    SETTLE_WALL: "settle_wall_ns", "ns", Lower, LoadGenerator, Median;
-    /// Time until everything dirty was on the device, after the phase.
-    SYNC_WALL: "sync_wall_ns", "ns", Lower, Kernel, Median;
-    /// Bytes allocated on the volume.
-    DATABASE_ALLOCATED: "database_allocated_bytes", "B", Lower, Kernel, Median;
+    /// Time after the phase until all that it wrote was on the device: the volume's sync, the
+    /// engine's own sync, its background work, and the volume's sync again.
+    DEFERRED: "deferred_ns", "ns", Lower, LoadGenerator, Median;
+    /// Bytes on the volume that hold data. Space set aside and not written is not used.
+    DATABASE_USED: "database_used_bytes", "B", Lower, Kernel, Median;
+    /// Bytes allocated on the volume and not written: logs and maps that grow.
+    DATABASE_RESERVED: "database_reserved_bytes", "B", Neither, Kernel, Median;
     /// Sum of the files' lengths.
     DATABASE_APPARENT: "database_apparent_bytes", "B", Neither, Kernel, Median;
     /// Most memory ever resident in the process, mapped files included.

@@ -8,6 +8,7 @@ use super::catalogue as c;
 use super::group::{Group, RunRow};
 use super::lists::together;
 use super::metric::Definition;
+use super::rates::in_window;
 use std::collections::BTreeMap;
 
 /// A larger difference between the shares of an operation makes two mixes different work.
@@ -146,7 +147,7 @@ fn writers(run: &RunRow) -> Option<f64> {
     if run.roles.iter().all(|role| role.does.writes) {
         return None;
     }
-    closed.map(|role| role.metrics.value(&c::OPS_PER_S)).sum()
+    closed.map(|role| in_window(&role.metrics)?.value).sum()
 }
 
 #[cfg(test)]

@@ -11,10 +11,31 @@ use kvdyno_record::host::Host;
 use kvdyno_record::plan::Counting;
 use kvdyno_record::usage::{DatabaseSize, DeviceUsage, ProcessorUsage, Residency, Snapshot};
 
-/// The figures of a measured phase.
-pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metrics {
+/// The figures of a measured phase, with those of the settle phase that follows it.
+pub(super) fn of_measure(
+    trials: &Trials<'_>,
+    phase: &str,
+    settle: Option<&str>,
+    host: &Host,
+) -> Metrics {
     let mut metrics = Metrics::default();
-    common(&mut metrics, trials, phase, host);
+    common(&mut metrics, trials, phase, settle, host);
+    let written = |pick: fn(&DeviceUsage) -> u64| {
+        trials.of_phase(phase, |spent, case| device_settled(spent, case, settle, pick))
+    };
+    let written_per_op = |pick: fn(&DeviceUsage) -> u64| {
+        trials
+            .of_phase(phase, |spent, case| spent.per_op(device_settled(spent, case, settle, pick)))
+    };
+    metrics.add(&c::DEVICE_WRITES_PER_OP, written_per_op(|device| device.writes));
+    metrics.add(&c::DEVICE_WRITE_BYTES_PER_OP, written_per_op(|device| device.write_bytes));
+    metrics.add(&c::DEVICE_WRITES, written(|device| device.writes));
+    metrics.add(&c::DEVICE_WRITE_BYTES, written(|device| device.write_bytes));
+    let amplification = trials.of_phase(phase, |spent, case| {
+        let device = device_settled(spent, case, settle, |device| device.write_bytes)?;
+        over(device, spent.written_bytes() as f64, "nothing was written")
+    });
+    metrics.add(&c::WRITE_AMPLIFICATION, amplification);
     let mut per_op = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
         metrics.add(definition, trials.of_phase(phase, |spent, _| spent.per_op(read(spent))));
     };
@@ -27,10 +48,6 @@ pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metri
     });
     per_op(&c::DEVICE_READS_PER_OP, &|spent| spent.device(|device| device.reads));
     per_op(&c::DEVICE_READ_BYTES_PER_OP, &|spent| spent.device(|device| device.read_bytes));
-    per_op(&c::DEVICE_WRITES_PER_OP, &|spent| spent.device_synced(|device| device.writes));
-    per_op(&c::DEVICE_WRITE_BYTES_PER_OP, &|spent| {
-        spent.device_synced(|device| device.write_bytes)
-    });
     if trials.cases.iter().any(|(case, _)| case.case.swap().is_some()) {
         per_op(&c::SWAP_IN_BYTES_PER_OP, &|spent| spent.swap(|swap| swap.read_bytes));
         per_op(&c::SWAP_OUT_BYTES_PER_OP, &|spent| spent.swap(|swap| swap.write_bytes));
@@ -47,19 +64,27 @@ pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metri
     add(&c::DEVICE_IOS_PER_RECORD, &|spent| {
         over(spent.device_ios()?, spent.items() as f64, "no record was dealt with")
     });
-    add(&c::DEVICE_WRITES, &|spent| spent.device_synced(|device| device.writes));
-    add(&c::DEVICE_WRITE_BYTES, &|spent| spent.device_synced(|device| device.write_bytes));
-    add(&c::WRITE_AMPLIFICATION, &|spent| {
-        let device = spent.device_synced(|device| device.write_bytes)?;
-        over(device, spent.written_bytes() as f64, "nothing was written")
-    });
     add(&c::READ_AMPLIFICATION, &|spent| {
         let device = spent.device(|device| device.read_bytes)?;
         over(device, spent.read_bytes() as f64, "nothing was read")
     });
     by_processor(&mut metrics, trials, phase);
-    space(&mut metrics, trials, phase, host);
+    space(&mut metrics, trials, phase, settle, host);
     metrics
+}
+
+/// The device's work from the start of a phase until all that it left behind was done.
+fn device_settled(
+    spent: Spent<'_>,
+    case: &CaseEvidence,
+    settle: Option<&str>,
+    pick: fn(&DeviceUsage) -> u64,
+) -> Reading {
+    let end = match settle {
+        Some(name) => end_of_settle(case.phase(name)?),
+        None => spent.synced()?,
+    };
+    device(&spent.phase.before, end, pick)
 }
 
 /// What the processor counted, where the plan requires it.
@@ -86,14 +111,17 @@ pub(super) fn of_load(
 ) -> Metrics {
     let mut metrics = Metrics::default();
     // Counts the records written, not those planned.
-    let per_s = |spent: Spent<'_>, count: f64| {
-        over(count * 1e9, spent.phase.wall_ns as f64, "it took no time")
-    };
-    let rate = trials.of_phase(phase, |spent, case| per_s(spent, spent.records(&case.case.data)));
-    metrics.add(&c::RECORDS_PER_S, rate);
-    let bytes = trials.of_phase(phase, |spent, _| per_s(spent, spent.written_bytes() as f64));
-    metrics.add(&c::USER_BYTES_PER_S, bytes);
-    common(&mut metrics, trials, phase, host);
+    let walls = trials.of_phase(phase, |spent, _| Ok(spent.phase.wall_ns as f64));
+    let deferred = trials.deferred_ns(phase, settle);
+    let both = walls.iter().cloned().zip(deferred);
+    let paid: Vec<Reading> = both.map(|(wall, deferred)| Ok(wall? + deferred?)).collect();
+    let records = trials.of_phase(phase, |spent, case| Ok(spent.records(&case.case.data)));
+    let bytes = trials.of_phase(phase, |spent, _| Ok(spent.written_bytes() as f64));
+    metrics.add(&c::RECORDS_PER_S, per_s(&records, &paid));
+    metrics.add(&c::BURST_RECORDS_PER_S, per_s(&records, &walls));
+    metrics.add(&c::USER_BYTES_PER_S, per_s(&bytes, &paid));
+    metrics.add(&c::RATE_WINDOW, paid);
+    common(&mut metrics, trials, phase, settle, host);
     let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
         metrics.add(definition, trials.of_phase(phase, read));
     };
@@ -105,11 +133,7 @@ pub(super) fn of_load(
         over(spent.device_ios()?, spent.records(&case.case.data), "nothing was loaded")
     });
     let together = |spent: Spent<'_>, case: &CaseEvidence| {
-        let end = match settle {
-            Some(name) => end_of_settle(case.phase(name)?),
-            None => spent.synced()?,
-        };
-        device(&spent.phase.before, end, |device| device.write_bytes)
+        device_settled(spent, case, settle, |device| device.write_bytes)
     };
     add(&c::DEVICE_WRITE_BYTES, &together);
     add(&c::DEVICE_WRITE_BYTES_LOAD, &|spent, _| spent.device_synced(|device| device.write_bytes));
@@ -122,11 +146,15 @@ pub(super) fn of_load(
             device(&spent.phase.before, end, |device| device.write_bytes)
         };
         metrics.add(&c::DEVICE_WRITE_BYTES_SETTLE, trials.of_phase(name, alone));
-        let wall = trials.of_phase(name, |spent, _| Ok(spent.phase.wall_ns as f64));
-        metrics.add(&c::SETTLE_WALL, wall);
     }
-    space(&mut metrics, trials, settle.unwrap_or(phase), host);
+    space(&mut metrics, trials, phase, settle, host);
     metrics
+}
+
+/// Counts over times in nanoseconds.
+fn per_s(counts: &[Reading], times: &[Reading]) -> Vec<Reading> {
+    let both = counts.iter().cloned().zip(times.iter().cloned());
+    both.map(|(count, ns)| over(count? * 1e9, ns?, "it took no time")).collect()
 }
 
 /// The readings at the end of a settle phase, including the sync of its dirty pages where there was
@@ -136,7 +164,14 @@ fn end_of_settle(phase: &PhaseRecord) -> &Snapshot {
 }
 
 /// What loads and measured phases share.
-fn common(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
+fn common(
+    metrics: &mut Metrics,
+    trials: &Trials<'_>,
+    phase: &str,
+    settle: Option<&str>,
+    host: &Host,
+) {
+    metrics.add(&c::DEFERRED, trials.deferred_ns(phase, settle));
     let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
         metrics.add(definition, trials.of_phase(phase, |spent, _| read(spent)));
     };
@@ -166,18 +201,20 @@ fn common(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) 
     add(&c::DEVICE_READ_LATENCY, &|spent| mean(spent, |d| d.read_ns, |d| d.reads));
     add(&c::DEVICE_WRITE_LATENCY, &|spent| mean(spent, |d| d.write_ns, |d| d.writes));
     add(&c::DEVICE_FLUSH_LATENCY, &|spent| spent.flush_ns_mean());
-    add(&c::SYNC_WALL, &|spent| match &spent.phase.synced {
-        Some((_, took_ns)) => Ok(*took_ns as f64),
-        None => Err("nothing was synced".into()),
-    });
     add(&c::STEAL, &|spent| {
         let cpus = f64::from(host.machine.cpus.max(1));
         over(100.0 * spent.steal_ns()?, wall(spent) * cpus, "it took no time")
     });
 }
 
-/// Memory and space, when the phase was over.
-fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
+/// Memory when the phase was over, and space when all that it left behind was done.
+fn space(
+    metrics: &mut Metrics,
+    trials: &Trials<'_>,
+    phase: &str,
+    settle: Option<&str>,
+    host: &Host,
+) {
     let size = |spent: Spent<'_>, case: &CaseEvidence| -> Result<DatabaseSize, Why> {
         match spent.phase.database {
             Some(size) if size.files > 0 => Ok(size),
@@ -191,15 +228,26 @@ fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
         }
         resident(spent.phase, residency)
     };
+    let settled = settle.unwrap_or(phase);
     let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
-        metrics.add(definition, trials.of_phase(phase, read));
+        metrics.add(definition, trials.of_phase(settled, read));
     };
-    add(&c::DATABASE_ALLOCATED, &|spent, case| Ok(size(spent, case)?.allocated_bytes as f64));
+    add(&c::DATABASE_USED, &|spent, case| Ok(size(spent, case)?.used_bytes as f64));
+    add(&c::DATABASE_RESERVED, &|spent, case| Ok(size(spent, case)?.reserved_bytes as f64));
     add(&c::DATABASE_APPARENT, &|spent, case| Ok(size(spent, case)?.apparent_bytes as f64));
     add(&c::SPACE_AMPLIFICATION, &|spent, case| {
         let user = case.case.user_bytes() as f64;
-        over(size(spent, case)?.allocated_bytes as f64, user, "there is no user data")
+        over(size(spent, case)?.used_bytes as f64, user, "there is no user data")
     });
+    add(&c::DATA_TO_RAM, &|spent, case| {
+        let enforced = case.record.as_ref().filter(|record| record.ram_limit.enforced_by.is_some());
+        let limit = enforced.and_then(|record| record.ram_limit.requested_bytes);
+        let ram = limit.unwrap_or(host.machine.memory_bytes) as f64;
+        over(size(spent, case)?.used_bytes as f64, ram, "the machine's memory is not known")
+    });
+    let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
+        metrics.add(definition, trials.of_phase(phase, read));
+    };
     add(&c::RESIDENT_BEFORE, &|spent, case| {
         cached(spent, case, spent.phase.resident_before.as_ref())
     });
@@ -209,12 +257,6 @@ fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
     add(&c::DATA_TO_RAM_ASKED, &|_, case| match case.case.ram_limit_bytes {
         Some(limit) => over(case.case.user_bytes() as f64, limit as f64, "a limit of zero"),
         None => Err("no RAM limit was asked for".into()),
-    });
-    add(&c::DATA_TO_RAM, &|spent, case| {
-        let enforced = case.record.as_ref().filter(|record| record.ram_limit.enforced_by.is_some());
-        let limit = enforced.and_then(|record| record.ram_limit.requested_bytes);
-        let ram = limit.unwrap_or(host.machine.memory_bytes) as f64;
-        over(size(spent, case)?.allocated_bytes as f64, ram, "the machine's memory is not known")
     });
     let peak = trials.of_case(phase, |record| {
         let server = record.phases.iter().filter_map(|phase| phase.after.server.as_ref());

@@ -7,7 +7,7 @@ use super::efficiency::standing::Efficiency;
 use super::evidence::CaseEvidence;
 use super::job::DriveJob;
 use super::lists::{together, unique};
-use super::metric::Metrics;
+use super::metric::{Metrics, Reading};
 use super::relative::RelativeTo;
 use super::trials::{At, Trials};
 use super::{cost, instructions, rates};
@@ -391,19 +391,15 @@ fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
         case.phases.iter().position(|phase| matches!(phase.work, workload::Activity::Load(_)))?;
     let workload::Activity::Load(load) = &case.phases[index].work else { return None };
     let phase = case.phases[index].name.clone();
-    let metrics = cost::of_load(trials, &phase, settle_after(&case.phases[index..]), host);
+    let metrics = cost::of_load(trials, &phase, settle_after(case, &phase), host);
     Some(LoadRow { phase, threads: load.threads, metrics, relative: None, relative_volume: None })
 }
 
-/// The settle phase of a load: before any measured phase.
-fn settle_after(phases: &[Phase]) -> Option<&str> {
-    phases
-        .iter()
-        .take_while(|phase| {
-            !matches!(phase.work, workload::Activity::Measure(_) | workload::Activity::Warmup(_))
-        })
-        .find(|phase| matches!(phase.work, workload::Activity::Settle { .. }))
-        .map(|phase| phase.name.as_str())
+/// The phase that waits for the work that `phase` left behind.
+fn settle_after<'c>(case: &'c Case, phase: &str) -> Option<&'c str> {
+    let mut phases = case.phases.iter().skip_while(|other| other.name != phase).skip(1);
+    let next = phases.next()?;
+    matches!(next.work, workload::Activity::Settle { .. }).then_some(next.name.as_str())
 }
 
 fn run_row(trials: &Trials<'_>, case: &Case, planned: &Phase, mix: &Mix, host: &Host) -> RunRow {
@@ -412,11 +408,13 @@ fn run_row(trials: &Trials<'_>, case: &Case, planned: &Phase, mix: &Mix, host: &
         let before = case.phase(phase).ok()?.before.device.as_ref()?;
         Some(before.device.clone())
     };
+    let settle = settle_after(case, phase);
+    let deferred = trials.deferred_ns(phase, settle);
     RunRow {
         phase: phase.to_owned(),
         window: planned.window.clone(),
-        metrics: cost::of_measure(trials, phase, host),
-        roles: mix.roles.iter().map(|role| role_row(trials, phase, role)).collect(),
+        metrics: cost::of_measure(trials, phase, settle, host),
+        roles: mix.roles.iter().map(|role| role_row(trials, phase, role, &deferred)).collect(),
         device: trials.cases.iter().find_map(|(case, _)| device(case)),
         job: trials.cases.iter().find_map(|(ran, _)| DriveJob::from_case(case, ran, phase, mix)),
         efficiency: None,
@@ -424,17 +422,20 @@ fn run_row(trials: &Trials<'_>, case: &Case, planned: &Phase, mix: &Mix, host: &
     }
 }
 
-fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
+fn role_row(trials: &Trials<'_>, phase: &str, role: &Role, deferred: &[Reading]) -> RoleRow {
     let open_loop = role.rate.is_some();
     let names = unique(role.mix.iter().map(|entry| entry.op.name()));
     // More than two names are too long; they have rows of their own.
     let requests = names.len() > 2 && role.mix.iter().all(|entry| entry.op.is_of_graph());
     let mix = if requests { "requests".to_owned() } else { names.join("+") };
     let scope = At { phase, role: &role.name, op: None };
+    let writes = role.mix.iter().any(|entry| entry.op.writes());
+    // A schedule sets the rate: what it leaves behind does not lower it.
+    let deferred = (writes && !open_loop).then_some(deferred);
     let clocks = rates::Clocks { open_loop, in_flight: role.depth.is_some() };
-    let metrics = rates::role_metrics(trials, &scope, clocks);
+    let metrics = rates::role_metrics(trials, &scope, clocks, deferred);
     let one = |op: &&str| {
-        let metrics = rates::role_metrics(trials, &At { op: Some(op), ..scope }, clocks);
+        let metrics = rates::role_metrics(trials, &At { op: Some(op), ..scope }, clocks, deferred);
         OpRow { op: (*op).to_owned(), metrics }
     };
     RoleRow {
@@ -447,10 +448,7 @@ fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
         relative: None,
         relative_volume: None,
         ops: if names.len() > 1 { names.iter().map(one).collect() } else { Vec::new() },
-        does: Does {
-            reads: role.mix.iter().any(|entry| reads(&entry.op)),
-            writes: role.mix.iter().any(|entry| entry.op.writes()),
-        },
+        does: Does { reads: role.mix.iter().any(|entry| reads(&entry.op)), writes },
     }
 }
 

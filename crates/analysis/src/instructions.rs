@@ -13,7 +13,7 @@ const KEPT: [&Definition; 9] = [
     &c::WRONG,
     &c::ERRORS,
     &c::RETRIES,
-    &c::DATABASE_ALLOCATED,
+    &c::DATABASE_USED,
     &c::DATABASE_APPARENT,
     &c::SPACE_AMPLIFICATION,
     &c::DATA_TO_RAM,

@@ -25,16 +25,16 @@ pub(super) struct Clocks {
     pub(super) in_flight: bool,
 }
 
-/// The figures of a role, or of one of its operations.
-pub(super) fn role_metrics(trials: &Trials<'_>, scope: &At<'_>, clocks: Clocks) -> Metrics {
+/// The figures of a role, or of one of its operations. `deferred`: how long the phase's writes were
+/// still at work after it, in each trial; a rate that is sustained pays for it.
+pub(super) fn role_metrics(
+    trials: &Trials<'_>,
+    scope: &At<'_>,
+    clocks: Clocks,
+    deferred: Option<&[Reading]>,
+) -> Metrics {
     let mut metrics = Metrics::default();
-    let per_s = |count: u64, role: &RoleResult| {
-        role.per_second(count).ok_or(Why::from("the role has no window"))
-    };
-    metrics.add(&c::OPS_PER_S, trials.of_role(scope, |role, op| per_s(op.count, role)));
-    metrics.add(&c::ITEMS_PER_S, trials.of_role(scope, |role, op| per_s(op.items, role)));
-    let bytes = |op: &OpResult| op.read_bytes + op.write_bytes;
-    metrics.add(&c::USER_BYTES_PER_S, trials.of_role(scope, |role, op| per_s(bytes(op), role)));
+    add_rates(&mut metrics, trials, scope, deferred);
     if clocks.open_loop && scope.op.is_none() {
         let offered = |role: &RoleResult| role.offered_per_s.ok_or(Why::from("a closed loop"));
         metrics.add(&c::OFFERED_OPS_PER_S, trials.of_role(scope, |role, _| offered(role)));
@@ -76,6 +76,44 @@ pub(super) fn role_metrics(trials: &Trials<'_>, scope: &At<'_>, clocks: Clocks) 
         }
     }
     metrics
+}
+
+/// Adds the rates; `deferred` as in [`role_metrics`].
+fn add_rates(
+    metrics: &mut Metrics,
+    trials: &Trials<'_>,
+    scope: &At<'_>,
+    deferred: Option<&[Reading]>,
+) {
+    let no_window = || Why::from("the role has no window");
+    let windows = trials.of_role(scope, |role, _| match role.rate_window_ns() {
+        window if window > 0.0 => Ok(window),
+        _ => Err(no_window()),
+    });
+    let paid: Vec<Reading> = match deferred {
+        None => windows.clone(),
+        Some(deferred) => {
+            let both = windows.iter().cloned().zip(deferred.iter().cloned());
+            both.map(|(window, deferred)| Ok(window? + deferred?)).collect()
+        }
+    };
+    let per_s = |count: fn(&OpResult) -> u64, windows: &[Reading]| {
+        let counts = trials.of_role(scope, |_, op| Ok(count(op) as f64));
+        let both = counts.into_iter().zip(windows.iter().cloned());
+        both.map(|(count, window)| Ok(count? * 1e9 / window?)).collect::<Vec<Reading>>()
+    };
+    metrics.add(&c::OPS_PER_S, per_s(|op| op.count, &paid));
+    if deferred.is_some() {
+        metrics.add(&c::BURST_OPS_PER_S, per_s(|op| op.count, &windows));
+    }
+    metrics.add(&c::ITEMS_PER_S, per_s(|op| op.items, &paid));
+    metrics.add(&c::USER_BYTES_PER_S, per_s(|op| op.read_bytes + op.write_bytes, &paid));
+    metrics.add(&c::RATE_WINDOW, paid);
+}
+
+/// The rate while the role was at work, whatever it left behind.
+pub(super) fn in_window(metrics: &Metrics) -> Option<&Metric> {
+    metrics.get(&c::BURST_OPS_PER_S).or_else(|| metrics.get(&c::OPS_PER_S))
 }
 
 /// Adds the percentiles of a kind of times, and their longest.

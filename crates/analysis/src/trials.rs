@@ -50,6 +50,22 @@ impl<'e> Trials<'e> {
         self.cases.iter().map(|(case, _)| reading(case)).collect()
     }
 
+    /// How long each trial worked on after a phase, until all that it had written was in its place:
+    /// the volume's sync, and the settle phase with its own.
+    pub(super) fn deferred_ns(&self, phase: &str, settle: Option<&str>) -> Vec<Reading> {
+        let synced = |phase: &PhaseRecord| phase.synced.as_ref().map_or(0, |(_, took_ns)| *took_ns);
+        self.of_phase(phase, |spent, case| {
+            let settled = match settle {
+                Some(name) => {
+                    let settle = case.phase(name)?;
+                    settle.wall_ns + synced(settle)
+                }
+                None => 0,
+            };
+            Ok((synced(spent.phase) + settled) as f64)
+        })
+    }
+
     /// Each trial's samples in a scope, or why there are none.
     pub(super) fn samples(&self, scope: &At<'_>, kind: Kind) -> Vec<Result<Histogram<u64>, Why>> {
         let samples = |case: &CaseEvidence, latencies: &Latencies| {

@@ -1,12 +1,16 @@
 //! How large a database is on its volume.
 
 use super::raw;
+use fiemap::{FiemapExtentFlags, fiemap};
 use kvdyno_record::usage::DatabaseSize;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+/// Smaller files are not asked for their extents.
+const RESERVED_MIN: u64 = 1 << 20;
 
 /// Sums up all regular files below a directory (or one file). Files that vanish meanwhile, as
 /// compactions make them, are left out; a file with two names counts once.
@@ -21,12 +25,28 @@ pub fn measure(path: &Path) -> io::Result<DatabaseSize> {
         let Ok(stat) = fs::symlink_metadata(&file) else { continue };
         if stat.nlink() == 1 || inodes.insert((stat.dev(), stat.ino())) {
             // `st_blocks` is in units of 512 bytes whatever the filesystem's blocks are.
-            size.allocated_bytes += stat.blocks() * 512;
+            let allocated = stat.blocks() * 512;
+            let used = stat.len().min(allocated.saturating_sub(unwritten_bytes(&file, allocated)));
+            size.used_bytes += used;
+            size.reserved_bytes += allocated - used;
             size.apparent_bytes += stat.len();
             size.files += 1;
         }
     }
     Ok(size)
+}
+
+/// Bytes that `fallocate` set aside in a file and nobody has written. A filesystem that cannot list
+/// extents has none to tell.
+fn unwritten_bytes(file: &Path, allocated: u64) -> u64 {
+    if allocated < RESERVED_MIN {
+        return 0;
+    }
+    let Ok(extents) = fiemap(file) else { return 0 };
+    let unwritten = extents
+        .map_while(Result::ok)
+        .filter(|extent| extent.fe_flags.contains(FiemapExtentFlags::UNWRITTEN));
+    unwritten.map(|extent| extent.fe_length).sum()
 }
 
 /// All regular files below a directory (or the one file), in order. Symbolic links are not
@@ -57,8 +77,9 @@ pub(super) fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::disk_folder;
     use super::*;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{FileExt, symlink};
 
     #[test]
     fn holes_take_no_space_and_names_do_not_count_twice() {
@@ -71,8 +92,28 @@ mod tests {
         symlink("/proc/cpuinfo", path.join("link")).unwrap();
         let size = measure(path).unwrap();
         assert_eq!((size.files, size.apparent_bytes), (2, (1 << 20) + 8192));
-        assert!((8192..1 << 20).contains(&size.allocated_bytes), "{size:?}");
+        assert_eq!(size.used_bytes, 8192, "{size:?}");
         assert_eq!(measure(&path.join("data")).unwrap().files, 1);
         assert!(measure(&path.join("nothing")).is_err());
+    }
+
+    #[test]
+    fn space_set_aside_is_not_used() {
+        let Some(folder) = disk_folder("space_set_aside_is_not_used") else { return };
+        for keep_size in [0, libc::FALLOC_FL_KEEP_SIZE] {
+            let path = folder.path().join(format!("log{keep_size}"));
+            let file = fs::File::create(&path).unwrap();
+            rustix::fs::fallocate(
+                &file,
+                rustix::fs::FallocateFlags::from_bits_retain(keep_size.cast_unsigned()),
+                0,
+                64 << 20,
+            )
+            .unwrap();
+            file.write_at(&[7; 1 << 20], 0).unwrap();
+            file.sync_all().unwrap();
+            let size = measure(&path).unwrap();
+            assert_eq!((size.used_bytes, size.reserved_bytes), (1 << 20, 63 << 20), "{size:?}");
+        }
     }
 }

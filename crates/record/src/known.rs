@@ -2,8 +2,10 @@
 //! it, and a test there compares both lists.
 
 /// Figures of the catalogue, in its order.
-pub const FIGURES: [&str; 122] = [
+pub const FIGURES: [&str; 125] = [
     "ops_per_s",
+    "burst_ops_per_s",
+    "rate_window_ns",
     "items_per_s",
     "user_bytes_per_s",
     "offered_ops_per_s",
@@ -50,6 +52,7 @@ pub const FIGURES: [&str; 122] = [
     "completion_ns_p99_99",
     "completion_ns_max",
     "records_per_s",
+    "burst_records_per_s",
     "wall_ns",
     "cpu_user_ns",
     "cpu_system_ns",
@@ -91,9 +94,9 @@ pub const FIGURES: [&str; 122] = [
     "write_amplification",
     "read_amplification",
     "space_amplification",
-    "settle_wall_ns",
-    "sync_wall_ns",
-    "database_allocated_bytes",
+    "deferred_ns",
+    "database_used_bytes",
+    "database_reserved_bytes",
     "database_apparent_bytes",
     "rss_peak_bytes",
     "swap_in_bytes_per_op",

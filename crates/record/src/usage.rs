@@ -337,8 +337,12 @@ impl ProcessUsage {
 /// How large a database is on its volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DatabaseSize {
-    /// Bytes allocated (`st_blocks`).
-    pub allocated_bytes: u64,
+    /// Bytes that hold data: of each file the smaller of its length and its allocated and written
+    /// blocks.
+    pub used_bytes: u64,
+    /// Bytes allocated beyond that: set aside for later writes.
+    #[serde(default)]
+    pub reserved_bytes: u64,
     /// Sum of file lengths.
     pub apparent_bytes: u64,
     /// How many files.

@@ -109,7 +109,7 @@ pub struct PhaseWindow {
 pub enum Activity {
     /// Each record is written once; ends with the engine's `sync`, inside the time.
     Load(Load),
-    /// Wait for the engine's background work.
+    /// Make every write durable, and wait for the engine's background work.
     Settle {
         /// How long at most.
         limit_ns: u64,
@@ -376,6 +376,11 @@ impl Phase {
     pub fn mix(&self) -> Option<&Mix> {
         self.work.mix()
     }
+
+    /// Whether it writes records.
+    pub fn writes(&self) -> bool {
+        matches!(self.work, Activity::Load(_)) || self.mix().is_some_and(Mix::writes)
+    }
 }
 
 impl Mix {
@@ -384,9 +389,10 @@ impl Mix {
         self.roles.iter().flat_map(|role| &role.mix)
     }
 
-    /// Some operation writes.
+    /// Some operation writes; what a trace does is not known here.
     pub fn writes(&self) -> bool {
-        self.entries().any(|entry| entry.op.writes())
+        self.roles.iter().any(|role| role.replay.is_some())
+            || self.entries().any(|entry| entry.op.writes())
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn format_for(definition: &Definition) -> Format {
 fn by_unit(unit: &str, name: &str) -> Format {
     let (text, times, show): (fn(f64) -> String, f64, Show) = match (unit, name) {
         ("ns", "wall_ns" | "cpu_user_ns" | "cpu_system_ns") => (clock, 1e-9, Show::Fine),
-        ("ns", "window_ns" | "settle_wall_ns" | "sync_wall_ns") => (seconds, 1e-9, Show::Fine),
+        ("ns", "window_ns" | "rate_window_ns" | "deferred_ns") => (seconds, 1e-9, Show::Fine),
         ("ns", "cpu_ns_per_op") => (|ns| ratio(ns / 1e3), 1e-3, Show::Ratio),
         ("ns", _) => (microseconds, 1e-3, Show::Ratio),
         ("%", "found_percent") => (|percent| format!("{percent:.2}"), 1.0, Show::Ratio),

@@ -171,7 +171,7 @@ pub fn machine(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
                 rates.busy_percent,
                 rates.queue_depth,
                 rss_bytes.map(|bytes| bytes as f64 / MEBI),
-                database.map(|size| size.allocated_bytes as f64 / MEBI),
+                database.map(|size| size.used_bytes as f64 / MEBI),
             ];
             write(&mut writer, &about, &[&phase, device], &line)?;
             before = Some((phase_record, reading));

@@ -375,6 +375,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     fn settle(&mut self, limit_ns: u64) -> Result<PhaseResult> {
         let (started_unix_ns, start) = (unix_ns(), self.clock.now());
         let engine = self.engine()?;
+        engine.sync().map_err(|error| error.context("sync after writes"))?;
         let settled = engine
             .settle(Duration::from_nanos(limit_ns))
             .map_err(|error| error.context("waiting for background work"))?;

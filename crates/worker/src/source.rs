@@ -380,6 +380,10 @@ pub(crate) struct LoadRange {
 /// Names the draws of a load.
 const DRAWN: u64 = 0x6472_6177;
 
+/// Names the order of a random load: popular keys are chosen by the seed alone, and would otherwise
+/// be those that were loaded first.
+const ORDER: u64 = 0x6f72_6465;
+
 /// Which number a place of a load's order has.
 #[derive(Debug)]
 enum Order {
@@ -408,7 +412,9 @@ impl LoadRange {
             numbers_left: bound(thread)..bound(thread + 1),
             order: match order {
                 LoadOrder::Sequential => Order::Sequential,
-                LoadOrder::Random => Order::Random(Bijection::new(records, supply.keyspace.seed)),
+                LoadOrder::Random => {
+                    Order::Random(Bijection::new(records, supply.keyspace.seed ^ ORDER))
+                }
                 LoadOrder::Drawn => Order::Drawn(records, draws),
                 LoadOrder::FirstRead => unreachable!("a trace is dealt: the suite has it read"),
             },

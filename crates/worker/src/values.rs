@@ -2,7 +2,7 @@
 //! checksum.
 //!
 //! Values without a header are slices of one pool made before the clock starts, so a write costs
-//! the load generator no copying; the pool is walked from end to end, so neighbours differ.
+//! the load generator no copying. The pool is walked round and round, never from the same offset.
 
 use crate::rng::Rng;
 use kvdyno_record::workload::{Size, ValueShape};
@@ -15,8 +15,9 @@ pub(crate) const HEADER_BYTES: usize = 16;
 /// A run of the pool that compresses as a whole: `db_bench` and dbbench use the same length.
 const PIECE_BYTES: usize = 100;
 
-/// Larger than the block or window of any engine's compression by default.
-const POOL_BYTES: usize = 4 << 20;
+/// Larger than the block or window of any engine's compression by default. A prime: values of one
+/// length begin at every offset before one comes back, after 16 GiB of 4 KiB each.
+const POOL_BYTES: usize = 4_194_301;
 
 /// Makes values for one thread.
 #[derive(Clone, Debug)]
@@ -102,7 +103,7 @@ impl Values {
     #[inline]
     fn cut(&mut self, number: u64, version: u32, bytes: usize, arena: &mut Vec<u8>) -> ValueAt {
         if self.cursor >= POOL_BYTES {
-            self.cursor = 0;
+            self.cursor %= POOL_BYTES;
         }
         let start = self.cursor;
         self.cursor += bytes.max(1);
@@ -295,6 +296,22 @@ mod tests {
         let mut even: Vec<u64> = (0..1_000_000).map(quantile).collect();
         even.sort_unstable();
         even
+    }
+
+    /// Storage that stores equal blocks once would otherwise hold four megabytes of any data set.
+    #[test]
+    fn no_value_of_a_gigabyte_repeats() {
+        for bytes in [100, 4096] {
+            let mut values = Values::new(&shape(bytes, 1.0), false, 1);
+            let (mut rng, mut arena) = (Rng::new(&[1]), Vec::new());
+            let mut starts: Vec<usize> = (0..(1 << 30) / bytes.max(4096))
+                .map(|number| values.prepare(number, 0, &mut rng, &mut arena).start)
+                .collect();
+            let all = starts.len();
+            starts.sort_unstable();
+            starts.dedup();
+            assert_eq!(starts.len(), all, "{bytes} bytes");
+        }
     }
 
     #[test]

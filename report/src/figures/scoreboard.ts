@@ -74,7 +74,7 @@ function rowsOf(view: View): Row[] {
   };
   if (view.work.load) {
     add("Records/s", null, (one) => rateOf(one, "load"));
-    add("Size on the volume", null, (one) => costOf(one, "database_allocated_bytes"));
+    add("Size on the volume", null, (one) => costOf(one, "database_used_bytes"));
     add("Write amplification", null, (one) => costOf(one, "write_amplification"));
     add("CPU time, user", null, (one) => costOf(one, "cpu_user_ns"));
     add("CPU time, system", null, (one) => costOf(one, "cpu_system_ns"));

@@ -4,6 +4,7 @@ use super::super::catalogue as c;
 use super::super::group::{Group, RoleRow, RunRow};
 use super::super::job::DriveJob;
 use super::super::metric::{Definition, Metric, Reading};
+use super::super::rates::in_window;
 use super::standing::{ABOVE_PERCENT, BaselineCase, ONE_IO_BYTES};
 use kvdyno_record::units;
 use std::collections::BTreeSet;
@@ -100,9 +101,8 @@ pub(super) struct Ceiling {
 /// memory), or more (another process's).
 fn own_rate(run: &RunRow, share: f64, device: &Metric) -> Metric {
     let own_per_s = |trial: usize| -> Option<f64> {
-        let of_role = |role: &RoleRow| {
-            role.metrics.get(&c::OPS_PER_S)?.per_trial.get(trial)?.as_ref().copied()
-        };
+        let of_role =
+            |role: &RoleRow| in_window(&role.metrics)?.per_trial.get(trial)?.as_ref().copied();
         run.roles.iter().map(of_role).sum()
     };
     let of_trial = |(trial, counted): (usize, &Option<f64>)| -> Reading {
@@ -116,7 +116,7 @@ fn own_rate(run: &RunRow, share: f64, device: &Metric) -> Metric {
 fn reads_share(run: &RunRow) -> f64 {
     let (mut reads, mut all) = (0.0, 0.0);
     for (op, metrics) in run.roles.iter().flat_map(RoleRow::by_operation) {
-        let per_s = metrics.value(&c::OPS_PER_S).unwrap_or(0.0);
+        let per_s = in_window(metrics).and_then(|metric| metric.value).unwrap_or(0.0);
         all += per_s;
         reads += if op == "get" { per_s } else { 0.0 };
     }

@@ -23,7 +23,7 @@ fn too_small(evidence: &Evidence) -> Option<Finding> {
             (measured.phase.database.filter(|_| is_engine(measured))?, &measured.case.case);
         let (user_bytes, packed) = (case.user_bytes(), case.data.value.compress_to);
         let least = (user_bytes as f64 * packed.min(1.0)) as u64 / PACKS_AT_MOST;
-        let on_disk = database.allocated_bytes.max(database.apparent_bytes);
+        let on_disk = database.used_bytes.max(database.apparent_bytes);
         let deletes = workload::deletes(&case.phases);
         (user_bytes >= SMALL_DATA && !deletes && on_disk < least).then(|| {
             format!(

@@ -201,7 +201,7 @@ fn small(storage: &CaseStorage<'_>) -> Option<Finding> {
     let drive = storage.storing_drive.filter(|drive| drive.bytes > 0)?;
     let phases = storage.cases.iter().flat_map(|(_, record)| &record.phases);
     let sizes = phases.filter_map(|phase| phase.database);
-    let largest = sizes.map(|size| size.allocated_bytes).max().filter(|bytes| *bytes > 0)?;
+    let largest = sizes.map(|size| size.used_bytes).max().filter(|bytes| *bytes > 0)?;
     let share = largest as f64 / drive.bytes as f64;
     (share < SMALL).then(|| {
         storage.finding(

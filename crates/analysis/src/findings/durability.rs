@@ -42,7 +42,7 @@ fn not_flushed(
     let commits = writes(measured.phase);
     let class = measured.case.case.options.durability;
     // A server on another machine stores nothing here, and the null engine nothing at all.
-    let stored = measured.phase.database.is_some_and(|size| size.allocated_bytes > 0);
+    let stored = measured.phase.database.is_some_and(|size| size.used_bytes > 0);
     if class != Durability::Commit
         || commits < COMMITS_MIN
         || measured.of_load_generator()

@@ -99,6 +99,10 @@ kinds! {
     NotSettled = Warning,
         "background work of the load continues into the next measured phase: raise the settle \
          phase's limit";
+    /// Writers left a tenth of their window's time or more in work behind.
+    WritesDeferred = Info,
+        "rates of writers are over their window and this work; the burst's rate is without it. A \
+         longer phase shows which of them lasts";
     /// An engine called writes committed that were not flushed to the drive.
     CommitNotFlushed = Warning,
         "do not read its figures as class `commit`: check the engine's options, the mount's \

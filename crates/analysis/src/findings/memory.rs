@@ -69,7 +69,7 @@ fn outside_limit(measured_phase: &Measured<'_>) -> Option<String> {
         let (resident, limit) = (bytes(resident), bytes(limit));
         return Some(format!("{resident} of the database are cached under a limit of {limit}"));
     }
-    let allocated = measured_phase.phase.database?.allocated_bytes;
+    let allocated = measured_phase.phase.database?.used_bytes;
     let outgrows = allocated as f64 > limit as f64 * OUTGROWS;
     let unread = measured_phase.device_reads()? == 0 && measured_phase.lookups() >= LOOKUPS_MIN;
     (outgrows && unread && reads_uniformly(measured_phase)).then(|| {
@@ -118,7 +118,7 @@ fn damon_on(evidence: &Evidence) -> Option<Finding> {
     let memory = host.machine.memory_bytes as f64;
     let touched = |measured_phase: &Measured<'_>| {
         let limited = measured_phase.record.ram_limit.enforced_by.is_some();
-        let allocated = measured_phase.phase.database.map_or(0, |size| size.allocated_bytes);
+        let allocated = measured_phase.phase.database.map_or(0, |size| size.used_bytes);
         let large = allocated as f64 >= memory * NEAR_MEMORY;
         let under = match measured_phase.record.ram_limit.requested_bytes.filter(|_| limited) {
             Some(limit) => format!("under a limit of {}", bytes(limit)),

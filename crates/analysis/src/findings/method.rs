@@ -10,7 +10,7 @@ use crate::load_generator::LoadGenerator;
 use crate::spent::Spent;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::RecordError;
-use kvdyno_record::units::{duration, percent};
+use kvdyno_record::units::{self, duration, percent};
 use std::collections::BTreeMap;
 
 /// Below a minute, an LSM tree or a drive is still in its initial state.
@@ -28,6 +28,9 @@ const LOAD_GENERATOR_SHARE_MAX: f64 = 0.1;
 /// Above this share of its CPUs, the client is the limit, not the server.
 const CLIENT_SHARE_MAX: f64 = 0.7;
 
+/// From this share of a window on, work that is left behind is part of the answer.
+const DEFERRED_SHARE_MIN: f64 = 0.1;
+
 pub(super) fn findings(
     evidence: &Evidence,
     groups: &[Group],
@@ -39,6 +42,7 @@ pub(super) fn findings(
         few_slices(evidence)?,
         few_trials(evidence, groups),
         not_settled(evidence),
+        writes_deferred(groups),
         load_generator_share(evidence, groups, load_generator),
         client_bound(evidence),
         alone(evidence, load_generator).and_then(|(ns, who)| tail_below_machine(groups, ns, who)),
@@ -107,6 +111,26 @@ fn not_settled(evidence: &Evidence) -> Option<Finding> {
             (!idle).then(|| format!("not settled after {took}: {words}"))
         })
     })
+}
+
+/// Work that was still to do when a writer's window ended.
+fn writes_deferred(groups: &[Group]) -> Option<Finding> {
+    let late = each_role(groups).filter_map(|(group, role)| {
+        let burst = role.metrics.value(&c::BURST_OPS_PER_S)?;
+        let sustained = role.metrics.value(&c::OPS_PER_S).filter(|per_s| *per_s > 0.0)?;
+        let share = burst / sustained - 1.0;
+        (share >= DEFERRED_SHARE_MIN).then(|| {
+            let words = format!(
+                "{} left work for {} of their window: {}/s in it, {}/s with that work done",
+                role.role,
+                percent(share),
+                units::count(burst.round() as u64),
+                units::count(sustained.round() as u64)
+            );
+            group.trials.iter().map(move |trial| (trial.case.clone(), words.clone()))
+        })
+    });
+    Finding::of_cases(Id::WritesDeferred, late.flatten())
 }
 
 /// Compares the mean time of a call with the load generator's time per operation, and an open

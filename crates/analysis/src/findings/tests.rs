@@ -235,7 +235,7 @@ fn what_the_kernel_does_by_itself_is_named_where_it_matters() {
         damon(fixture);
         fixture.case("lmdb_t1_r1").record.ram_limit.enforced_by = None;
         let measure = fixture.case("lmdb_t1_r1").phase("measure");
-        measure.database.as_mut().unwrap().allocated_bytes = 13 << 30;
+        measure.database.as_mut().unwrap().used_bytes = 13 << 30;
     });
     assert!(large.evidence.contains("with a database of 13.0 GiB"), "{large:?}");
     let wbt = finding_after(Id::WritesThrottled, |fixture| {

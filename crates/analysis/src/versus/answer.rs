@@ -120,7 +120,7 @@ pub(crate) fn short(figure: &str) -> String {
         "records_per_s" => "records/s".to_owned(),
         "cpu_ns_per_op" => "CPU/op".to_owned(),
         "instructions_per_op" => "instructions/op".to_owned(),
-        "database_allocated_bytes" => "size".to_owned(),
+        "database_used_bytes" => "size".to_owned(),
         "device_write_bytes_per_op" => "device writes/op".to_owned(),
         _ => {
             let time = time("service_ns_").or_else(|| time("response_ns_"));

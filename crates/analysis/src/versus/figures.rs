@@ -41,13 +41,9 @@ pub(crate) enum FigureScope {
     },
 }
 
-const LOAD: [&Definition; 3] = [&c::RECORDS_PER_S, &c::INSTRUCTIONS_PER_OP, &c::DATABASE_ALLOCATED];
-const PHASE: [&Definition; 4] = [
-    &c::DEVICE_WRITE_BYTES_PER_OP,
-    &c::CPU_PER_OP,
-    &c::INSTRUCTIONS_PER_OP,
-    &c::DATABASE_ALLOCATED,
-];
+const LOAD: [&Definition; 3] = [&c::RECORDS_PER_S, &c::INSTRUCTIONS_PER_OP, &c::DATABASE_USED];
+const PHASE: [&Definition; 4] =
+    [&c::DEVICE_WRITE_BYTES_PER_OP, &c::CPU_PER_OP, &c::INSTRUCTIONS_PER_OP, &c::DATABASE_USED];
 const CLOSED: [&Definition; 4] =
     [&c::OPS_PER_S, &c::SERVICE_P50, &c::SERVICE_P99, &c::SERVICE_P999];
 /// On a schedule, the wait before an operation began counts.

@@ -22,7 +22,7 @@ partitions. docs/drive.md explains the measurements.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
 pub(crate) struct DriveArgs {
     /// A directory on the drive, or a block device
-    #[arg(value_hint = ValueHint::AnyPath,
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath,
           required_unless_present_any = ["print_suite", "import_fio"])]
     pub(crate) data_dir: Option<PathBuf>,
     /// Create the directory if it does not exist, and remove it afterwards
@@ -86,7 +86,7 @@ pub(crate) struct DriveArgs {
     /// Measure nothing: make a run from a fio report (`--output-format=json+`)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data_dir", "preset", "print_suite"])]
     pub(crate) import_fio: Option<PathBuf>,
-    /// The block device whose data may be destroyed, by its full path and as PLACE
+    /// The block device whose data may be destroyed, by its full path and as PATH
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub(crate) destroy_data_on: Option<PathBuf>,
     /// Write nothing: read from a block device that holds data

@@ -72,8 +72,8 @@ fn check(args: &DriveArgs) -> Result<(), Complaint> {
         return says(&format!("{option} needs `--preset snia-iops`"), hint);
     }
     if let Some(device) = args.destroy_data_on.as_ref().filter(|_| is_folder(args)) {
-        let what = format!("--destroy-data-on={}: PLACE is a directory", device.display());
-        return says(&what, "use the device as PLACE too");
+        let what = format!("--destroy-data-on={}: PATH is a directory", device.display());
+        return says(&what, "use the device as PATH too");
     }
     Ok(())
 }

@@ -198,7 +198,7 @@ impl Pass<'_> {
         }
         let site = self.env.volumes.site(case)?;
         let Some(copying) = case.database.copy else { return Ok(site) };
-        let total = size::measure(&site.path).ok().map(|size| size.allocated_bytes);
+        let total = size::measure(&site.path).ok().map(|size| size.used_bytes);
         let (progress, interrupt) = (self.progress, &self.env.interrupt);
         let mut go_on = |bytes| {
             progress.phase("copy", bytes, total, None);
@@ -244,7 +244,8 @@ impl Pass<'_> {
 /// ended for its RAM or its time. (Files survive a killed process.)
 fn leaves_a_database(case: &Case, outcome: &Outcome) -> bool {
     let writes = |phase: &Phase| {
-        matches!(phase.work, Activity::Load(_)) || phase.mix().is_some_and(Mix::writes)
+        let mut entries = phase.mix().into_iter().flat_map(Mix::entries);
+        matches!(phase.work, Activity::Load(_)) || entries.any(|entry| entry.op.writes())
     };
     match outcome {
         Outcome::Done => true,

@@ -118,7 +118,7 @@ fn a_clean_device_is_measured_once_its_name_is_typed_twice() {
     let path = device.path.as_str();
     device.assert_refused(&scratch, &[path], &["would be lost", &device.confirm(), "--read-only"]);
     let another = "--destroy-data-on=/dev/null";
-    device.assert_refused(&scratch, &[path, another], &["differs from PLACE", path]);
+    device.assert_refused(&scratch, &[path, another], &["differs from PATH", path]);
     drive(&scratch, &[path, &device.confirm(), "--rw", "randread,randwrite"]).assert_ok();
     let run = scratch.only_run();
     let cases = records(&run);

@@ -97,7 +97,7 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
         scratch.run(arguments).assert_code(2).assert_says(words);
         assert!(scratch.runs().is_empty());
     };
-    refused(&["drive"], "PLACE");
+    refused(&["drive"], "PATH");
     refused(&["drive", "p", "--preset", "raidix", "--rw", "read"], "cannot be used with");
     refused(&["drive", "p", "--rounds", "4"], "5..=25");
     if needs("drive", "what_cannot_be_is_refused_before_anything_is_touched") {

@@ -155,7 +155,9 @@ fn a_killed_program_leaves_what_its_resume_takes_away() {
     let listed = scratch.run(&["list"]);
     listed.assert_code(0).assert_says("partial").assert_says("removes 1 remaining database");
     let shown = scratch.run(&["show", "--full"]);
-    shown.assert_says(" of 4 cases done").assert_says("databases of this run are still in place");
+    shown
+        .assert_says(" of 4 cases done")
+        .assert_says("databases of this run are still in its data directory");
     shown.assert_says("removes them and runs the remaining cases");
     scratch.run(&["check"]).assert_code(0);
     let id = scratch.runs()[0].file_name().unwrap().to_string_lossy().into_owned();

@@ -254,7 +254,8 @@ fn two_releases_of_rocksdb_stand_in_one_run_and_one_beside_itself() {
     let json = done.json();
     assert_eq!((&json["base"]["label"], &json["new"]["label"]), (&"base".into(), &"new".into()));
     let differences = json["differences"].as_array().unwrap().iter();
-    let what: Vec<_> = differences.map(|difference| difference["what"].as_str().unwrap()).collect();
+    let what: Vec<_> =
+        differences.map(|difference| difference["subject"].as_str().unwrap()).collect();
     assert!(!what.iter().any(|what| ["engine", "library"].contains(what)), "{what:?}");
     scratch.assert_nothing_left();
 }

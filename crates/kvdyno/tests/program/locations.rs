@@ -169,5 +169,5 @@ fn a_plan_says_where_the_data_would_lie() {
     scratch.write("s.toml", &reads().engine("null").text());
     let place = scratch.path("data").display().to_string();
     let done = scratch.run(&["plan", "s.toml", "--data-dir", &place, "--create-data-dir"]);
-    done.assert_code(0).assert_says(&format!("place {place} on ")).assert_says(" free");
+    done.assert_code(0).assert_says(&format!("data directory {place} on ")).assert_says(" free");
 }

@@ -156,7 +156,7 @@ fn what_is_not_to_be_found_is_held_to_chance() {
             .phase("verify", "count = true")
     };
     scratch.write("drawn.toml", &suite("").text());
-    scratch.write("all.toml", &suite("found = \"all\"").text());
+    scratch.write("all.toml", &suite("expected_hits = \"all\"").text());
     scratch.run(&["run", "drawn.toml"]).assert_ok();
     let run = scratch.only_run();
     let roles = &record(&run, "memory_t3").phases[0].roles;

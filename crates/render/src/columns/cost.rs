@@ -105,7 +105,7 @@ const COLUMNS: &[Column] = &[
         .wide(),
     figure(&c::WRITE_AMPLIFICATION, "write\namp", "write amplification, B/B")
         .formula("{device written, B}/{keys+values written, B}"),
-    figure(&c::DATABASE_ALLOCATED, "", "size, B"),
+    figure(&c::DATABASE_USED, "", "size, B"),
     sheet("keys+values stored, B", Phase(|_, case| case.case.user_bytes() as f64)),
     figure(&c::SPACE_AMPLIFICATION, "space\namp", "space amplification, B/B")
         .formula("{size, B}/{keys+values stored, B}"),
@@ -139,7 +139,7 @@ const COLUMNS: &[Column] = &[
     figure(&c::DEVICE_WRITES_PER_S, "", "device writes/s in the window"),
     figure(&c::CEILING_SHARE, "", "share of the raw-device baseline, %"),
     figure(&c::DRIVE_SHARE, "", "share of the drive's most, %"),
-    figure(&c::SYNC_WALL, "", "sync, s"),
+    figure(&c::DEFERRED, "deferred\ns", "deferred, s").wide(),
     figure(&c::STEAL, "stolen\n%", "stolen, %").wide(),
     text("n", |line| trials(line.row.metric(&c::WALL))).wide(),
     text("swap in\nKB/op", |line| where_it_is(line, &c::SWAP_IN_BYTES_PER_OP)).when(|s| s.swaps),

@@ -42,7 +42,7 @@ const COLUMNS: &[Column] = &[
     figure(&c::CPU_USER, "user", "user, s"),
     figure(&c::CPU_SYSTEM, "sys", "sys, s"),
     figure(&c::CPU_PERCENT, "CPU\n%", "CPU, %").formula("100*({user, s}+{sys, s})/{wall, s}"),
-    figure(&c::DATABASE_ALLOCATED, "size\nMiB", "size, B"),
+    figure(&c::DATABASE_USED, "size\nMiB", "size, B"),
     figure(&c::SWITCHES_VOLUNTARY, "ctx\nvol", "ctx switches voluntary"),
     figure(&c::SWITCHES_INVOLUNTARY, "ctx\ninvol", "ctx switches involuntary"),
     figure(&c::FS_INPUTS, "FS\nin", "FS in, 512 B"),
@@ -54,14 +54,15 @@ const COLUMNS: &[Column] = &[
     text("instr.\n/record", |line| line.figure(&c::INSTRUCTIONS_PER_OP)).when(|s| s.counted),
     text("engine's\ninstr.", |line| line.figure(&c::ENGINE_INSTRUCTIONS_PER_OP))
         .when(|s| s.counted),
-    figure(&c::RECORDS_PER_S, "records/s", "records/s").formula("{records loaded}/{wall, s}"),
+    figure(&c::RECORDS_PER_S, "records/s", "records/s")
+        .formula("{records loaded}/{rate window, s}"),
     text("vs.\n{base}", |line| ratio_cell(line.row.relative())),
     text("vs.\nvol", |line| ratio_cell(line.row.relative_volume())).when(|shown| shown.volume),
     sheet("x base", OverBase("records/s", 1.0)),
     sheet("% of base", OverBase("records/s", 100.0)).show(Show::Tenth),
     sheet("verdict vs. base", Verdict),
     figure(&c::USER_BYTES_PER_S, "MB/s", "keys+values, MB/s")
-        .formula("{keys+values written, B}/1000000/{wall, s}")
+        .formula("{keys+values written, B}/1000000/{rate window, s}")
         .optional(Asked::MbPerS),
     figure(&c::DEVICE_IOS_PER_RECORD, "I/Os\n/record", "device I/Os/record")
         .optional(Asked::IosPerRecord),
@@ -73,10 +74,11 @@ const COLUMNS: &[Column] = &[
     figure(&c::SPACE_AMPLIFICATION, "space\namp", "space amplification, B/B")
         .formula("{size, B}/{keys+values stored, B}")
         .wide(),
-    figure(&c::SETTLE_WALL, "settle\ns", "settle, s").wide(),
+    figure(&c::DEFERRED, "deferred\ns", "deferred, s").wide(),
+    figure(&c::BURST_RECORDS_PER_S, "burst\nrec/s", "burst, records/s").wide(),
+    figure(&c::RATE_WINDOW, "", "rate window, s"),
     figure(&c::DEVICE_WRITE_BYTES_LOAD, "of it\nload", "of device written: load, B").wide(),
     figure(&c::DEVICE_WRITE_BYTES_SETTLE, "of it\nsettle", "of device written: settle, B").wide(),
-    figure(&c::SYNC_WALL, "sync\ns", "sync, s").wide(),
     figure(&c::DEVICE_READ_BYTES, "read\nMiB", "device read, B").wide(),
     figure(&c::FAULTS_MAJOR, "faults\nmajor", "major faults").wide(),
     figure(&c::RSS_PEAK, "RSS\nMiB", "RSS peak, B").wide(),

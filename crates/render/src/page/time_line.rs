@@ -301,7 +301,7 @@ pub(super) fn readings_of<'r>(
         line.flush_us.push(in_unit(rates.flush_us, 1.0));
         line.queue_depth.push(in_unit(rates.queue_depth, 1.0));
         line.rss_mib.push(in_unit(rss.map(|bytes| bytes as f64), MEBI));
-        let allocated = database.map(|size| size.allocated_bytes as f64);
+        let allocated = database.map(|size| size.used_bytes as f64);
         line.database_mib.push(allocated.map(|bytes| rounded(bytes / MEBI, 5)));
         before = now;
     }
@@ -367,7 +367,7 @@ mod tests {
             let device = Some(DeviceUsage { write_bytes, ..DeviceUsage::default() });
             Snapshot { at_unix_ns: ms * 1_000_000, device, ..Snapshot::default() }
         };
-        let size = |allocated_bytes| Some(DatabaseSize { allocated_bytes, ..Default::default() });
+        let size = |used_bytes| Some(DatabaseSize { used_bytes, ..Default::default() });
         let reading = |ms, megabytes| MachineReading {
             phase: "measure".to_owned(),
             reading: at(ms, megabytes),

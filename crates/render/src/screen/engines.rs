@@ -108,7 +108,7 @@ fn load(contest: &Contest<'_>, notes: &mut Footnotes) -> Block {
         ("instructions/record", Figure { definition: &c::INSTRUCTIONS_PER_OP, than: Some(TIME) }),
         ("of the engine", Figure::plain(&c::ENGINE_INSTRUCTIONS_PER_OP)),
         ("records/s", Figure { definition: &c::RECORDS_PER_S, than: Some(RATE) }),
-        ("size MiB", Figure::plain(&c::DATABASE_ALLOCATED)),
+        ("size MiB", Figure::plain(&c::DATABASE_USED)),
         ("write amp.", Figure::plain(&c::WRITE_AMPLIFICATION)),
     ];
     let rows = figures.into_iter().filter_map(|(label, figure)| {

@@ -44,7 +44,7 @@ fn distinct(trials: u32) -> Fixture {
                 phase.roles.iter_mut().for_each(|r| r.window_ns = r.window_ns * (10 + factor) / 10);
             }
             if let Some(size) = &mut phase.database {
-                size.allocated_bytes *= factor;
+                size.used_bytes *= factor;
             }
         }
     }

@@ -313,7 +313,7 @@ fn a_calibration_says_what_is_noise() {
     // Its trials lie 3 % apart, up to 30 %.
     assert!((0.03..0.3).contains(&noise.share(c::OPS_PER_S.name)), "{}", noise.share("ops_per_s"));
     // Never varies there: a quiet machine is still not taken for a perfect one.
-    assert_eq!(noise.share(c::DATABASE_ALLOCATED.name).to_bits(), LEAST_NOISE.to_bits());
+    assert_eq!(noise.share(c::DATABASE_USED.name).to_bits(), LEAST_NOISE.to_bits());
     assert_eq!(noise.share("no such figure").to_bits(), DEFAULT_NOISE.to_bits());
     assert_eq!(twins(&Fixture::new().plan), None);
 }
@@ -326,7 +326,7 @@ fn a_calibration_of_something_else_lowers_nothing() {
         let sides = Sides::engines(&record, "lmdb-a", "lmdb-b");
         let noise = Noise::by(Some(calibration.clone()), &sides);
         assert!(noise.share(c::OPS_PER_S.name) >= 0.03, "it raises still");
-        noise.share(c::DATABASE_ALLOCATED.name).to_bits()
+        noise.share(c::DATABASE_USED.name).to_bits()
     };
     let calibration = Calibration::from_record(&record).unwrap();
     assert_eq!(least(&calibration), LEAST_NOISE.to_bits());

@@ -7,7 +7,6 @@ use crate::written::part::Part;
 use crate::written::phase::{Measure, Role};
 use crate::written::read::{At, OptionalSpan as _, Or as _};
 use crate::written::scalar::Several;
-use crate::written::source::Span;
 use crate::written::trace::{Trace, TraceFile, timed};
 use crate::written::typed::Typed;
 use kvdyno_record::engine::Description;

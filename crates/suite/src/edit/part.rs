@@ -12,7 +12,6 @@ use crate::written::names::check_names;
 use crate::written::part::PartTable;
 use crate::written::read::{At, Fields, FromToml as _, Toml, members, wrong_kind};
 use crate::written::scalar::Name;
-use crate::written::source::Span;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -6,7 +6,7 @@ use crate::plan::grid::Grid;
 use crate::plan::jobs::{self, Bare};
 use crate::plan::setup::{EngineSetup, Point};
 use crate::plan::shape::{records_max, shape};
-use crate::plan::shuffle::shuffle;
+use crate::plan::shuffle::shuffle_trial;
 use crate::plan::sizing::SizedData;
 use crate::plan::workload;
 use crate::written::read::{At, Or as _};
@@ -112,14 +112,11 @@ pub(crate) fn all(grids: &[Grid<'_>]) -> Vec<Case> {
     for trial in 1..=trials {
         let mut groups = listed(grids.iter().flat_map(groups).collect(), grids);
         groups.retain(|(_, group)| trial <= group.trials());
-        // Engines are interleaved, in a new order for each trial, so that drift of the machine
-        // favours no engine.
         let seed = grids.first().and_then(|grid| grid.sets.first()).map_or(0, |set| set.data.seed);
-        let order = seed.wrapping_add(u64::from(trial) << 32);
-        shuffle(&mut groups, order);
+        shuffle_trial(&mut groups, seed, trial);
         for (first, group) in groups {
             cases.listed = first;
-            cases.group(group, trial, order);
+            cases.group(group, trial, seed);
         }
     }
     cases.end_drives();
@@ -140,14 +137,14 @@ fn groups<'g, 'a>(grid: &'g Grid<'a>) -> Vec<CaseGroup<'g, 'a>> {
 }
 
 impl Cases {
-    fn group(&mut self, group: CaseGroup<'_, '_>, trial: u32, order: u64) {
+    fn group(&mut self, group: CaseGroup<'_, '_>, trial: u32, seed: u64) {
         let CaseGroup { grid, owner } = group;
         match owner {
             GroupOf::Engine(setup, points) if grid.loads_once(setup) => {
                 self.load_once(grid, setup, points, trial);
             }
             GroupOf::Engine(setup, points) => self.load_own(grid, setup, points, trial),
-            GroupOf::Drive(drive, volume) => self.drive(grid, drive, volume, trial, order),
+            GroupOf::Drive(drive, volume) => self.drive(grid, drive, volume, trial, seed),
         }
     }
 
@@ -193,7 +190,7 @@ impl Cases {
         drive: &Bare<'a>,
         volume: Option<&'a At<Volume>>,
         trial: u32,
-        order: u64,
+        seed: u64,
     ) {
         let first_job = self.listed + 1;
         if self.filled[grid.index].is_none() && !drive.section.is_read_only() {
@@ -206,7 +203,7 @@ impl Cases {
             drive.jobs.iter().flat_map(|(setup, job)| with(job).map(move |t| (setup, job, t)));
         let mut points: Vec<_> = (first_job..).zip(points).collect();
         if !drive.section.in_order.value_or(false) {
-            shuffle(&mut points, order);
+            shuffle_trial(&mut points, seed, trial);
         }
         for (listed, (setup, job, swept)) in points {
             self.listed = listed;

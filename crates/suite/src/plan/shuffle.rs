@@ -9,6 +9,16 @@ pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
     }
 }
 
+/// Shuffles the items of a trial: every second trial has the order of the one before, reversed. In
+/// an even number of trials each item comes before each other as often as after it, and drift of
+/// the machine favours none.
+pub(crate) fn shuffle_trial<T>(items: &mut [T], seed: u64, trial: u32) {
+    shuffle(items, seed.wrapping_add(u64::from(trial.div_ceil(2)) << 32));
+    if trial.is_multiple_of(2) {
+        items.reverse();
+    }
+}
+
 /// Steele, Lea, Flood: Fast splittable pseudorandom number generators (OOPSLA 2014).
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -33,5 +43,22 @@ mod tests {
         let mut sorted = order(3);
         sorted.sort_unstable();
         assert_eq!(sorted, (0..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn over_two_trials_each_item_has_the_same_mean_position() {
+        for first in [1, 3, 5] {
+            let order = |trial| {
+                let mut items: Vec<usize> = (0..7).collect();
+                shuffle_trial(&mut items, 42, trial);
+                items
+            };
+            let (odd, even) = (order(first), order(first + 1));
+            assert_ne!(odd, order(first + 2), "a new order");
+            for item in 0..7 {
+                let at = |order: &[usize]| order.iter().position(|other| *other == item).unwrap();
+                assert_eq!(at(&odd) + at(&even), 6);
+            }
+        }
     }
 }

@@ -17,6 +17,8 @@ use plan::{Activity, Choice, Ends, ExpectedHits, LoadOrder, Mix, MixEntry};
 use std::slice::Iter;
 
 const SECOND: u64 = 1_000_000_000;
+/// How long an engine may work on after a phase that wrote, if the suite does not limit it.
+const SETTLE_LIMIT: u64 = 300 * SECOND;
 /// Nodes or links in one batch when a graph is loaded.
 const GRAPH_UNIT: u32 = 1_024;
 /// Upper bound of data that `count = "auto"` scans: a longer scan would take longer than the
@@ -61,7 +63,30 @@ pub(crate) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase>
         let work = work(part, &phase.value, context, &mut reopened);
         phases.push(plan::Phase::new(name, work));
     }
-    phases
+    settled(phases, &mut names)
+}
+
+/// The phases, each that writes followed by one that waits for the work that it left behind. Only
+/// the last of consecutive windows is: they are one measurement.
+fn settled(phases: Vec<plan::Phase>, names: &mut PhaseNames) -> Vec<plan::Phase> {
+    let mut all = Vec::with_capacity(phases.len());
+    let mut rest = phases.into_iter().peekable();
+    while let Some(phase) = rest.next() {
+        let follows = rest.peek().is_some_and(|next| {
+            let is_next_window = next.window.as_ref().is_some_and(|next| {
+                next.number > 1 && phase.window.as_ref().is_some_and(|own| own.of == next.of)
+            });
+            is_next_window || matches!(next.work, Activity::Settle { .. })
+        });
+        let settle = phase.writes() && !follows;
+        let settle = settle.then(|| {
+            let name = names.free(&format!("{}-settle", phase.name));
+            plan::Phase::new(name, Activity::Settle { limit_ns: SETTLE_LIMIT })
+        });
+        all.push(phase);
+        all.extend(settle);
+    }
+    all
 }
 
 /// The order in which a part loads its records.
@@ -150,7 +175,7 @@ fn work(
             threads: load.threads.value_or(Threads::Are(1)).at(context.swept),
         }),
         Phase::Settle(settle) => {
-            Activity::Settle { limit_ns: settle.limit.value_or(Nanoseconds(300 * SECOND)).0 }
+            Activity::Settle { limit_ns: settle.limit.value_or(Nanoseconds(SETTLE_LIMIT)).0 }
         }
         // All of its counts.
         Phase::Verify(_) if context.is_graph() => Activity::Verify { samples: 0, count: true },

@@ -3,7 +3,7 @@
 
 use super::*;
 use kvdyno_record::plan::Case;
-use kvdyno_record::workload::Activity;
+use kvdyno_record::workload::{Activity, Phase};
 
 /// Named phases, two versions of each, and included phases.
 const NAMED: &str = r#"
@@ -68,12 +68,37 @@ fn phases_are_picked_by_name_in_two_versions() {
     assert_eq!((batch("a"), batch("b")), (1, 10));
 }
 
+/// The names of a case's phases, without those that follow each that writes.
+fn phases_but_settling(case: &Case) -> Vec<String> {
+    let settles = |phase: &&Phase| matches!(phase.work, Activity::Settle { .. });
+    case.phases.iter().filter(|phase| !settles(phase)).map(|phase| phase.name.clone()).collect()
+}
+
+#[test]
+fn each_phase_that_writes_is_settled_once() {
+    let phases = |text: &str| -> Vec<String> {
+        let plan = plan(text, &[]);
+        let trial = plan.cases.iter().filter(|case| case.trial == 1);
+        trial.flat_map(|case| &case.phases).map(|phase| phase.name.clone()).collect()
+    };
+    let update = "mix = [{ op = \"update\" }]";
+    let text = SMALL.replace("mix = [{ op = \"get\" }]", update);
+    assert_eq!(phases(&text), ["load", "load-settle", "measure", "measure-settle"]);
+    assert_eq!(phases(SMALL), ["load", "load-settle", "measure"]);
+    let typed = text.replace("kind = \"load\"", "kind = \"load\"\n[[phase]]\nkind = \"settle\"");
+    assert_eq!(phases(&typed), ["load", "settle", "measure", "measure-settle"]);
+    let windows = text.replace("duration = \"5s\"", "duration = \"3s\"\nwindows = \"1s\"");
+    let expected =
+        ["load", "load-settle", "measure-w1", "measure-w2", "measure-w3", "measure-w3-settle"];
+    assert_eq!(phases(&windows), expected, "windows are one measurement");
+}
+
 #[test]
 fn all_included_phases_can_be_done() {
     let names = "[\"fillseq\", \"readrandomwriterandom\", \"overwrite\", \"readrandom\", \
                  \"multireadrandom\", \"seekrandom\", \"updaterandom\", \"readwhilewriting\"]";
     let plan = plan(NAMED, &[&format!("run.phases={names}"), "phases.fill=", "phases.reads="]);
-    assert_eq!(plan.cases.iter().map(|case| case.phases.len()).sum::<usize>(), 8);
+    assert_eq!(plan.cases.iter().map(|case| phases_but_settling(case).len()).sum::<usize>(), 8);
     let random = "run.phases=[\"fillrandom\"]";
     assert!(matches!(
         super::plan(NAMED, &[random, "run.threads="]).cases[0].phases[0].work,
@@ -97,9 +122,8 @@ fn phases_are_picked_on_the_command_line() {
         phases: phases.iter().map(ToString::to_string).collect(),
         ..set(arguments)
     };
-    let names = |plan: Plan| -> Vec<String> {
-        plan.cases.iter().flat_map(|case| &case.phases).map(|phase| phase.name.clone()).collect()
-    };
+    let names =
+        |plan: Plan| -> Vec<String> { plan.cases.iter().flat_map(phases_but_settling).collect() };
     let picked = plan_of(NAMED, &pick(&["fillseq", "readrandom"], &[])).unwrap();
     assert_eq!(names(picked), ["fillseq", "readrandom"]);
     // In every part, whatever phases it selects itself.
@@ -135,7 +159,7 @@ fn every_included_phase_can_be_planned_in_both_versions() {
                 let phases = [load].into_iter().chain(&others).map(ToString::to_string).collect();
                 let plan = plan_of(&text, &Overrides { phases, ..set(&[fidelity]) });
                 let plan = plan.unwrap_or_else(|error| panic!("{}", error.render(false)));
-                assert_eq!(plan.cases[0].phases.len(), 1 + others.len());
+                assert_eq!(phases_but_settling(&plan.cases[0]).len(), 1 + others.len());
             }
         }
     }
@@ -375,7 +399,7 @@ fn a_load_alone_is_planned_and_numbers_nobody_takes_are_dropped() {
     };
     let phases = vec!["fillrandom".to_owned()];
     let plan = load(Overrides { phases: phases.clone(), ..Overrides::default() });
-    let of_case = |case: &kvdyno_record::plan::Case| case.phases.len() == 1;
+    let of_case = |case: &Case| phases_but_settling(case).len() == 1;
     assert!(plan.cases.len() == 12 && plan.cases.iter().all(of_case), "{}", plan.cases.len());
     let dropped =
         |numbers: &str| format!("threads {numbers} are not swept: no picked phase uses them");

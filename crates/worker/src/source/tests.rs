@@ -35,6 +35,17 @@ fn a_load_writes_each_key_once() {
     }
 }
 
+/// Else they would lie side by side in a heap, and an engine that keeps the order of inserts would
+/// have its hot set in a few pages.
+#[test]
+fn hot_keys_are_not_those_loaded_first() {
+    let order = loaded(LoadOrder::Random, 1, 1);
+    let spread = Bijection::new(10_007, supply().keyspace.seed);
+    let hot: Vec<u64> = (0..1000).map(|rank| spread.at(rank)).collect();
+    let both = order[..1000].iter().filter(|number| hot.contains(number)).count();
+    assert!((40..180).contains(&both), "{both} of 1,000, where chance gives 100");
+}
+
 /// A block of a role that only walks holds no key.
 #[test]
 fn a_walk_needs_no_keys() {

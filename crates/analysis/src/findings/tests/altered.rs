@@ -89,7 +89,8 @@ fn a_database_smaller_than_its_data_is_found() {
     assert!(too_small(&fixture).is_none());
     let case = fixture.case("lmdb_t1_r1");
     let size = kvdyno_record::usage::DatabaseSize {
-        allocated_bytes: 119 << 10,
+        used_bytes: 119 << 10,
+        reserved_bytes: 0,
         apparent_bytes: 119 << 10,
         files: 2,
     };
