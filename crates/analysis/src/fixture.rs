@@ -231,9 +231,9 @@ impl FixtureCase {
 
 fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
     let phases = vec![
-        phase("load", surroundings::load()),
-        phase("settle", Activity::Settle { limit_ns: 60 * SECOND }),
-        phase("verify", Activity::Verify { samples: 1000, count: true }),
+        Phase::new("load", surroundings::load()),
+        Phase::new("settle", Activity::Settle { limit_ns: 60 * SECOND }),
+        Phase::new("verify", Activity::Verify { samples: 1000, count: true }),
     ];
     let mut case = PlannedCase { engine, trial, threads: None, id, loader: id, phases }.blank();
     let pace = 4_000 + u64::from(trial) * 100 + engine.service_ns[0] / 10;
@@ -271,7 +271,8 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         roles: vec![role("readers", threads, Op::Get), role("writer", 1, Op::Update)],
         ends: Ends { duration_ns: Some(SLICES * SECOND), operations: None },
     };
-    let phases = vec![phase("evict", Activity::Evict), phase("measure", Activity::Measure(drive))];
+    let phases =
+        vec![Phase::new("evict", Activity::Evict), Phase::new("measure", Activity::Measure(drive))];
     let swept = Some(threads);
     let mut case = PlannedCase { engine, trial, threads: swept, id, loader, phases }.blank();
     case.record.phases = vec![PhaseRecord {
@@ -388,10 +389,6 @@ fn add_slice(
     });
     let ops = case.slices[index].roles.entry(role.to_owned()).or_default();
     ops.insert(op.to_owned(), counts);
-}
-
-fn phase(name: &str, work: Activity) -> Phase {
-    Phase { name: name.to_owned(), work }
 }
 
 fn role_result(role: &str, threads: u32, window_ns: u64, name: &str, op: OpResult) -> RoleResult {

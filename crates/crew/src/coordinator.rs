@@ -361,8 +361,8 @@ impl Coordinator {
 
     /// Its threads make operations.
     fn works(&self, phase: u32) -> bool {
-        let work = self.phase(phase).map(|phase| &phase.work);
-        matches!(work, Some(Activity::Load(_) | Activity::Warmup(_) | Activity::Measure(_)))
+        let makes = |work: &Activity| matches!(work, Activity::Load(_)) || work.mix().is_some();
+        self.phase(phase).is_some_and(|phase| makes(&phase.work))
     }
 
     /// The row of a rank in a phase; `first` is when the first rank began.
@@ -401,10 +401,7 @@ impl Coordinator {
         let work = &self.phase(phase)?.work;
         let planned: Vec<u32> = match work {
             Activity::Load(load) => vec![load.threads],
-            Activity::Warmup(mix) | Activity::Measure(mix) => {
-                mix.roles.iter().map(|role| role.threads).collect()
-            }
-            _ => return None,
+            work => work.mix()?.roles.iter().map(|role| role.threads).collect(),
         };
         let all = self.ranks.len() as u32;
         for (row, roles) in ranks.iter().zip(roles) {

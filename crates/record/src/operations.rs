@@ -1,91 +1,214 @@
-//! The operations, with their properties by name.
+//! The operations: one table with all that follows from the operation alone.
+
+use crate::workload::{Op, Size};
+use KeySource::{Chosen, Continued, Graph, Next, NoKey};
+use OpTrait::{AddsRecords, Pipelined, TakesMissing, WritesValues};
 
 /// The properties of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct OpInfo {
     /// In files and columns.
     pub name: &'static str,
+    /// The operation with its default arguments; none: a load of a graph, which no mix has.
+    pub op: Option<Op>,
+    /// What it does, as a sentence.
+    pub does: &'static str,
     /// It looks keys up, or shows records: what it deals with is found unless it is missing.
     pub reads: bool,
     /// It changes what is stored.
     pub writes: bool,
     /// One operation deals with several keys or records, which are counted apart.
     pub many: bool,
+    /// Where its keys come from.
+    pub keys: KeySource,
+    /// What an engine needs for it that not every engine has.
+    pub needs: Option<Ability>,
+    traits: &'static [OpTrait],
 }
 
+/// Where the keys of an operation come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeySource {
+    /// The distribution of the operation or of its role.
+    Chosen,
+    /// The next number: a key that was never there.
+    Next,
+    /// The end of the thread's previous operation.
+    Continued,
+    /// The graph: a request of it.
+    Graph,
+    /// It has no key, and no mix has it: it is recorded, and never drawn.
+    NoKey,
+}
+
+/// An ability of some engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ability {
+    /// Deletes.
+    Delete,
+    /// Scans, in the operation's direction.
+    Scan,
+}
+
+/// A property that few operations have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpTrait {
+    /// Several can be in flight together: none depends on another.
+    Pipelined,
+    /// A key that does not exist is a valid one.
+    TakesMissing,
+    /// It may add records.
+    AddsRecords,
+    /// It writes whole values of records.
+    WritesValues,
+}
+
+const ONE: Size = Size::Fixed { bytes: 1 };
+const TEN: Size = Size::Fixed { bytes: 10 };
+const HUNDRED: Size = Size::Fixed { bytes: 100 };
+
 /// All of them, in the order of columns.
-pub const OPERATIONS: [OpInfo; 22] = [
-    op("get", true, false, false),
-    op("insert", false, true, false),
-    op("update", false, true, false),
-    op("delete", false, true, false),
-    op("scan", true, false, true),
-    op("multiget", true, false, true),
-    op("rmw", true, true, false),
-    op("batch", false, true, true),
-    op("walk", true, false, true),
-    op("flush", false, false, false),
-    op("add_node", false, true, false),
-    op("get_node", true, false, false),
-    op("update_node", false, true, false),
-    op("delete_node", false, true, false),
-    op("add_link", false, true, false),
-    op("update_link", false, true, false),
-    op("delete_link", false, true, false),
-    op("count_link", true, false, false),
-    op("multiget_link", true, false, true),
-    op("get_links_list", true, false, true),
-    op("load_nodes", false, true, true),
-    op("load_links", false, true, true),
+pub static OPERATIONS: [OpInfo; 22] = [
+    reads("get", Op::Get, Chosen, "Looks up one key.").with(&[Pipelined, TakesMissing]),
+    writes("insert", Op::Insert, Next, "Writes a new key: the next number.").with(&[
+        Pipelined,
+        TakesMissing,
+        AddsRecords,
+        WritesValues,
+    ]),
+    writes("update", Op::Update, Chosen, "Writes an existing key.")
+        .with(&[Pipelined, WritesValues]),
+    writes("delete", Op::Delete, Chosen, "Removes a key.").needs(Ability::Delete),
+    reads(
+        "scan",
+        Op::Scan { reverse: false, length: HUNDRED },
+        Chosen,
+        "Reads neighbouring records in key order.",
+    )
+    .many()
+    .needs(Ability::Scan),
+    reads("multiget", Op::Multiget { keys: TEN }, Chosen, "Looks up several keys in one call.")
+        .many()
+        .with(&[TakesMissing]),
+    reads("rmw", Op::ReadModifyWrite, Chosen, "Reads a key and writes it again.")
+        .and_writes()
+        .with(&[WritesValues]),
+    writes("batch", Op::Batch { writes: TEN }, Chosen, "Updates several keys in one batch.")
+        .many()
+        .with(&[WritesValues]),
+    reads(
+        "walk",
+        Op::Walk { reverse: false, length: ONE },
+        Continued,
+        "Reads the next records in key order from the end of the thread's previous walk. After \
+         the last record it starts again.",
+    )
+    .many()
+    .needs(Ability::Scan),
+    op("flush", Some(Op::Flush), NoKey, "Makes earlier writes durable."),
+    writes("add_node", Op::AddNode, Graph, "Adds a node to a graph.").with(&[AddsRecords]),
+    reads("get_node", Op::GetNode, Graph, "Looks up a node of a graph."),
+    writes("update_node", Op::UpdateNode, Graph, "Writes a node of a graph again."),
+    writes("delete_node", Op::DeleteNode, Graph, "Removes a node of a graph."),
+    writes("add_link", Op::AddLink, Graph, "Adds a link to a graph, usually a new one.")
+        .with(&[AddsRecords]),
+    writes(
+        "update_link",
+        Op::UpdateLink,
+        Graph,
+        "Writes a link of a graph, usually an existing one.",
+    )
+    .with(&[AddsRecords]),
+    writes("delete_link", Op::DeleteLink, Graph, "Hides a link of a graph."),
+    reads("count_link", Op::CountLink, Graph, "Looks up a count of links."),
+    reads("multiget_link", Op::MultigetLink, Graph, "Looks up several links of a node.").many(),
+    reads(
+        "get_links_list",
+        Op::GetLinksList,
+        Graph,
+        "Lists the links of a node, the newest first.",
+    )
+    .many(),
+    op("load_nodes", None, Graph, "Loads the nodes of a graph.").and_writes().many(),
+    op("load_links", None, Graph, "Loads the links of a graph.").and_writes().many(),
 ];
 
-/// A load of nodes, and one of links: the last, and the only ones that no mix has.
+/// A load of nodes, and one of links: the last, and the only ones that are no [`Op`].
 pub const GRAPH_LOADS: [&str; 2] = ["load_nodes", "load_links"];
 
-const fn op(name: &'static str, reads: bool, writes: bool, many: bool) -> OpInfo {
-    OpInfo { name, reads, writes, many }
+const fn op(name: &'static str, op: Option<Op>, keys: KeySource, does: &'static str) -> OpInfo {
+    let (reads, writes, many) = (false, false, false);
+    OpInfo { name, op, does, reads, writes, many, keys, needs: None, traits: &[] }
+}
+
+const fn reads(name: &'static str, of: Op, keys: KeySource, does: &'static str) -> OpInfo {
+    let mut info = op(name, Some(of), keys, does);
+    info.reads = true;
+    info
+}
+
+const fn writes(name: &'static str, of: Op, keys: KeySource, does: &'static str) -> OpInfo {
+    op(name, Some(of), keys, does).and_writes()
 }
 
 impl OpInfo {
+    const fn and_writes(mut self) -> Self {
+        self.writes = true;
+        self
+    }
+
+    const fn many(mut self) -> Self {
+        self.many = true;
+        self
+    }
+
+    const fn needs(mut self, ability: Ability) -> Self {
+        self.needs = Some(ability);
+        self
+    }
+
+    const fn with(mut self, traits: &'static [OpTrait]) -> Self {
+        self.traits = traits;
+        self
+    }
+
     /// The one of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         OPERATIONS.iter().find(|op| op.name == name)
+    }
+
+    /// Those that a mix may have.
+    pub fn of_mixes() -> impl Iterator<Item = &'static Self> {
+        OPERATIONS.iter().filter(|info| info.op.is_some() && info.keys != NoKey)
+    }
+
+    /// Whether it has a property.
+    pub fn has(&self, property: OpTrait) -> bool {
+        self.traits.contains(&property)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Op, Size};
 
     #[test]
-    fn every_operation_is_in_the_table() {
-        let length = || Size::Fixed { bytes: 1 };
-        let all = [
-            Op::Get,
-            Op::Insert,
-            Op::Update,
-            Op::Delete,
-            Op::Scan { reverse: false, length: length() },
-            Op::Multiget { keys: length() },
-            Op::ReadModifyWrite,
-            Op::Batch { writes: length() },
-            Op::Walk { reverse: false, length: length() },
-            Op::Flush,
-            Op::AddNode,
-            Op::GetNode,
-            Op::UpdateNode,
-            Op::DeleteNode,
-            Op::AddLink,
-            Op::UpdateLink,
-            Op::DeleteLink,
-            Op::CountLink,
-            Op::MultigetLink,
-            Op::GetLinksList,
-        ];
-        let names: Vec<&str> = all.iter().map(Op::name).chain(GRAPH_LOADS).collect();
-        assert_eq!(names, OPERATIONS.map(|op| op.name));
-        let tags = all.each_ref().map(|op| serde_json::to_value(op).expect("JSON")["op"].clone());
-        assert_eq!(tags[..6], OPERATIONS.map(|op| op.name)[..6], "as in a plan");
+    fn every_operation_is_in_the_table_by_the_name_of_its_file() {
+        for info in &OPERATIONS {
+            let Some(op) = &info.op else {
+                assert!(GRAPH_LOADS.contains(&info.name));
+                continue;
+            };
+            assert_eq!(op.info().name, info.name);
+            let tag = serde_json::to_value(op).unwrap()["op"].clone();
+            assert!(tag == info.name || tag == "read_modify_write", "{tag}");
+        }
+    }
+
+    #[test]
+    fn the_table_has_every_operation() {
+        let schema = schemars::schema_for!(Op).to_value();
+        let ops = schema["oneOf"].as_array().unwrap();
+        assert_eq!(ops.len(), OPERATIONS.len() - GRAPH_LOADS.len());
     }
 }

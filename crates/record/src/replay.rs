@@ -105,7 +105,7 @@ mod tests {
             let role = Role { replay: Some(replay), ..Role::new("clients", 1, Vec::new()) };
             let ends = Ends { duration_ns: None, operations: Some(3) };
             let work = Activity::Measure(Mix { roles: vec![role], ends });
-            Phase { name: "measure".to_owned(), work }
+            Phase::new("measure", work)
         };
         let (first, second) = (phase("/here"), phase("/there"));
         assert_ne!(first, second);

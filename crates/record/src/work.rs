@@ -116,7 +116,7 @@ impl<'c> Work<'c> {
                     let roles = mix.roles.iter().cloned();
                     let roles = roles.map(|role| workload::Role { threads: 0, ..role }).collect();
                     let work = Measure(Mix { roles, ..*mix });
-                    Some(Phase { name: phase.name.clone(), work })
+                    Some(Phase::new(&*phase.name, work))
                 };
                 json!(of_case().filter_map(without_threads).collect::<Vec<_>>())
             }

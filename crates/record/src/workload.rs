@@ -4,11 +4,12 @@
 pub use crate::expected_hits::ExpectedHits;
 use crate::graph::Graph;
 pub use crate::key::{Key, KeyFormat, KeyOrder};
-use crate::operations::{OPERATIONS, OpInfo};
+use crate::operations::{KeySource, OPERATIONS, OpInfo};
 use crate::replay::{Replay, replays};
 use kvdyno_engine::Options;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::mem::discriminant;
 
 mod choice;
 mod count;
@@ -85,16 +86,21 @@ pub struct ValueShape {
 pub struct Phase {
     /// Its name, unique in its case.
     pub name: String,
+    /// The longer phase that it is a window of; null: it is a phase of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<PhaseWindow>,
     /// Its work.
     #[serde(flatten)]
     pub work: Activity,
 }
 
-/// The phase that one is a window of, and which, from 1: `hours-w07` is the seventh of `hours`.
-pub fn window_of(name: &str) -> Option<(&str, u32)> {
-    let (phase, number) = name.rsplit_once("-w")?;
-    let number = number.parse().ok().filter(|_| number.bytes().all(|byte| byte.is_ascii_digit()));
-    Some((phase, number?))
+/// One of the phases that a longer one is divided into.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseWindow {
+    /// The name of the longer phase.
+    pub of: String,
+    /// Which of its windows, from 1.
+    pub number: u32,
 }
 
 /// The work of a phase.
@@ -129,6 +135,14 @@ pub enum Activity {
 }
 
 impl Activity {
+    /// What its roles do, where it has any.
+    pub fn mix(&self) -> Option<&Mix> {
+        match self {
+            Self::Warmup(mix) | Self::Measure(mix) => Some(mix),
+            _ => None,
+        }
+    }
+
     /// The word for it in a record.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -305,49 +319,14 @@ impl Op {
 
     /// Its properties.
     pub fn info(&self) -> &'static OpInfo {
-        &OPERATIONS[match self {
-            Self::Get => 0,
-            Self::Insert => 1,
-            Self::Update => 2,
-            Self::Delete => 3,
-            Self::Scan { .. } => 4,
-            Self::Multiget { .. } => 5,
-            Self::ReadModifyWrite => 6,
-            Self::Batch { .. } => 7,
-            Self::Walk { .. } => 8,
-            Self::Flush => 9,
-            Self::AddNode => 10,
-            Self::GetNode => 11,
-            Self::UpdateNode => 12,
-            Self::DeleteNode => 13,
-            Self::AddLink => 14,
-            Self::UpdateLink => 15,
-            Self::DeleteLink => 16,
-            Self::CountLink => 17,
-            Self::MultigetLink => 18,
-            Self::GetLinksList => 19,
-        }]
+        let is_it = |op: &Op| discriminant(op) == discriminant(self);
+        let info = OPERATIONS.iter().find(|info| info.op.as_ref().is_some_and(is_it));
+        info.unwrap_or_else(|| unreachable!("the table has every operation"))
     }
 
     /// It is a request of a graph.
     pub fn is_of_graph(&self) -> bool {
-        use Op::{
-            AddLink, AddNode, CountLink, DeleteLink, DeleteNode, GetLinksList, GetNode,
-            MultigetLink, UpdateLink, UpdateNode,
-        };
-        matches!(
-            self,
-            AddNode
-                | GetNode
-                | UpdateNode
-                | DeleteNode
-                | AddLink
-                | UpdateLink
-                | DeleteLink
-                | CountLink
-                | MultigetLink
-                | GetLinksList
-        )
+        self.info().keys == KeySource::Graph
     }
 
     /// Records that one of it writes, in the mean.
@@ -388,12 +367,14 @@ impl Role {
 }
 
 impl Phase {
+    /// A phase of its own.
+    pub fn new(name: impl Into<String>, work: Activity) -> Self {
+        Self { name: name.into(), window: None, work }
+    }
+
     /// What its roles do, where it has any.
     pub fn mix(&self) -> Option<&Mix> {
-        match &self.work {
-            Activity::Warmup(mix) | Activity::Measure(mix) => Some(mix),
-            _ => None,
-        }
+        self.work.mix()
     }
 
     /// Whether it writes records.

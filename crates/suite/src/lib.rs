@@ -6,76 +6,32 @@
 //! pure: they read no file, start no process and print nothing. Mistakes of both gates are shown at
 //! their line.
 //!
+//! The folders are floors, and none imports one above it: `written` (a suite as typed: types,
+//! reader, schema), `edit` (changes before it is checked), `check` (refusals), `plan`.
+//!
 //! `docs/suites.md` teaches the language; `schemas/suite.schema.json` and `docs/suite-reference.md`
 //! are made from the types here.
 
-mod abilities;
-mod adjust;
-mod attached;
-mod brief;
-mod builtin;
-mod cases;
 mod check;
-mod check_drive;
-mod check_storage;
-mod choice;
-mod claim;
-mod count;
-mod crew;
-mod db_bench;
-mod drive;
-mod engine;
-mod estimate;
-mod expand;
-mod fidelity;
-mod first_reads;
-mod grid;
-mod growth;
-mod jobs;
-mod left_out;
-mod length;
-mod linkbench;
-mod media;
-mod missing_engines;
-mod mistake;
-mod names;
-mod options;
-mod packing;
+mod edit;
 mod parse;
-mod part;
-mod phase;
-mod rate;
-mod read;
-mod replay;
-mod scalar;
-mod scale;
-mod schema;
-mod select;
-mod set;
-mod setup;
-mod shuffle;
-mod sizing;
-mod slices;
-mod source;
-mod space;
+mod plan;
 #[cfg(test)]
 mod tests;
-mod tier;
-mod typed;
-mod volume;
-mod wanted;
-mod workload;
+mod traces;
+mod written;
 
-pub use builtin::builtin;
-pub use db_bench::{db_bench_options, db_bench_options_files};
-pub use estimate::{estimate, write_bytes_least};
-pub use expand::expand;
-pub use mistake::{LocatedMistake, SuiteError, closest};
-pub use parse::{Overrides, Suite};
-pub use replay::Trace;
-pub use scalar::{SEVERAL_MAX, slug};
-pub use schema::schema;
-pub use sizing::SizingHost;
-pub use space::{NoSpace, check_space};
-pub use wanted::{Engines, FoundWorker, Missing, Pick, WantedWorker};
-pub use workload::threads_of;
+pub use edit::db_bench::{db_bench_options, db_bench_options_files};
+pub use edit::overrides::Overrides;
+pub use plan::estimate::{estimate, write_bytes_least};
+pub use plan::expand::expand;
+pub use plan::sizing::SizingHost;
+pub use plan::space::{NoSpace, check_space};
+pub use plan::workload::threads_of;
+pub use written::builtin::builtin;
+pub use written::mistake::{LocatedMistake, SuiteError, closest};
+pub use written::scalar::{SEVERAL_MAX, slug};
+pub use written::schema::schema;
+pub use written::suite::Suite;
+pub use written::trace::Trace;
+pub use written::worker::{Engines, InstalledWorker, Missing, Pick, WorkerSpec};

@@ -166,12 +166,11 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
 
     /// `None`: the program stopped it before it began.
     fn work(&mut self, index: u32, phase: &'j Phase) -> Result<Option<PhaseResult>> {
-        match &phase.work {
-            Activity::Load(load) => return self.load(index, phase, load),
-            Activity::Warmup(mix) | Activity::Measure(mix) => {
-                return self.measure(index, phase, mix);
-            }
-            _ => {}
+        if let Activity::Load(load) = &phase.work {
+            return self.load(index, phase, load);
+        }
+        if let Some(mix) = phase.mix() {
+            return self.measure(index, phase, mix);
         }
         let Some(usage_before) = self.listener.gate(index).pass(self.engine()?)? else {
             return Ok(None);

@@ -18,7 +18,7 @@ use kvdyno_record::plan::Case;
 use kvdyno_record::samples::Samples;
 use kvdyno_record::units;
 use kvdyno_record::work::{Purpose, Work};
-use kvdyno_record::workload::{self, Mix, Op, Role};
+use kvdyno_record::workload::{self, Mix, Op, Phase, PhaseWindow, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -127,6 +127,9 @@ pub struct LoadRow {
 pub struct RunRow {
     /// The phase's name.
     pub phase: String,
+    /// The longer phase that it is a window of.
+    #[serde(skip)]
+    pub window: Option<PhaseWindow>,
     /// Its costs, all roles together.
     pub metrics: Metrics,
     /// Its roles.
@@ -202,7 +205,7 @@ impl Group {
 
     fn new(case: &Case, trials: &Trials<'_>, host: &Host) -> Self {
         let measured = case.phases.iter().filter_map(|phase| match &phase.work {
-            workload::Activity::Measure(mix) => Some(run_row(trials, case, &phase.name, mix, host)),
+            workload::Activity::Measure(mix) => Some(run_row(trials, case, phase, mix, host)),
             _ => None,
         });
         let work = Work::new(case, &[]);
@@ -399,7 +402,8 @@ fn settle_after<'c>(case: &'c Case, phase: &str) -> Option<&'c str> {
     matches!(next.work, workload::Activity::Settle { .. }).then_some(next.name.as_str())
 }
 
-fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, mix: &Mix, host: &Host) -> RunRow {
+fn run_row(trials: &Trials<'_>, case: &Case, planned: &Phase, mix: &Mix, host: &Host) -> RunRow {
+    let phase = planned.name.as_str();
     let device = |case: &&CaseEvidence| {
         let before = case.phase(phase).ok()?.before.device.as_ref()?;
         Some(before.device.clone())
@@ -408,6 +412,7 @@ fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, mix: &Mix, host: &Host
     let deferred = trials.deferred_ns(phase, settle);
     RunRow {
         phase: phase.to_owned(),
+        window: planned.window.clone(),
         metrics: cost::of_measure(trials, phase, settle, host),
         roles: mix.roles.iter().map(|role| role_row(trials, phase, role, &deferred)).collect(),
         device: trials.cases.iter().find_map(|(case, _)| device(case)),

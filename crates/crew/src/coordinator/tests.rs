@@ -42,7 +42,7 @@ pub(crate) fn job() -> Job {
             graph: None,
             packed: None,
         },
-        phases: vec![Phase { name: "measure".to_owned(), work }],
+        phases: vec![Phase::new("measure", work)],
         slice_ns: 1_000_000_000,
         errors_max: 5,
         folder: "/nowhere".into(),

@@ -115,7 +115,7 @@ impl Bench {
             ONE_A_BLOCK,
             store.path(),
             records.clone(),
-            vec![phase("load", Activity::Load(load))],
+            vec![Phase::new("load", Activity::Load(load))],
         )?;
         let works: [(&str, Worked); 2] = [("reads", reads), ("50/50 mix", half)];
         for (name, work) in works {
@@ -152,7 +152,7 @@ impl Bench {
 fn fill(drive: &WorkerIdentity, volume: &Path) -> anyhow::Result<()> {
     const LARGE: u64 = 1 << 20;
     let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1, replay: None };
-    run(drive, volume, blocks(LARGE), vec![phase("load", Activity::Load(load))]).map(drop)
+    run(drive, volume, blocks(LARGE), vec![Phase::new("load", Activity::Load(load))]).map(drop)
 }
 
 /// kvdyno's loop.
@@ -217,13 +217,9 @@ fn half(depth: u32, seconds: u64) -> Mix {
 
 fn timed(work: impl Fn(u64) -> Mix) -> Vec<Phase> {
     vec![
-        phase("warmup", Activity::Warmup(work(WARMUP_S))),
-        phase("measure", Activity::Measure(work(MEASURE_S))),
+        Phase::new("warmup", Activity::Warmup(work(WARMUP_S))),
+        Phase::new("measure", Activity::Measure(work(MEASURE_S))),
     ]
-}
-
-fn phase(name: &str, work: Activity) -> Phase {
-    Phase { name: name.to_owned(), work }
 }
 
 fn run(

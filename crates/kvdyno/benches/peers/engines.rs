@@ -89,7 +89,6 @@ fn load_and_read(identity: &WorkerIdentity) -> anyhow::Result<PeerRates> {
         ]
     };
     let batch = if lmdb { 1000 } else { 1 };
-    let phase = |name: &str, work| Phase { name: name.to_owned(), work };
     let load = Load { order: LoadOrder::Sequential, batch, threads: 1, replay: None };
     let solo = Solo {
         worker: identity,
@@ -97,10 +96,10 @@ fn load_and_read(identity: &WorkerIdentity) -> anyhow::Result<PeerRates> {
         durability: Durability::Async,
         data: small_records(RECORDS),
         phases: vec![
-            phase("load", Activity::Load(load)),
-            phase("settle", Activity::Settle { limit_ns: 60 * SECOND }),
-            phase("warmup", Activity::Warmup(random_reads(1, SECOND / 2))),
-            phase("measure", Activity::Measure(random_reads(1, 2 * SECOND))),
+            Phase::new("load", Activity::Load(load)),
+            Phase::new("settle", Activity::Settle { limit_ns: 60 * SECOND }),
+            Phase::new("warmup", Activity::Warmup(random_reads(1, SECOND / 2))),
+            Phase::new("measure", Activity::Measure(random_reads(1, 2 * SECOND))),
         ],
         location: Location::Directory(folder.path().to_owned()),
         folder: folder.path(),

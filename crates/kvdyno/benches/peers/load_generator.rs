@@ -52,7 +52,7 @@ impl Bench {
                 options: Vec::new(),
                 durability: Durability::None,
                 data: small_records(1_000_000_000),
-                phases: vec![Phase { name: "measure".to_owned(), work: Activity::Measure(mix) }],
+                phases: vec![Phase::new("measure", Activity::Measure(mix))],
                 location: Location::Directory(folder.path().to_owned()),
                 folder: folder.path(),
             };
@@ -95,10 +95,7 @@ fn reads(null: &WorkerIdentity, threads: u32) -> anyhow::Result<f64> {
         options: Vec::new(),
         durability: Durability::None,
         data: small_records(RECORDS),
-        phases: vec![Phase {
-            name: "measure".to_owned(),
-            work: Activity::Measure(random_reads(threads, SECOND)),
-        }],
+        phases: vec![Phase::new("measure", Activity::Measure(random_reads(threads, SECOND)))],
         location: Location::Directory(folder.path().to_owned()),
         folder: folder.path(),
     };

@@ -117,8 +117,8 @@ fn options() -> Vec<(&'static str, Value)> {
 fn loaded(batch: u32) -> Vec<Phase> {
     let load = Load { order: LoadOrder::Sequential, batch, threads: 1, replay: None };
     vec![
-        phase("load", Activity::Load(load)),
-        phase("settle", Activity::Settle { limit_ns: 60 * SECOND }),
+        Phase::new("load", Activity::Load(load)),
+        Phase::new("settle", Activity::Settle { limit_ns: 60 * SECOND }),
     ]
 }
 
@@ -130,13 +130,9 @@ fn scans(length: u64) -> Vec<Phase> {
         mix
     };
     vec![
-        phase("warmup", Activity::Warmup(mix(SECOND / 2))),
-        phase("measure", Activity::Measure(mix(MEASURE_S * SECOND))),
+        Phase::new("warmup", Activity::Warmup(mix(SECOND / 2))),
+        Phase::new("measure", Activity::Measure(mix(MEASURE_S * SECOND))),
     ]
-}
-
-fn phase(name: &str, work: Activity) -> Phase {
-    Phase { name: name.to_owned(), work }
 }
 
 fn run(

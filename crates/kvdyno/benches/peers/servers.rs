@@ -266,7 +266,7 @@ pub(super) fn run(
         options: Vec::new(),
         durability: Durability::None,
         data: small_records(RECORDS),
-        phases: vec![Phase { name: "phase".to_owned(), work }],
+        phases: vec![Phase::new("phase", work)],
         location: Location::Server(address.to_owned()),
         folder: evidence.path(),
     };

@@ -3,11 +3,11 @@
 use anyhow::{anyhow, ensure};
 use kvdyno::running::{libraries, workers};
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_suite::{Pick, WantedWorker};
+use kvdyno_suite::{Pick, WorkerSpec};
 
 pub(crate) fn identity(name: &str) -> anyhow::Result<WorkerIdentity> {
     let path = workers::find(name)?;
-    let wanted = WantedWorker { engine: name.to_owned(), pick: Pick::Newest };
+    let wanted = WorkerSpec { engine: name.to_owned(), pick: Pick::Newest };
     let identity = libraries::choose(path, &wanted)?.map_err(|why| anyhow!("{name}: {why:?}"))?;
     let path = identity.path.display();
     ensure!(!identity.description.debug_build, "{path} is a debug build");

@@ -154,8 +154,9 @@ impl RecordedRun {
 fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
     let threads = |phase: &Phase| match &phase.work {
         Activity::Load(load) => load.threads,
-        _ => {
-            phase.mix().into_iter().flat_map(|mix| &mix.roles).map(|r| r.threads).max().unwrap_or(0)
+        work => {
+            let roles = work.mix().into_iter().flat_map(|mix| &mix.roles);
+            roles.map(|role| role.threads).max().unwrap_or(0)
         }
     };
     let mut ids = BTreeSet::new();

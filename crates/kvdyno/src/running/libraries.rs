@@ -13,7 +13,7 @@ use kvdyno_record::files::sha256;
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::{AttachedServer, WorkerDescription};
-use kvdyno_suite::{Missing, Pick, WantedWorker};
+use kvdyno_suite::{Missing, Pick, WorkerSpec};
 use std::path::{Path, PathBuf};
 
 /// A server's program by its worker: the path, or the reason why there is none.
@@ -28,7 +28,7 @@ const NO_LIBRARY: &str = "it needs a library, and none is installed";
 /// The worker at `path` with the needed library, or the reason why there is none.
 pub fn choose(
     path: PathBuf,
-    needed: &WantedWorker,
+    needed: &WorkerSpec,
 ) -> anyhow::Result<Result<WorkerIdentity, Missing>> {
     if let Pick::Server(reference) = &needed.pick {
         return Ok(attached(path, reference));

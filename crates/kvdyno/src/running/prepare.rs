@@ -18,7 +18,9 @@ use kvdyno_record::left_out;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use kvdyno_render::wrap::wrap;
-use kvdyno_suite::{self, Engines, FoundWorker, Overrides, Pick, SizingHost, Suite, WantedWorker};
+use kvdyno_suite::{
+    self, Engines, InstalledWorker, Overrides, Pick, SizingHost, Suite, WorkerSpec,
+};
 use std::io::ErrorKind;
 use std::ops::Deref;
 use std::os::unix::fs::FileTypeExt as _;
@@ -71,7 +73,7 @@ pub(crate) fn prepare_text(
             traces::look_at(Path::new(file), named, first_reads)
         })?;
     }
-    let (engines, workers) = look_for(suite.wanted())?;
+    let (engines, workers) = look_for(suite.worker_specs())?;
     let location =
         LocationArgs { data_dir: suite.data_dir().map(Path::to_owned), ..location.clone() };
     prepared(text, workers, location, default_data_dir, |volume, host, location| {
@@ -218,7 +220,7 @@ fn check_exists(data_dir: &Path, create: bool, volume: &Storage) -> Result<(), C
 /// The null engine measures the overhead of the load generator, even if the suite does not test it.
 pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
     if workers.plain("null").is_none() {
-        let worker = WantedWorker { engine: "null".to_owned(), pick: Pick::Newest };
+        let worker = WorkerSpec { engine: "null".to_owned(), pick: Pick::Newest };
         let (_, workers_found) = look_for(vec![worker])?;
         workers.extend(workers_found);
     }
@@ -227,13 +229,13 @@ pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
 
 /// The description of an engine's worker with this library; none: not available.
 pub(crate) fn describe(engine: &str, pick: Pick) -> anyhow::Result<Option<Description>> {
-    let (engines, _) = look_for(vec![WantedWorker { engine: engine.to_owned(), pick }])?;
-    let worker = engines.asked.into_values().next().and_then(Result::ok);
+    let (engines, _) = look_for(vec![WorkerSpec { engine: engine.to_owned(), pick }])?;
+    let worker = engines.workers.into_values().next().and_then(Result::ok);
     Ok(worker.map(|worker| worker.description.engine))
 }
 
 /// Looks for the engines that a suite needs. Missing ones are reported at their line of the suite.
-fn look_for(worker: Vec<WantedWorker>) -> anyhow::Result<(Engines, Workers)> {
+fn look_for(worker: Vec<WorkerSpec>) -> anyhow::Result<(Engines, Workers)> {
     let (mut engines, mut workers) = (Engines::default(), Workers::default());
     for worker in worker {
         // No worker of this name: the report lists similar names.
@@ -241,11 +243,11 @@ fn look_for(worker: Vec<WantedWorker>) -> anyhow::Result<(Engines, Workers)> {
         let result = libraries::choose(path, &worker)?.map(|identity| {
             let (description, library) = (identity.description.clone(), identity.library.clone());
             workers.add(&worker.engine, identity);
-            FoundWorker { description, library }
+            InstalledWorker { description, library }
         });
-        engines.asked.insert(worker, result);
+        engines.workers.insert(worker, result);
     }
-    engines.known = workers::find_all().into_keys().collect();
+    engines.worker_names = workers::find_all().into_keys().collect();
     Ok((engines, workers))
 }
 

@@ -18,7 +18,6 @@ use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::redact::is_struck_out;
 use kvdyno_record::units;
-use kvdyno_record::workload::window_of;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -93,8 +92,10 @@ fn to_do(evidence: &Evidence, left_behind: &[PathBuf]) -> Vec<String> {
 /// Windows of a killed attempt stay in the record, but a case is one process: it starts again.
 fn windows_kept(case: &CaseEvidence) -> Option<String> {
     let record = case.record.as_ref()?;
-    let names = record.phases.iter().map(|phase| phase.name.as_str());
-    let windows: Vec<&str> = names.filter(|name| window_of(name).is_some()).collect();
+    let planned = case.case.phases.iter().filter(|phase| phase.window.is_some());
+    let names = planned.map(|phase| phase.name.as_str());
+    let is_kept = |name: &&str| record.phases.iter().any(|phase| phase.name == *name);
+    let windows: Vec<&str> = names.filter(is_kept).collect();
     let (first, last) = (windows.first()?, windows.last()?);
     let windows = if first == last { (*first).to_owned() } else { format!("{first} to {last}") };
     Some(format!(

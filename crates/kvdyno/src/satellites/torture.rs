@@ -23,7 +23,7 @@ use kvdyno_record::redact::redact;
 use kvdyno_record::torture::{ClassRecord, TortureRecord, Trial, TrialKind};
 use kvdyno_record::volume::FilesystemKind;
 use kvdyno_record::{FORMAT, VERSION, units};
-use kvdyno_suite::{Pick, WantedWorker};
+use kvdyno_suite::{Pick, WorkerSpec};
 use kvdyno_torture::verdict::Verdict;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -316,7 +316,7 @@ fn victims(args: &TortureArgs) -> anyhow::Result<Vec<Victim>> {
 }
 
 fn worker(name: &str) -> anyhow::Result<WorkerIdentity> {
-    let needed = WantedWorker { engine: name.to_owned(), pick: Pick::Newest };
+    let needed = WorkerSpec { engine: name.to_owned(), pick: Pick::Newest };
     let path: PathBuf = workers::find(name)?;
     libraries::choose(path, &needed)?.map_err(|missing| {
         let what = format!("cannot use {name}: {missing:?}");

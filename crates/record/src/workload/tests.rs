@@ -209,12 +209,9 @@ fn ycsb_expects_twice_the_inserts_of_a_counted_phase() {
         expected_hits: crate::expected_hits::ExpectedHits::All,
         replay: None,
     };
-    let phase = |name: &str, operations, duration_ns| Phase {
-        name: name.to_owned(),
-        work: Activity::Measure(Mix {
-            roles: vec![role.clone()],
-            ends: Ends { duration_ns, operations },
-        }),
+    let phase = |name: &str, operations, duration_ns| {
+        let ends = Ends { duration_ns, operations };
+        Phase::new(name, Activity::Measure(Mix { roles: vec![role.clone()], ends }))
     };
     let timed = phase("timed", None, Some(1));
     let counted = phase("counted", Some(10_000), None);

@@ -60,13 +60,14 @@ fn subject(mix: &[MixEntry], keys: impl Fn(&MixEntry) -> &'static str) -> String
         [_, _, ..] if mix.iter().all(|one| one.op.is_of_graph()) => {
             "requests of a graph".to_owned()
         }
-        [one] => [keys(one), noun(&one.op)].concat(),
+        [one] => [keys(one), words(&one.op)[0]].concat(),
         several => {
             let all: f64 = several.iter().map(|one| one.weight).sum();
             let share = |one: &MixEntry| {
                 let percent = 100.0 * one.weight / all.max(f64::MIN_POSITIVE);
                 // Three digits at most, and none that say nothing.
-                format!("{} % {}", (percent * 10.0).round() / 10.0, noun(&one.op))
+                let [noun, ..] = words(&one.op);
+                format!("{} % {noun}", (percent * 10.0).round() / 10.0)
             };
             let parts: Vec<String> = several.iter().map(share).collect();
             let mut chosen: Vec<&str> =
@@ -82,9 +83,9 @@ fn subject(mix: &[MixEntry], keys: impl Fn(&MixEntry) -> &'static str) -> String
 
 /// `one thread updates`, `4 threads scan`.
 fn clause(role: &Role, swept: Option<u32>) -> String {
-    let (one, many) = match role.mix.as_slice() {
-        [entry] => verbs(&entry.op),
-        _ => ("works", "work"),
+    let [_, one, many] = match role.mix.as_slice() {
+        [entry] => words(&entry.op),
+        _ => ["work", "works", "work"],
     };
     match role.threads {
         n if swept == Some(n) && n > 1 => format!("threads {many}"),
@@ -112,47 +113,29 @@ fn keys(entry: &MixEntry) -> &'static str {
     }
 }
 
-fn noun(op: &Op) -> &'static str {
+/// What an operation is called: its noun, and its verb for one thread and for several.
+fn words(op: &Op) -> [&'static str; 3] {
     match op {
-        Op::Get => "reads",
-        Op::Insert => "inserts",
-        Op::Update => "updates",
-        Op::Delete => "deletes",
-        Op::Scan { .. } => "range scans",
-        Op::Multiget { .. } => "multigets",
-        Op::ReadModifyWrite => "read-modify-writes",
-        Op::Batch { .. } => "batched updates",
-        Op::Walk { .. } => "reads in key order",
-        Op::Flush => "flushes",
-        Op::AddNode => "new nodes",
-        Op::GetNode => "reads of nodes",
-        Op::UpdateNode => "updates of nodes",
-        Op::DeleteNode => "deletes of nodes",
-        Op::AddLink => "new links",
-        Op::UpdateLink => "updates of links",
-        Op::DeleteLink => "deletes of links",
-        Op::CountLink => "counts of links",
-        Op::MultigetLink => "reads of several links",
-        Op::GetLinksList => "lists of links",
-    }
-}
-
-fn verbs(op: &Op) -> (&'static str, &'static str) {
-    match op {
-        Op::Get => ("reads", "read"),
-        Op::Insert => ("inserts", "insert"),
-        Op::Update => ("updates", "update"),
-        Op::Delete => ("deletes", "delete"),
-        Op::Scan { .. } => ("scans ranges", "scan ranges"),
-        Op::Multiget { .. } => ("reads keys in groups", "read keys in groups"),
-        Op::ReadModifyWrite => ("reads and rewrites", "read and rewrite"),
-        Op::Batch { .. } => ("updates in batches", "update in batches"),
-        Op::Walk { .. } => ("reads in key order", "read in key order"),
-        Op::Flush => ("flushes", "flush"),
-        Op::GetNode => ("reads nodes", "read nodes"),
-        Op::CountLink | Op::MultigetLink | Op::GetLinksList => ("reads links", "read links"),
-        Op::AddNode | Op::UpdateNode | Op::DeleteNode => ("writes nodes", "write nodes"),
-        Op::AddLink | Op::UpdateLink | Op::DeleteLink => ("writes links", "write links"),
+        Op::Get => ["reads", "reads", "read"],
+        Op::Insert => ["inserts", "inserts", "insert"],
+        Op::Update => ["updates", "updates", "update"],
+        Op::Delete => ["deletes", "deletes", "delete"],
+        Op::Scan { .. } => ["range scans", "scans ranges", "scan ranges"],
+        Op::Multiget { .. } => ["multigets", "reads keys in groups", "read keys in groups"],
+        Op::ReadModifyWrite => ["read-modify-writes", "reads and rewrites", "read and rewrite"],
+        Op::Batch { .. } => ["batched updates", "updates in batches", "update in batches"],
+        Op::Walk { .. } => ["reads in key order", "reads in key order", "read in key order"],
+        Op::Flush => ["flushes", "flushes", "flush"],
+        Op::AddNode => ["new nodes", "writes nodes", "write nodes"],
+        Op::GetNode => ["reads of nodes", "reads nodes", "read nodes"],
+        Op::UpdateNode => ["updates of nodes", "writes nodes", "write nodes"],
+        Op::DeleteNode => ["deletes of nodes", "writes nodes", "write nodes"],
+        Op::AddLink => ["new links", "writes links", "write links"],
+        Op::UpdateLink => ["updates of links", "writes links", "write links"],
+        Op::DeleteLink => ["deletes of links", "writes links", "write links"],
+        Op::CountLink => ["counts of links", "reads links", "read links"],
+        Op::MultigetLink => ["reads of several links", "reads links", "read links"],
+        Op::GetLinksList => ["lists of links", "reads links", "read links"],
     }
 }
 

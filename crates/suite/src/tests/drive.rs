@@ -141,7 +141,7 @@ fn what_a_drive_cannot_do_is_refused() {
 fn without_its_worker_the_drive_is_refused_and_can_be_left_out() {
     let suite = Suite::parse("suite.toml", ALONE, &Overrides::default()).unwrap();
     let mut workers = engines();
-    workers.asked.retain(|worker, _| worker.engine != "drive");
+    workers.workers.retain(|worker, _| worker.engine != "drive");
     insta::assert_snapshot!(expand(&suite, &workers, &HOST).unwrap_err().render(false));
 }
 

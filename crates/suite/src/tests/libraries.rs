@@ -15,8 +15,8 @@ fn with(engine: &str) -> String {
 fn installed() -> Engines {
     let mut engines = engines();
     engine_of(&mut engines, "rocksdb").capabilities.library = true;
-    let plain = WantedWorker { engine: "rocksdb".to_owned(), pick: Pick::Newest };
-    let worker = engines.asked[&plain].clone().unwrap();
+    let plain = WorkerSpec { engine: "rocksdb".to_owned(), pick: Pick::Newest };
+    let worker = engines.workers[&plain].clone().unwrap();
     let version_worker = |pick: Pick, version: &str, build: &str| {
         let mut worker = worker.clone();
         worker.description.engine.version = version.to_owned();
@@ -27,7 +27,7 @@ fn installed() -> Engines {
             source: None,
             path: format!("/libraries/{version}/{build}.so").into(),
         });
-        (WantedWorker { engine: "rocksdb".to_owned(), pick }, Ok(worker))
+        (WorkerSpec { engine: "rocksdb".to_owned(), pick }, Ok(worker))
     };
     let version =
         |version: &str| version_worker(Pick::Version(version.to_owned()), version, "official");
@@ -38,15 +38,15 @@ fn installed() -> Engines {
     }
     let missing = |engine: &str, version: &str, why| {
         let pick = Pick::Version(version.to_owned());
-        (WantedWorker { engine: engine.to_owned(), pick }, Err(why))
+        (WorkerSpec { engine: engine.to_owned(), pick }, Err(why))
     };
     let all = ["11.8.1", "6.29.5"].map(str::to_owned).to_vec();
     let none = "no library of RocksDB is installed".to_owned();
-    engines.asked.extend([
+    engines.workers.extend([
         version_worker(Pick::Newest, "11.8.1", "official"),
         version_worker(Pick::File("/home/me/librocksdb.so".into()), "11.9.0", "yours"),
         (
-            WantedWorker { engine: "rocksdb".to_owned(), pick: Pick::File("/lib/libz.so".into()) },
+            WorkerSpec { engine: "rocksdb".to_owned(), pick: Pick::File("/lib/libz.so".into()) },
             Err(Missing::Unusable("/lib/libz.so has no function `rocksdb_open`".to_owned())),
         ),
         version("11.8.1"),
@@ -201,7 +201,7 @@ fn a_job_of_the_drive_has_no_lists() {
 #[test]
 fn versions_of_one_run_take_the_word_that_all_know() {
     let mut engines = installed();
-    for (needed, worker) in &mut engines.asked {
+    for (needed, worker) in &mut engines.workers {
         let Ok(worker) = worker else { continue };
         let is_old = needed.pick == Pick::Version("6.29.5".to_owned());
         let words = if is_old { &["pinned"][..] } else { &["copied", "pinned"] };

@@ -262,18 +262,18 @@ fn engines() -> Engines {
             server: None,
             engine,
         };
-        let needed = WantedWorker { engine: described.engine.name.clone(), pick: Pick::Newest };
-        (needed, Ok(FoundWorker { description: described, library: None }))
+        let needed = WorkerSpec { engine: described.engine.name.clone(), pick: Pick::Newest };
+        (needed, Ok(InstalledWorker { description: described, library: None }))
     };
-    let asked = BTreeMap::from([null, lmdb, rocksdb, drive, fio].map(worker));
-    let known = asked.keys().map(|wanted| wanted.engine.clone()).collect();
-    Engines { asked, known }
+    let workers = BTreeMap::from([null, lmdb, rocksdb, drive, fio].map(worker));
+    let worker_names = workers.keys().map(|spec| spec.engine.clone()).collect();
+    Engines { workers, worker_names }
 }
 
 /// The description of one of them.
 fn engine_of<'e>(engines: &'e mut Engines, name: &str) -> &'e mut Description {
-    let needed = WantedWorker { engine: name.to_owned(), pick: Pick::Newest };
-    let worker = engines.asked.get_mut(&needed).unwrap().as_mut().unwrap();
+    let needed = WorkerSpec { engine: name.to_owned(), pick: Pick::Newest };
+    let worker = engines.workers.get_mut(&needed).unwrap().as_mut().unwrap();
     &mut worker.description.engine
 }
 

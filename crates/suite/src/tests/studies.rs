@@ -46,13 +46,13 @@ fn engines_of_studies() -> Engines {
         let mut described = Description { name: name.to_owned(), ..lmdb };
         described.capabilities.places = vec![PlaceKind::Directory, PlaceKind::Device];
         let (mut needed, worker) = {
-            let (needed, worker) = engines.asked.iter().next().unwrap();
+            let (needed, worker) = engines.workers.iter().next().unwrap();
             (needed.clone(), worker.clone())
         };
         name.clone_into(&mut needed.engine);
         let mut worker = worker.unwrap();
         worker.description.engine = described;
-        engines.asked.insert(needed, Ok(worker));
+        engines.workers.insert(needed, Ok(worker));
     }
     engines
 }
@@ -265,10 +265,7 @@ fn hours_are_windows_and_their_slices_are_longer_where_the_record_asks_for_it() 
     let day = planned("symas-optane-2018", &days);
     assert!(measured_ns(&day).iter().all(|ns| *ns == Some(3_600_000_000_000)));
     let windows = day.cases.last().unwrap().phases.iter();
-    assert_eq!(
-        windows.filter(|phase| kvdyno_record::workload::window_of(&phase.name).is_some()).count(),
-        48
-    );
+    assert_eq!(windows.filter(|phase| phase.window.is_some()).count(), 48);
     let one = planned("symas-optane-2018", &Overrides { hours: Some(1), ..days.clone() });
     assert_eq!(measured_ns(&one)[0], Some(3_600_000_000_000));
     let slices = |plan: &Plan| plan.cases[0].slice_ns / 1_000_000_000;

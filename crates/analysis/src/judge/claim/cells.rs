@@ -5,7 +5,6 @@ use crate::figures::metric::{Metric, Metrics};
 use crate::figures::narrow::Narrowed;
 use kvdyno_record::claim::{Cell, Threads, Window};
 use kvdyno_record::units;
-use kvdyno_record::workload::window_of;
 use std::collections::BTreeMap;
 
 /// With more points than this only the first are judged.
@@ -102,9 +101,9 @@ fn rows<'g>(group: &'g Group, phase: &str) -> Vec<Row<'g>> {
     let load = group.load.as_ref().filter(|load| load.phase == phase);
     let load = load.map(|load| Row { group, phase: &load.phase, window: None, run: None });
     let runs = group.runs.iter().filter_map(|run| {
-        let window = match window_of(&run.phase) {
+        let window = match &run.window {
             _ if run.phase == phase => None,
-            Some((of, number)) if of == phase => Some(number),
+            Some(window) if window.of == phase => Some(window.number),
             _ => return None,
         };
         Some(Row { group, phase: &run.phase, window, run: Some(run) })

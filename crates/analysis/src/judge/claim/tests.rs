@@ -3,6 +3,7 @@
 use super::{ClaimVerdict, Claimed};
 use crate::fixture::Fixture;
 use kvdyno_record::claim::{Bound, Cell, Claim, Need, Relation, Side, Test, Threads, Window};
+use kvdyno_record::workload::PhaseWindow;
 
 fn cell(engine: &str, role: Option<&str>, threads: Option<Threads>, figure: &str) -> Cell {
     Cell {
@@ -135,8 +136,9 @@ fn windowed(claims: &[Claim]) -> Vec<Claimed> {
             continue;
         };
         let mut second = group.runs[index].clone();
-        group.runs[index].phase = "measure-w01".to_owned();
-        second.phase = "measure-w02".to_owned();
+        let window = |number| Some(PhaseWindow { of: "measure".to_owned(), number });
+        (group.runs[index].phase, group.runs[index].window) = ("measure-w01".to_owned(), window(1));
+        (second.phase, second.window) = ("measure-w02".to_owned(), window(2));
         for role in &mut second.roles {
             let rates = role.metrics.0.iter_mut().filter(|metric| metric.name == "ops_per_s");
             let values = rates.flat_map(|metric| metric.per_trial.iter_mut().flatten());

@@ -3,7 +3,7 @@
 
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
-use kvdyno_record::workload::{Mix, Op, Size, window_of};
+use kvdyno_record::workload::{Mix, Op, Phase, PhaseWindow, Size};
 use kvdyno_render::table::{Side, Table};
 use kvdyno_render::wrap::wrap;
 
@@ -131,25 +131,25 @@ fn ram(case: &Case) -> String {
 
 /// The phases of each part, in order: `load, settle, verify, evict, measure`.
 fn phases(lines: &[Line<'_>]) -> String {
-    let mut parts: Vec<(Option<&String>, Vec<&str>)> = Vec::new();
+    let mut parts: Vec<(Option<&String>, Vec<&Phase>)> = Vec::new();
     for line in lines {
         let Some(first) = line.cases.first() else { continue };
         let part = first.part.as_ref();
         if parts.iter().any(|(name, _)| *name == part) {
             continue;
         }
-        let mut names: Vec<&str> = Vec::new();
+        let mut phases: Vec<&Phase> = Vec::new();
         let of_trial = line.cases.iter().filter(|case| case.trial == first.trial);
-        for name in of_trial.flat_map(|case| &case.phases).map(|phase| phase.name.as_str()) {
-            if !names.contains(&name) {
-                names.push(name);
+        for phase in of_trial.flat_map(|case| &case.phases) {
+            if phases.iter().all(|other| other.name != phase.name) {
+                phases.push(phase);
             }
         }
-        parts.push((part, names));
+        parts.push((part, phases));
     }
-    let words = parts.into_iter().map(|(part, names)| {
+    let words = parts.into_iter().map(|(part, phases)| {
         let suffix = part.map_or_else(String::new, |part| format!(" of {part}"));
-        wrap(&format!("phases{suffix}: {}", shortened(&names).join(", ")), 2)
+        wrap(&format!("phases{suffix}: {}", shortened(&phases).join(", ")), 2)
     });
     words.collect::<Vec<_>>().join("\n")
 }
@@ -181,17 +181,23 @@ fn drawn(plan: &Plan) -> String {
     wrap(&format!("drawn: {}", words.join(", ")), 2) + "\n"
 }
 
+/// The phase that one is a window of.
+fn longer(phase: &Phase) -> Option<&str> {
+    phase.window.as_ref().map(|window| window.of.as_str())
+}
+
 /// Windows of one phase as one entry: `hours-w01 to w24`.
-fn shortened(names: &[&str]) -> Vec<String> {
+fn shortened(phases: &[&Phase]) -> Vec<String> {
     let mut short: Vec<String> = Vec::new();
-    let mut rest = names;
+    let mut rest = phases;
     while let [first, others @ ..] = rest {
-        let phase = window_of(first).map(|(phase, _)| phase);
-        let is_same_phase =
-            |name: &&&str| phase.is_some() && window_of(name).map(|(phase, _)| phase) == phase;
-        let more = others.iter().take_while(is_same_phase).count();
-        let last = others[..more].last().and_then(|name| window_of(name));
-        short.push(last.map_or_else(|| (*first).to_owned(), |(_, n)| format!("{first} to w{n}")));
+        let is_next = |phase: &&&Phase| longer(phase).is_some() && longer(phase) == longer(first);
+        let more = others.iter().take_while(is_next).count();
+        let last = others[..more].last().and_then(|phase| phase.window.as_ref());
+        short.push(match last {
+            Some(PhaseWindow { number, .. }) => format!("{} to w{number}", first.name),
+            None => first.name.clone(),
+        });
         rest = &others[more..];
     }
     short
@@ -201,6 +207,7 @@ fn shortened(names: &[&str]) -> Vec<String> {
 mod tests {
     use super::*;
     use kvdyno_analysis::fixture::Fixture;
+    use kvdyno_record::workload::Activity;
 
     #[test]
     fn an_engine_is_a_line_and_its_values_are_named_or_counted() {
@@ -223,7 +230,11 @@ mod tests {
     #[test]
     fn windows_are_told_as_one() {
         let names = ["load", "hours-w1", "hours-w2", "hours-w3", "measure", "b-wide"];
+        let mut phases = names.map(|name| Phase::new(name, Activity::Evict));
+        for (phase, number) in phases[1..4].iter_mut().zip(1..) {
+            phase.window = Some(PhaseWindow { of: "hours".to_owned(), number });
+        }
         let short = ["load", "hours-w1 to w3", "measure", "b-wide"];
-        assert_eq!(shortened(&names), short);
+        assert_eq!(shortened(&phases.each_ref()), short);
     }
 }

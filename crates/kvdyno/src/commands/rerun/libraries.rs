@@ -8,7 +8,7 @@ use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::library::{self, Installed};
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::{Case, Plan};
-use kvdyno_suite::{Missing, Pick, WantedWorker};
+use kvdyno_suite::{Missing, Pick, WorkerSpec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -80,7 +80,7 @@ fn worker(
         // It was embedded in its worker, and may still be.
         let server = case.server.as_ref().map(|server| Pick::Server(server.reference.clone()));
         let pick = server.unwrap_or(Pick::Newest);
-        let needed = WantedWorker { engine: case.engine.clone(), pick };
+        let needed = WorkerSpec { engine: case.engine.clone(), pick };
         return Ok(Some(choose(path, &needed)?.map_err(cannot)?));
     };
     if let Some(file) = named.0.get(&case.label) {

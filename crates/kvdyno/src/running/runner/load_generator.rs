@@ -18,11 +18,10 @@ const SAMPLE_NS: u64 = 100_000_000;
 /// for the evidence.
 pub fn load_generator_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow::Result<f64> {
     std::fs::create_dir_all(folder)?;
-    let phase = |name: &str, work| Phase { name: name.to_owned(), work };
     let mix = random_reads(1, SAMPLE_NS);
-    let mut phases = vec![phase("warmup", Activity::Warmup(mix.clone()))];
+    let mut phases = vec![Phase::new("warmup", Activity::Warmup(mix.clone()))];
     phases.extend(
-        (1..=SAMPLES).map(|n| phase(&format!("measure_{n}"), Activity::Measure(mix.clone()))),
+        (1..=SAMPLES).map(|n| Phase::new(format!("measure_{n}"), Activity::Measure(mix.clone()))),
     );
     let solo = Solo {
         worker: null,

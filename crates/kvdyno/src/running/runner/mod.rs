@@ -40,7 +40,7 @@ use kvdyno_record::case::{CaseRecord, OpResult, Outcome};
 use kvdyno_record::files::CaseFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
-use kvdyno_record::workload::{Activity, Phase};
+use kvdyno_record::workload::{Activity, Mix, Phase};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use volumes::DatabaseLocation;
@@ -244,8 +244,8 @@ impl Pass<'_> {
 /// ended for its RAM or its time. (Files survive a killed process.)
 fn leaves_a_database(case: &Case, outcome: &Outcome) -> bool {
     let writes = |phase: &Phase| {
-        let in_mix = phase.mix().is_some_and(|mix| mix.entries().any(|entry| entry.op.writes()));
-        in_mix || matches!(phase.work, Activity::Load(_))
+        let mut entries = phase.mix().into_iter().flat_map(Mix::entries);
+        matches!(phase.work, Activity::Load(_)) || entries.any(|entry| entry.op.writes())
     };
     match outcome {
         Outcome::Done => true,

@@ -112,7 +112,7 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
         roles.insert(syncs_at(job), syncs);
     }
     let ends = Ends { duration_ns: Some(job.window_ns()), operations: None };
-    Phase { name: MEASURE.to_owned(), work: Activity::Measure(Mix { roles, ends }) }
+    Phase::new(MEASURE, Activity::Measure(Mix { roles, ends }))
 }
 
 /// A job that syncs after each write waits mainly for the sync.

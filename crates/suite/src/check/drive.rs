@@ -1,0 +1,76 @@
+//! Checks of a `[drive]` section, by itself and together with the rest of its suite.
+
+use crate::written::drive::{Drive, NAME, Way};
+use crate::written::mistake::Mistakes;
+use crate::written::read::At;
+use crate::written::typed::Typed;
+use std::collections::HashSet;
+
+/// Records all mistakes.
+pub(crate) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
+    if drive.job.is_empty() {
+        let mistake = mistakes.at(&drive.span, "[drive] has no job");
+        mistake.label("expected `preset` or a [[drive.job]]");
+    }
+    if let Some(trials) = drive.trials.as_ref().filter(|trials| trials.0 > typed.trials()) {
+        let mistake =
+            mistakes.at(&trials.span, format!("the suite does not have {} trials", trials.0));
+        mistake.label(format!("expected at most {}, as in [run]", typed.trials()));
+    }
+    if drive.is_read_only() {
+        check_read_only(drive, mistakes);
+    }
+    check_labels(drive, typed, mistakes);
+    for job in &drive.job {
+        if let Some(depth) =
+            job.depth.as_ref().filter(|depth| depth.0 > 1 && job.io() != Way::IoUring)
+        {
+            let message =
+                format!("io = \"{}\" is synchronous and ignores `depth`", job.io().word());
+            let mistake = mistakes.at(&depth.span, message);
+            mistake.label("expected io = \"io_uring\" with this, or more `threads`");
+        }
+        if let Some(share) = job.read_share.as_ref().filter(|_| !job.rw().is_mixed()) {
+            let mistake =
+                mistakes.at(&share.span, "`read_share` needs a job that reads and writes");
+            mistake.label("expected rw = \"randrw\" or \"rw\"");
+        }
+    }
+}
+
+/// Refuses jobs that write.
+fn check_read_only(drive: &At<Drive>, mistakes: &mut Mistakes) {
+    if let Some(passes) = drive.precondition.as_ref() {
+        let mistake = mistakes.at(&passes.span, "this job writes, and the drive is read only");
+        mistake.label("expected no `precondition` next to `read_only`");
+    }
+    for job in drive.job.iter().filter(|job| job.read_share() < 1.0) {
+        let span = job.rw.as_ref().map_or(&job.span, |rw| &rw.span);
+        let mistake = mistakes.at(span, "this writes, and the drive is read only");
+        mistake.label("expected rw = \"randread\" or \"read\"");
+    }
+}
+
+/// Jobs share their table with the engines and with the case that writes the file.
+fn check_labels(drive: &Drive, typed: &Typed, mistakes: &mut Mistakes) {
+    let mut labels: HashSet<String> =
+        typed.engine.iter().map(|engine| engine.label.0.clone()).collect();
+    if !labels.insert(NAME.to_owned()) {
+        for engine in typed.engine.iter().filter(|engine| engine.label.0 == NAME) {
+            let mistake = mistakes.at(&engine.label.span, "[drive] uses this name too");
+            mistake.label("expected another `label`");
+        }
+    }
+    for job in &drive.job {
+        let label = job.label();
+        if labels.contains(&label) {
+            let span = job.name.as_ref().map_or(&job.span, |name| &name.span);
+            let mistake = mistakes.at(span, format!("the name `{label}` occurs twice"));
+            mistake.label("expected a `name` that no other job and no engine has");
+        }
+        if drive.is_with_fio() {
+            labels.insert(format!("{label}-fio"));
+        }
+        labels.insert(label);
+    }
+}

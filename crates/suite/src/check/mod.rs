@@ -1,0 +1,15 @@
+//! What a suite is refused for.
+
+pub(crate) mod abilities;
+pub(crate) mod attached;
+pub(crate) mod claim;
+pub(crate) mod count;
+pub(crate) mod crew;
+pub(crate) mod drive;
+pub(crate) mod first_reads;
+pub(crate) mod keys;
+pub(crate) mod linkbench;
+pub(crate) mod missing_engines;
+pub(crate) mod replay;
+pub(crate) mod storage;
+pub(crate) mod suite;

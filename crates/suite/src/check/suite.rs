@@ -1,0 +1,419 @@
+//! Checks of a suite's values that depend neither on engines nor on the host.
+
+use crate::check::storage::{check_media, check_tiers, check_volumes};
+use crate::check::{count, crew, drive, linkbench, replay};
+use crate::edit::select;
+use crate::written::length::Length;
+use crate::written::mistake::Mistakes;
+use crate::written::names::check_names;
+use crate::written::phase::{Measure, Phase, Role};
+use crate::written::read::{At, Or as _};
+use crate::written::scalar::{DataSize, Nanoseconds, Several, Threads};
+use crate::written::source::Span;
+use crate::written::typed::{Data, Ram, Sharing, Typed};
+use kvdyno_record::known::STUDIES;
+use kvdyno_record::operations::OpTrait;
+use kvdyno_record::text::steers;
+use kvdyno_record::workload::{KeyFormat, KeyOrder, Op, Size};
+use std::collections::HashSet;
+
+/// Bytes at the front of a value that `verify` needs: key number, version, checksum.
+const VERIFY_BYTES: u64 = 16;
+
+/// Records all mistakes.
+pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
+    typed.suite.title.iter().for_each(|title| check_title(title, mistakes));
+    typed.suite.study.iter().for_each(|study| check_study(study, mistakes));
+    check_data(&typed.data, mistakes);
+    check_ram(&typed.ram, mistakes);
+    check_engines(typed, mistakes);
+    check_phases(typed, mistakes);
+    check_sweep(typed, mistakes);
+    linkbench::check(typed, mistakes);
+    replay::check(typed, mistakes);
+    check_sharing(typed, mistakes);
+    check_budget(typed, mistakes);
+    check_slice(typed, mistakes);
+    check_volumes(typed, mistakes);
+    check_tiers(typed, mistakes);
+    crew::check(typed, mistakes);
+    count::check(typed, mistakes);
+    if let Some(drive) = &typed.drive {
+        drive::check(drive, typed, mistakes);
+    }
+    if let Some(empty) = typed.data_dir.path.as_ref().filter(|path| path.is_empty()) {
+        mistakes.at(&empty.span, "the directory has no name").label("expected a directory");
+    }
+}
+
+/// Checks the names of engines and volumes before any part leaves some out.
+pub(crate) fn check_mentions(typed: &Typed, mistakes: &mut Mistakes) {
+    check_media(typed, mistakes);
+    let volumes: Vec<&str> = typed.volume.iter().map(|volume| volume.name.0.as_str()).collect();
+    for picked in typed.engine.iter().filter_map(|engine| engine.volumes.as_ref()) {
+        let exists = |name: &str| volumes.contains(&name);
+        select::check(picked, "[[volume]]", &volumes, exists, mistakes);
+    }
+    let mut names: Vec<&str> = typed.engine.iter().map(|engine| engine.stem.as_str()).collect();
+    names.dedup();
+    for phase in &typed.phase {
+        let Phase::Reopen(reopen) = &phase.value else { continue };
+        for (name, _) in &reopen.options.0 {
+            if !typed.engine.iter().any(|engine| engine.is_called(name)) {
+                let message = format!("no engine of the suite is called `{}`", name.value);
+                mistakes.unknown(&name.span, message, name, &names);
+            }
+        }
+    }
+}
+
+/// Every slice is written to the record: shorter slices have few operations and fill the disk.
+const SLICE_MIN_NS: u64 = 1_000_000;
+
+fn check_slice(typed: &Typed, mistakes: &mut Mistakes) {
+    let slice = typed.run.slice.as_ref();
+    if let Some(slice) = slice.filter(|slice| slice.0 < SLICE_MIN_NS) {
+        let mistake = mistakes.at(&slice.span, format!("a slice of {} ns is too short", slice.0));
+        mistake.label("expected at least 1ms: each slice is a line of the record");
+    }
+}
+
+/// Characters of a title: it is the heading of tables with a hundred columns.
+const TITLE_MAX: usize = 200;
+
+fn check_title(title: &At<String>, mistakes: &mut Mistakes) {
+    if title.chars().any(steers) {
+        let mistake = mistakes.at(&title.span, "a title is one line of text");
+        mistake.label("expected no line breaks, control characters or direction marks");
+    }
+    if title.chars().count() > TITLE_MAX {
+        let mistake = mistakes.at(&title.span, "the title is too long");
+        mistake.label(format!("expected at most {TITLE_MAX} characters"));
+    }
+}
+
+fn check_study(study: &At<String>, mistakes: &mut Mistakes) {
+    if !STUDIES.contains(&study.as_str()) {
+        let message = format!("unknown study `{}`", study.value);
+        mistakes.unknown(&study.span, message, study, &STUDIES);
+    }
+}
+
+fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
+    match (&data.records, &data.size) {
+        (None, None) => {
+            let mistake = mistakes.at(&data.span, "[data] has neither `records` nor `size`");
+            mistake.label("expected `records` or `size`");
+        }
+        (Some(_), Some(size)) => {
+            let mistake = mistakes.at(&size.span, "[data] has both `records` and `size`");
+            mistake.label("expected either `records` or `size`");
+        }
+        _ => {}
+    }
+    if let Some(records) = &data.records {
+        records.check_repeated(mistakes);
+        for zero in records.0.iter().filter(|records| records.0 == 0) {
+            mistakes.at(&zero.span, "`records` is 0").label("expected at least 1");
+        }
+    }
+    if let Some(sizes) = &data.size {
+        sizes.check_repeated(mistakes);
+        for zero in sizes.0.iter().filter(|size| size.value == DataSize::Is(0)) {
+            mistakes.at(&zero.span, "`size` is 0").label("expected at least one record's bytes");
+        }
+    }
+    if let Some(share) = data.compress_to.as_ref().filter(|share| share.0 <= 0.0) {
+        let mistake = mistakes.at(&share.span, "`compress_to` must be greater than 0");
+        mistake.label("expected a share such as 0.5");
+    }
+    check_key(data, mistakes);
+    let Some(lengths) = &data.value_bytes else {
+        if data.linkbench.is_none() {
+            let mistake = mistakes.at(&data.span, "[data] has no `value_bytes`");
+            mistake.label("`value_bytes` is missing here");
+        }
+        return;
+    };
+    lengths.check_repeated(mistakes);
+    if data.verify.value_or(false) {
+        lengths.0.iter().for_each(|length| check_verified(length, mistakes));
+    }
+}
+
+/// The longest key that is sent to any engine: a typing error would be gigabytes.
+const KEY_BYTES_MAX: u64 = 64 << 10;
+
+fn check_key(data: &Data, mistakes: &mut Mistakes) {
+    let format = data.key_format.value_or(KeyFormat::Binary);
+    let ordered = data.key_order.as_ref().filter(|order| order.value == KeyOrder::Ordered);
+    if let (KeyFormat::Ycsb, Some(order)) = (format, ordered) {
+        let mistake = mistakes.at(&order.span, "ycsb keys are not in the order of their numbers");
+        mistake.label("expected \"hashed\"; for keys in order: key_format = \"hex\"");
+    }
+    let Some(bytes) = &data.key_bytes else { return };
+    let (shortest, longest) = (bytes.value.0.min(), bytes.value.0.max());
+    if format == KeyFormat::Ycsb {
+        let mistake = mistakes.at(&bytes.span, "ycsb keys have the lengths of their numbers");
+        mistake.label("expected no `key_bytes` here");
+        return;
+    }
+    let varied = !matches!(bytes.value.0, Size::Fixed { .. });
+    let (least, name) = match format {
+        KeyFormat::Hex => (16, "hex"),
+        KeyFormat::DbBench if varied => (8, "db_bench"),
+        KeyFormat::Binary if varied => (8, "binary"),
+        _ => (1, "binary"),
+    };
+    if shortest < least {
+        let mistake =
+            mistakes.at(&bytes.span, format!("a {name} key cannot have {shortest} bytes"));
+        mistake.label(match format {
+            KeyFormat::Hex => "expected at least 16, or key_format = \"binary\"".to_owned(),
+            _ => format!("expected at least {least}"),
+        });
+    }
+    if longest > KEY_BYTES_MAX {
+        let mistake = mistakes.at(&bytes.span, format!("keys of {longest} bytes are too long"));
+        mistake.label(format!("expected at most {KEY_BYTES_MAX}"));
+    }
+}
+
+fn check_verified(length: &At<Length>, mistakes: &mut Mistakes) {
+    let shortest = length.value.0.min();
+    if shortest < VERIFY_BYTES {
+        let message =
+            format!("`verify` needs values of {VERIFY_BYTES} bytes, found values of {shortest}");
+        let mistake = mistakes.at(&length.span, message);
+        mistake.label("expected longer values, or verify = false");
+    }
+}
+
+fn check_ram(ram: &Ram, mistakes: &mut Mistakes) {
+    if let (None, Some(unscaled)) = (&ram.limit, &ram.unscaled) {
+        let mistake =
+            mistakes.at(&unscaled.span, "`unscaled` without `limit`: it is added to the limit");
+        mistake.label("expected `limit` next to it");
+    }
+    if let (Some(_), Some(ratio)) = (&ram.limit, &ram.data_to_ram) {
+        let mistake = mistakes.at(&ratio.span, "[ram] has both `limit` and `data_to_ram`");
+        mistake.label("expected either `limit` or `data_to_ram`");
+    }
+    if let Some(limits) = &ram.limit {
+        limits.check_repeated(mistakes);
+        for zero in limits.0.iter().filter(|limit| limit.0 == 0) {
+            let mistake = mistakes.at(&zero.span, "the RAM limit is 0");
+            mistake.label("expected a limit above 0; leave [ram] out for none");
+        }
+    }
+    if let Some(ratios) = &ram.data_to_ram {
+        ratios.check_repeated(mistakes);
+        for ratio in ratios.0.iter().filter(|ratio| !(1e-3..=1e6).contains(&ratio.value)) {
+            let mistake = mistakes.at(&ratio.span, format!("{} is out of range", ratio.value));
+            mistake.label("expected how many times larger the data is: 0.001 to 1000000");
+        }
+    }
+}
+
+fn check_engines(typed: &Typed, mistakes: &mut Mistakes) {
+    let mut labels = HashSet::new();
+    for engine in &typed.engine {
+        let label = &engine.label;
+        if !labels.insert(&label.0) {
+            let mistake = mistakes.at(&label.span, format!("the label `{}` occurs twice", label.0));
+            mistake.label("expected a unique `label`");
+        }
+    }
+}
+
+fn check_phases(typed: &Typed, mistakes: &mut Mistakes) {
+    if let Some(empty) = typed.run.phases.as_ref().filter(|phases| phases.is_empty()) {
+        mistakes.at(&empty.span, "the list is empty").label("expected the names of phases");
+    }
+    if let Some(first) = typed.phase.first().filter(|first| first.kind() != "load") {
+        let mistake = mistakes.at(&first.span, "the database is empty before the first load");
+        mistake.label("expected a phase of kind \"load\" before this");
+    }
+    for again in typed.phase.iter().skip(1).filter(|phase| phase.kind() == "load") {
+        let mistake = mistakes.at(&again.span, "each record is loaded once");
+        mistake.label("expected \"load\" as the first phase only");
+    }
+    check_names("phases", typed.phase.iter().filter_map(|phase| phase.name()), mistakes);
+    for (phase, measure) in typed.measures() {
+        check_measure(&phase.span, measure, mistakes);
+    }
+}
+
+fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
+    let ends = measure.role.first().is_some_and(|first| first.trace.is_some());
+    if measure.duration.is_none() && measure.operations.is_none() && !ends {
+        let mistake = mistakes.at(span, "the phase would never end");
+        mistake.label("expected `duration`, `operations` or both");
+    }
+    if let Some(zero) = measure.operations.as_ref().filter(|operations| operations.0 == 0) {
+        mistakes.at(&zero.span, "`operations` is 0").label("expected at least 1");
+    }
+    if let Some(windows) = &measure.windows {
+        check_windows(windows, measure, mistakes);
+    }
+    if measure.role.is_empty() {
+        mistakes.at(span, "the measure phase has no role").label("expected a [[phase.role]]");
+    }
+    check_names("roles", measure.role.iter().map(|role| &role.name), mistakes);
+    for role in measure.role.iter() {
+        match &role.mix {
+            None if role.trace.is_some() => {}
+            None => {
+                let mistake = mistakes.at(&role.span, "[[phase.role]] has no `mix`");
+                mistake.label("`mix` is missing here");
+            }
+            Some(mix) if mix.is_empty() => {
+                let mistake = mistakes.at(&mix.span, "the mix is empty");
+                mistake.label("expected operations such as [ { op = \"get\" } ]");
+            }
+            Some(_) => {}
+        }
+        if let Some(depth) = &role.depth {
+            check_depth(depth, role, mistakes);
+        }
+        if let Some(os_threads) = &role.os_threads {
+            check_turns(os_threads, role, mistakes);
+        }
+        check_absent(role, mistakes);
+        check_bytes(role, mistakes);
+    }
+}
+
+/// A missing key can only be looked up.
+fn check_absent(role: &Role, mistakes: &mut Mistakes) {
+    for entry in role.entries() {
+        let Some(keys) = entry.keys.as_ref().or(role.keys.as_ref()) else { continue };
+        if !keys.finds() && !entry.op.info().has(OpTrait::TakesMissing) {
+            let message = format!("{} cannot use missing keys", entry.op.name());
+            mistakes.at(&entry.span, message).label("expected get or multiget, or other `keys`");
+        }
+    }
+}
+
+/// Only written bytes are counted.
+fn check_bytes(role: &Role, mistakes: &mut Mistakes) {
+    let Some(rate) = role.rate.as_ref().filter(|rate| rate.is_of_bytes()) else { return };
+    let writes = |op: &Op| op.info().has(OpTrait::WritesValues);
+    if let Some(entry) = role.entries().iter().find(|entry| !writes(&entry.op)) {
+        let name = entry.op.name();
+        let message = format!("`bytes_per_s` counts written bytes, and {name} writes none");
+        mistakes.at(&rate.span, message).label("expected `per_second`");
+    }
+}
+
+/// Each window is a phase of the record.
+const WINDOWS_MAX: u64 = 1_000;
+
+fn check_windows(windows: &At<Nanoseconds>, measure: &Measure, mistakes: &mut Mistakes) {
+    if let Some(operations) = &measure.operations {
+        let mistake = mistakes
+            .at(&operations.span, "`windows` divide a duration, not a number of operations");
+        mistake.label("expected only `duration` next to `windows`");
+    }
+    let Some(duration) = &measure.duration else { return };
+    let count = duration.0.div_ceil(windows.0);
+    if count < 2 {
+        let mistake = mistakes.at(&windows.span, "the first window covers the whole phase");
+        mistake.label("expected less than the `duration`, or no `windows`");
+    } else if count > WINDOWS_MAX {
+        let mistake = mistakes.at(&windows.span, format!("the phase has {count} windows"));
+        mistake.label(format!("expected at most {WINDOWS_MAX}"));
+    }
+}
+
+/// A thread that takes turns continues when its reply arrives, not at a scheduled time.
+fn check_turns(os_threads: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
+    for (key, is_set) in [("rate", role.rate.is_some()), ("depth", role.depth.is_some())] {
+        if is_set {
+            let message = format!("roles with `os_threads` cannot have a `{key}`");
+            let mistake = mistakes.at(&os_threads.span, message);
+            mistake.label(format!("expected either `{key}` or `os_threads`"));
+        }
+    }
+}
+
+/// Only independent operations can be in flight together, and only in a closed loop.
+fn check_depth(depth: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
+    let pipelined = |op: &Op| op.info().has(OpTrait::Pipelined);
+    for entry in role.entries().iter().filter(|entry| !pipelined(&entry.op)) {
+        let mistake = mistakes.at(&entry.span, "this operation cannot be in flight with others");
+        mistake.label("expected get, insert or update next to `depth`");
+    }
+    if role.rate.is_some() {
+        let mistake = mistakes.at(
+            &depth.span,
+            "a role with a rate has no depth: the rate decides how many operations are in flight",
+        );
+        mistake.label("expected either `rate` or `depth`");
+    }
+}
+
+fn check_sweep(typed: &Typed, mistakes: &mut Mistakes) {
+    let sweeps = typed.sweeps();
+    let Some(threads) = &typed.run.threads else {
+        for span in sweeps {
+            let mistake = mistakes.at(&span, "`sweep` without `threads` in [run]");
+            mistake.label("expected a number, or `threads` in [run]");
+        }
+        return;
+    };
+    threads.check_repeated(mistakes);
+    if sweeps.is_empty() {
+        let mistake = mistakes.at(&threads.span, "no role uses these numbers");
+        mistake.label("expected a role with threads = \"sweep\", or no `threads` here");
+    }
+}
+
+/// Refuses operations that would change a database which the next case uses.
+pub(crate) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
+    const FRESH: &str = "expected database = \"fresh\" in [run] with this";
+    const COPY: &str = "expected database = \"copy\" or \"fresh\" in [run] with this";
+    let (once, shared) = match typed.sharing() {
+        Sharing::Shared => ("a shared database is loaded once", true),
+        Sharing::Copy | Sharing::Reflink => ("what is copied is loaded once", false),
+        Sharing::Fresh => return,
+    };
+    for threads in typed.loads().filter_map(|load| load.threads.as_ref()) {
+        if threads.value == Threads::Sweep {
+            mistakes.at(&threads.span, once).label(FRESH);
+        }
+    }
+    if !shared {
+        return;
+    }
+    let each = typed.roles().flat_map(|role| role.entries().iter().map(move |entry| (role, entry)));
+    for (role, entry) in each {
+        let what = match entry.op {
+            Op::Insert => "inserts add to",
+            Op::Delete if role.is_of_drive() => "discards take from",
+            Op::Delete => "deletes take from",
+            _ if entry.op.is_of_graph() && entry.op.writes() => "requests change",
+            _ => continue,
+        };
+        let message = format!("{what} a database that the next case shares");
+        mistakes.at(&entry.span, message).label(COPY);
+    }
+}
+
+fn check_budget(typed: &Typed, mistakes: &mut Mistakes) {
+    let Some(budget) = &typed.run.budget else { return };
+    let length = |warmup: &Option<At<Nanoseconds>>, duration: &Option<At<Nanoseconds>>| {
+        let zero = Nanoseconds(0);
+        warmup.value_or(zero).0.saturating_add(duration.value_or(zero).0)
+    };
+    let lengths = typed.measures().map(|(_, measure)| length(&measure.warmup, &measure.duration));
+    let phases = lengths.fold(0, u64::saturating_add);
+    let jobs = typed.drive.iter().flat_map(|drive| &drive.job);
+    let longest = jobs.map(|job| length(&job.warmup, &job.duration)).max();
+    let fixed = phases.max(longest.unwrap_or(0));
+    if budget.0 <= fixed {
+        let mistake = mistakes.at(&budget.span, "the budget ends every case too early");
+        let fixed = kvdyno_record::units::duration(fixed);
+        mistake.label(format!("expected more than {fixed}: measuring alone takes that"));
+    }
+}

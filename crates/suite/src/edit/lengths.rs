@@ -1,0 +1,94 @@
+//! `--duration`, `--hours`, `--quick` and `--count`: the lengths of all phases.
+
+use crate::edit::adjust::{put, text, word};
+use crate::edit::brief::{self, Quick, members, table};
+use crate::edit::count;
+use crate::edit::overrides::Overrides;
+use crate::edit::part::Document;
+use crate::written::mistake::Mistakes;
+use crate::written::names::push_unique;
+use crate::written::source::{Source, Span};
+
+/// Sets the length of all phases. Returns the changes of `--quick` and `--count`, a sentence each.
+pub(crate) fn set_lengths(
+    documents: &mut [Document<'_>],
+    overrides: &Overrides,
+    source: &mut Source,
+    mistakes: &mut Mistakes,
+) -> Vec<String> {
+    let shortened = shorten(documents, overrides, source);
+    if let Some(hours) = overrides.hours {
+        let typed = hours.to_string();
+        let start = source.add("--hours", &typed);
+        let span = start..start + typed.len();
+        if !set_ends(documents, &format!("{hours}h"), Some(hours), &span) {
+            let mistake = mistakes.at(&span, "the suite has no measure phase to set the hours of");
+            mistake.label("expected a suite with a measure phase");
+        }
+    }
+    if let Some(duration) = &overrides.duration {
+        let start = source.add("--duration", duration);
+        let span = start..start + duration.len();
+        if !set_ends(documents, duration, None, &span) {
+            let what = "the suite has no measure phase to set the duration of";
+            mistakes.at(&span, what).label(
+                "expected a suite with a measure phase; use `--set drive.duration=` for [drive]",
+            );
+        }
+    }
+    let counted = overrides.count.and_then(|counting| count::bend(documents, counting, source));
+    shortened.into_iter().chain(counted).collect()
+}
+
+/// Sets the end of every measured phase, without an operation count. Hours have a window each, and
+/// the suite's budget is not for them. Returns whether there is a measured phase.
+fn set_ends(
+    documents: &mut [Document<'_>],
+    duration: &str,
+    hours: Option<u32>,
+    span: &Span,
+) -> bool {
+    let mut is_any = false;
+    for Document { tables, .. } in documents {
+        let mut is_measured = false;
+        for phase in members(tables, "phase") {
+            if word(phase, "kind") != Some("measure") {
+                continue;
+            }
+            is_measured = true;
+            phase.remove("operations");
+            phase.remove("windows");
+            put(phase, "duration", text(duration.to_owned(), span));
+            if hours.is_some_and(|hours| hours > 1) {
+                put(phase, "windows", text("1h", span));
+            }
+        }
+        if is_measured && hours.is_some() {
+            table(tables, "run").map(|run| run.remove("budget"));
+        }
+        is_any |= is_measured;
+    }
+    is_any
+}
+
+/// Shortens every part for `--quick`. Returns the changes as a sentence.
+fn shorten(
+    documents: &mut [Document<'_>],
+    overrides: &Overrides,
+    source: &mut Source,
+) -> Option<String> {
+    let cpus = overrides.quick?;
+    let start = source.add("--quick", "--quick");
+    let span = &(start..start + "--quick".len());
+    let threads_given = !overrides.threads.is_empty();
+    let trials_given = overrides.trials.is_some();
+    let quick = Quick { cpus, span, threads_given, trials_given };
+    let mut words: Vec<String> = Vec::new();
+    for document in documents {
+        for change in brief::shorten(&mut document.tables, quick) {
+            push_unique(&mut words, change);
+        }
+    }
+    let changed = if words.is_empty() { "nothing to shorten".to_owned() } else { words.join("; ") };
+    Some(format!("--quick: {changed}"))
+}

@@ -1,0 +1,13 @@
+//! What changes a suite's tables before they are checked.
+
+pub(crate) mod adjust;
+pub(crate) mod brief;
+pub(crate) mod count;
+pub(crate) mod db_bench;
+pub(crate) mod lengths;
+pub(crate) mod media;
+pub(crate) mod named_phases;
+pub(crate) mod overrides;
+pub(crate) mod part;
+pub(crate) mod select;
+pub(crate) mod set;

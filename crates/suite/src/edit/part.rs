@@ -1,0 +1,157 @@
+//! `[[part]]`: a named sub-grid of a suite. Every table of the suite is its default: keys override,
+//! lists sweep, names select. Each part becomes a document, which is then read and checked like a
+//! suite without parts.
+
+use crate::edit::adjust::{put, table_at, word};
+use crate::edit::named_phases::NamedPhases;
+use crate::edit::select::Picks;
+use crate::edit::set::take_the_other_away;
+use crate::written::fidelity::Fidelity;
+use crate::written::mistake::Mistakes;
+use crate::written::names::check_names;
+use crate::written::part::PartTable;
+use crate::written::read::{At, Fields, FromToml as _, Toml, members, wrong_kind};
+use crate::written::scalar::Name;
+use serde_spanned::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// One part of a suite as a document of its own.
+pub(crate) struct Document<'i> {
+    /// None: the suite has no parts, and is one document.
+    pub(crate) name: Option<At<Name>>,
+    pub(crate) picks: Picks,
+    pub(crate) fidelity: Fidelity,
+    pub(crate) tables: DeTable<'i>,
+}
+
+/// The documents of a suite; one if it has no parts.
+pub(crate) fn split<'i>(mut suite: DeTable<'i>, mistakes: &mut Mistakes) -> Vec<Document<'i>> {
+    let named = NamedPhases::take_from(&mut suite, mistakes);
+    let fidelity = suite.remove("fidelity").and_then(|toml| At::from_toml(toml, mistakes));
+    let fidelity = fidelity.map(|at: At<Fidelity>| at.value).unwrap_or_default();
+    let mut documents = match suite.remove("part") {
+        None => vec![Document { name: None, picks: Picks::default(), fidelity, tables: suite }],
+        Some(parts) => {
+            let parts = read(parts, mistakes);
+            check_names("parts", parts.iter().map(|part| &part.name), mistakes);
+            parts.into_iter().map(|part| overlay(part, &suite, fidelity, mistakes)).collect()
+        }
+    };
+    for document in &mut documents {
+        named.pick(&mut document.tables, document.fidelity, mistakes);
+    }
+    documents
+}
+
+fn read<'i>(parts: Toml<'i>, mistakes: &mut Mistakes) -> Vec<PartTable<'i>> {
+    let span = parts.span();
+    let Some(parts) = members(parts, "[[part]]", mistakes) else { return Vec::new() };
+    if parts.is_empty() {
+        mistakes.at(&span, "the list is empty").label("expected at least one [[part]]");
+    }
+    parts.into_iter().filter_map(|part| PartTable::read(part, mistakes)).collect()
+}
+
+/// The suite with the part's own keys.
+fn overlay<'i>(
+    part: PartTable<'i>,
+    suite: &DeTable<'i>,
+    fidelity: Fidelity,
+    mistakes: &mut Mistakes,
+) -> Document<'i> {
+    let mut tables = suite.clone();
+    for (name, keys) in [("data", part.data), ("ram", part.ram), ("run", part.run)] {
+        if let Some(keys) = keys {
+            override_keys(&mut tables, name, keys, mistakes);
+        }
+    }
+    if let Some(phases) = part.phases {
+        pick_phases(&mut tables, phases);
+    }
+    if let Some(options) = part.options {
+        override_options(&mut tables, options, mistakes);
+    }
+    let fidelity = part.fidelity.map_or(fidelity, |fidelity| fidelity.value);
+    let picks = Picks { engines: part.engines, volumes: part.volumes, tiers: part.tiers };
+    Document { name: Some(part.name), picks, fidelity, tables }
+}
+
+/// Overrides the table's keys. An overriding key also removes the keys that it excludes.
+fn override_keys<'i>(
+    tables: &mut DeTable<'i>,
+    name: &'static str,
+    keys: Toml<'i>,
+    mistakes: &mut Mistakes,
+) {
+    let span = keys.span();
+    let keys = match keys.into_inner() {
+        DeValue::Table(keys) => keys,
+        other => {
+            let expected = format!("a table of keys of [{name}]");
+            let _: Option<()> = wrong_kind(&span, &other, &expected, mistakes);
+            return;
+        }
+    };
+    let Some(table) = table_at(tables, name, &span) else { return };
+    // Two exclusive keys in one table are reported by the table's reader.
+    for key in keys.keys() {
+        take_the_other_away(table, name, key.get_ref());
+    }
+    for (key, value) in keys {
+        table.remove(key.get_ref().as_ref());
+        table.insert(key, value);
+    }
+}
+
+/// `phases` of a part means `phases` of its `[run]`.
+fn pick_phases<'i>(tables: &mut DeTable<'i>, phases: Toml<'i>) {
+    if let Some(run) = table_at(tables, "run", &phases.span()) {
+        put(run, "phases", phases);
+    }
+}
+
+/// Overrides options of the engines with these names.
+fn override_options<'i>(tables: &mut DeTable<'i>, options: Toml<'i>, mistakes: &mut Mistakes) {
+    let Some(mut by_engine) = Fields::read(options, "options by engine", mistakes) else { return };
+    let by_engine = by_engine.rest();
+    for (name, options) in by_engine {
+        let mut candidates = Vec::new();
+        let mut matched = false;
+        let engines = tables.get_mut("engine").map(Spanned::get_mut);
+        let Some(DeValue::Array(engines)) = engines else { return };
+        for engine in engines.iter_mut() {
+            let DeValue::Table(engine) = engine.get_mut() else { continue };
+            let called = ["label", "name"].map(|key| word(engine, key));
+            let called = called.map(|word| word.map(str::to_owned));
+            if called.iter().flatten().any(|called| *called == name.value) {
+                matched = true;
+                override_keys(engine, "options", options.clone(), mistakes);
+            }
+            candidates.extend(called.into_iter().flatten().next());
+        }
+        if !matched {
+            let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
+            let message = format!("the suite has no engine `{}`", name.value);
+            mistakes.unknown(&name.span, message, &name.value, &candidates);
+        }
+    }
+}
+
+/// Keeps only the requested parts.
+pub(crate) fn only(parts: &mut Vec<Document>, requested: &[String], mistakes: &mut Mistakes) {
+    if requested.is_empty() {
+        return;
+    }
+    let names = parts.iter().filter_map(|part| part.name.as_ref());
+    let names: Vec<&str> = names.map(|name| name.0.as_str()).collect();
+    for name in requested.iter().filter(|name| !names.contains(&name.as_str())) {
+        let meant = crate::written::mistake::closest(name, &names);
+        let meant = meant.map(|part| format!("did you mean `{part}`? ")).unwrap_or_default();
+        let help = match &names[..] {
+            [] => "the suite has no [[part]]: leave --part out".to_owned(),
+            names => format!("{meant}its parts: {}", names.join(", ")),
+        };
+        mistakes.anywhere(format!("--part: the suite has no part `{name}`")).help(help);
+    }
+    parts.retain(|part| part.name.as_ref().is_some_and(|name| requested.contains(&name.0)));
+}

@@ -1,0 +1,397 @@
+//! Cases in the order in which they run: trial by trial, with engines interleaved in a new random
+//! order.
+
+use crate::plan::estimate;
+use crate::plan::grid::Grid;
+use crate::plan::jobs::{self, Bare};
+use crate::plan::setup::{EngineSetup, Point};
+use crate::plan::shape::{records_max, shape};
+use crate::plan::shuffle::shuffle_trial;
+use crate::plan::sizing::SizedData;
+use crate::plan::workload;
+use crate::written::read::{At, Or as _};
+use crate::written::scalar::{Count, Nanoseconds, slug};
+use crate::written::typed::Sharing;
+use crate::written::volume::Volume;
+use kvdyno_record::engine::{Description, Options, PlaceKind};
+use kvdyno_record::plan::{Case, Copying, Database};
+use kvdyno_record::volume;
+use kvdyno_record::workload::{Activity, Phase};
+
+/// Upper bound of valgrind's slowdown.
+const VALGRIND_SLOWDOWN: u64 = 60;
+const SECOND: u64 = 1_000_000_000;
+const MINUTE: u64 = 60 * SECOND;
+
+/// Builds the list of cases, in order.
+pub(crate) struct Cases {
+    /// Digits of a case's number.
+    width: usize,
+    /// The next case's position in lists.
+    listed: u32,
+    /// The case that wrote the drive's file, for each grid.
+    filled: Vec<Option<String>>,
+    made: Vec<Case>,
+}
+
+/// Cases that stay together.
+#[derive(Clone, Copy)]
+struct CaseGroup<'g, 'a> {
+    grid: &'g Grid<'a>,
+    owner: GroupOf<'g, 'a>,
+}
+
+/// What the cases of a group run.
+#[derive(Clone, Copy)]
+enum GroupOf<'g, 'a> {
+    /// An engine under a RAM limit: with all thread counts if they share a database, with one
+    /// thread count if each case loads its own.
+    Engine(&'g EngineSetup<'a>, &'g [Point]),
+    /// All jobs of the drive, on one volume.
+    Drive(&'g Bare<'a>, Option<&'a At<Volume>>),
+}
+
+impl CaseGroup<'_, '_> {
+    fn trials(&self) -> u32 {
+        match self.owner {
+            GroupOf::Engine(..) => self.grid.part.typed.trials(),
+            GroupOf::Drive(drive, _) => drive.trials,
+        }
+    }
+}
+
+/// A case before it is added.
+#[derive(Clone, Copy)]
+struct CaseDraft<'s, 'e> {
+    grid: &'s Grid<'e>,
+    setup: &'s EngineSetup<'e>,
+    swept: Option<u32>,
+    trial: u32,
+    /// Everything that its figures depend on.
+    phases: &'s [Phase],
+    /// The database that it takes over.
+    loaded: Option<LoadedDatabase<'s>>,
+    /// Upper bound of records in a copy of the database; 0: it is not copied.
+    copied: u64,
+    ceiling: bool,
+}
+
+impl<'s, 'e> CaseDraft<'s, 'e> {
+    /// A draft without phases, with a database of its own.
+    fn new(grid: &'s Grid<'e>, setup: &'s EngineSetup<'e>, trial: u32) -> Self {
+        let (swept, phases, loaded, copied, ceiling) = (None, &[][..], None, 0, false);
+        Self { grid, setup, swept, trial, phases, loaded, copied, ceiling }
+    }
+
+    fn sized(&self) -> &'s SizedData {
+        &self.grid.sets[self.setup.data]
+    }
+}
+
+/// A database that another case has loaded.
+#[derive(Clone, Copy)]
+struct LoadedDatabase<'s> {
+    /// The number of leading phases that are done already.
+    phases: usize,
+    loader: &'s str,
+    copy: Option<Copying>,
+}
+
+/// Whether the database lies on a block device without a filesystem. `device`: the run's data
+/// directory is such a device.
+pub(crate) fn is_on_device(volume: Option<&At<Volume>>, device: bool) -> bool {
+    volume.map_or(device, |volume| volume.place() == PlaceKind::Device)
+}
+
+/// All cases of all parts. Trials are outermost: each trial has all parts.
+pub(crate) fn all(grids: &[Grid<'_>]) -> Vec<Case> {
+    let width = grids.iter().map(Grid::cases).sum::<usize>().to_string().len().max(4);
+    let filled = vec![None; grids.len()];
+    let mut cases = Cases { width, listed: 0, filled, made: Vec::new() };
+    let trials = grids.iter().map(|grid| grid.part.typed.trials()).max().unwrap_or(0);
+    for trial in 1..=trials {
+        let mut groups = listed(grids.iter().flat_map(groups).collect(), grids);
+        groups.retain(|(_, group)| trial <= group.trials());
+        let seed = grids.first().and_then(|grid| grid.sets.first()).map_or(0, |set| set.data.seed);
+        shuffle_trial(&mut groups, seed, trial);
+        for (first, group) in groups {
+            cases.listed = first;
+            cases.group(group, trial, seed);
+        }
+    }
+    cases.end_drives();
+    cases.made
+}
+
+/// Groups of cases that stay together in a trial, in the order of the suite.
+fn groups<'g, 'a>(grid: &'g Grid<'a>) -> Vec<CaseGroup<'g, 'a>> {
+    let engines = grid.setups.iter().flat_map(|setup| {
+        let together = if grid.loads_once(setup) { setup.points.len() } else { 1 };
+        setup.points.chunks(together).map(move |points| GroupOf::Engine(setup, points))
+    });
+    let volumes = grid.part.typed.volumes();
+    let drive = grid.bare.iter().flat_map(|drive| {
+        volumes.iter().map(move |&volume| GroupOf::Drive(drive, volume)).collect::<Vec<_>>()
+    });
+    engines.chain(drive).map(|owner| CaseGroup { grid, owner }).collect()
+}
+
+impl Cases {
+    fn group(&mut self, group: CaseGroup<'_, '_>, trial: u32, seed: u64) {
+        let CaseGroup { grid, owner } = group;
+        match owner {
+            GroupOf::Engine(setup, points) if grid.loads_once(setup) => {
+                self.load_once(grid, setup, points, trial);
+            }
+            GroupOf::Engine(setup, points) => self.load_own(grid, setup, points, trial),
+            GroupOf::Drive(drive, volume) => self.drive(grid, drive, volume, trial, seed),
+        }
+    }
+
+    /// One case loads. Each thread count then runs on its database, or on a copy.
+    fn load_once(
+        &mut self,
+        grid: &Grid<'_>,
+        setup: &EngineSetup<'_>,
+        points: &[Point],
+        trial: u32,
+    ) {
+        let (part, sized) = (grid.part, &grid.sets[setup.data]);
+        let copy = part.typed.sharing().copying();
+        let Some(first) = points.first() else { return };
+        // A load that is done once has the same threads at each point.
+        let load_phases = workload::making(&first.phases);
+        let points = if load_phases == first.phases.len() { &[] } else { points };
+        let copied = points.iter().map(|point| records_max(&point.phases, sized)).max();
+        let copied = copied.filter(|_| copy.is_some()).unwrap_or(0);
+        let phases = &first.phases[..load_phases];
+        let draft = CaseDraft { phases, copied, ..CaseDraft::new(grid, setup, trial) };
+        let loader = self.push(draft);
+        for Point { swept, phases } in points {
+            let loaded = Some(LoadedDatabase { phases: load_phases, loader: &loader, copy });
+            self.push(CaseDraft { swept: *swept, phases, loaded, copied: 0, ..draft });
+        }
+        self.end_last();
+    }
+
+    /// Each case loads its own database and removes it.
+    fn load_own(&mut self, grid: &Grid<'_>, setup: &EngineSetup<'_>, points: &[Point], trial: u32) {
+        for Point { swept, phases } in points {
+            self.push(CaseDraft { swept: *swept, phases, ..CaseDraft::new(grid, setup, trial) });
+            self.end_last();
+        }
+    }
+
+    /// Every job of the drive, in random order unless `in_order` is set. The file is written once
+    /// for all trials: its contents do not matter.
+    fn drive<'a>(
+        &mut self,
+        grid: &Grid<'a>,
+        drive: &Bare<'a>,
+        volume: Option<&'a At<Volume>>,
+        trial: u32,
+        seed: u64,
+    ) {
+        let first_job = self.listed + 1;
+        if self.filled[grid.index].is_none() && !drive.section.is_read_only() {
+            self.filled[grid.index] = Some(self.fill(grid, drive, volume, trial));
+        }
+        let filler = self.filled[grid.index].clone();
+        let threads = &drive.points(&grid.threads);
+        let with = |job| jobs::threads(job, threads).into_iter().map(Some);
+        let points =
+            drive.jobs.iter().flat_map(|(setup, job)| with(job).map(move |t| (setup, job, t)));
+        let mut points: Vec<_> = (first_job..).zip(points).collect();
+        if !drive.section.in_order.value_or(false) {
+            shuffle_trial(&mut points, seed, trial);
+        }
+        for (listed, (setup, job, swept)) in points {
+            self.listed = listed;
+            let setup = &EngineSetup { volume, ..setup.clone() };
+            let phases = &jobs::phases(drive, job, swept);
+            let filled = jobs::filling(drive).len();
+            let loaded = filler.as_deref().map(|loader| LoadedDatabase {
+                phases: filled,
+                loader,
+                copy: None,
+            });
+            let ceiling = drive.section.is_ceiling();
+            let draft = CaseDraft::new(grid, setup, trial);
+            self.push(CaseDraft { swept, phases, loaded, ceiling, ..draft });
+            if drive.section.is_read_only() {
+                self.end_last();
+            }
+        }
+        // A volume exists from its load to its last use.
+        if drive.overwritten || volume.is_some() {
+            self.end_last();
+            self.filled[grid.index] = None;
+        }
+    }
+
+    fn fill<'a>(
+        &mut self,
+        grid: &Grid<'a>,
+        drive: &Bare<'a>,
+        volume: Option<&'a At<Volume>>,
+        trial: u32,
+    ) -> String {
+        let setup = &EngineSetup { volume, ..drive.fill.clone() };
+        let (phases, ceiling) = (&jobs::filling(drive), drive.section.is_ceiling());
+        self.push(CaseDraft { phases, ceiling, ..CaseDraft::new(grid, setup, trial) })
+    }
+
+    /// No case uses the database of the last case after it.
+    fn end_last(&mut self) {
+        if let Some(last) = self.made.last_mut() {
+            last.database.last_use = true;
+        }
+    }
+
+    /// A drive's file is removed with the last case that uses it.
+    fn end_drives(&mut self) {
+        for filler in self.filled.iter().flatten() {
+            let last = self.made.iter_mut().rev().find(|case| case.database.id == *filler);
+            if let Some(last) = last {
+                last.database.last_use = true;
+            }
+        }
+    }
+
+    /// Adds a case and returns its id.
+    fn push(&mut self, draft: CaseDraft) -> String {
+        let CaseDraft { grid, setup, swept, trial, phases: phases_on_record, loaded, .. } = draft;
+        let (sized, part) = (draft.sized(), grid.part);
+        let (data, run) = (&sized.data, &part.typed.run);
+        let (before, phases) = phases_on_record.split_at(loaded.map_or(0, |loaded| loaded.phases));
+        let phases = phases.to_vec();
+        let threads = swept.or_else(|| measured_threads(&phases));
+        let id = self.id(&draft, threads);
+        let volume = self.volume(&draft);
+        let loaded_by = loaded.map_or(id.as_str(), |loaded| loaded.loader).to_owned();
+        let copy = loaded.and_then(|loaded| loaded.copy);
+        let mut case = Case {
+            key: String::new(),
+            engine: setup.engine.name.0.clone(),
+            label: part.label(&setup.engine.label.0),
+            part: part.name().map(str::to_owned),
+            library: setup.library.cloned(),
+            server: setup.server.cloned(),
+            crew: part.typed.crew.as_ref().map(|crew| crew.planned()),
+            options: opened(setup, before).clone(),
+            trial,
+            listed: self.listed,
+            ceiling: draft.ceiling,
+            threads,
+            threads_swept: swept,
+            database: Database { id: loaded_by.clone(), loaded_by, last_use: false, copy },
+            volume,
+            ram_limit_bytes: setup.limit.bytes,
+            tier: setup.limit.tier.clone(),
+            data: data.clone(),
+            shape: shape(sized, &phases),
+            budget_ns: 0,
+            slice_ns: run.slice.value_or(Nanoseconds(SECOND)).0,
+            io_latency: run.io_latency.value_or(false),
+            count: run.count.as_ref().map(|count| count.value),
+            errors_max: run.max_errors.value_or(Count(100)).0,
+            phases,
+            id: id.clone(),
+        };
+        case.budget_ns = match &run.budget {
+            Some(At { value, .. }) => value.0,
+            None => default_budget(&case, setup.description),
+        };
+        // A load for other cases is the same whether they share or copy its database.
+        let shared = part.typed.sharing() == Sharing::Shared || draft.copied > 0;
+        case.key = kvdyno_record::work::Work::new(&case, before).key(shared);
+        self.made.push(case);
+        self.listed += 1;
+        id
+    }
+
+    /// The volume of the case's database. A loading case sizes it by the engine's space factor, a
+    /// copy included; later cases take it over.
+    fn volume(&self, draft: &CaseDraft) -> Option<volume::Volume> {
+        let (named, sized) = (draft.setup.volume?, draft.sized());
+        let loaded_by = draft.loaded.map(|loaded| loaded.loader);
+        if let Some(loader) =
+            self.made.iter().rev().find(|case| Some(case.id.as_str()) == loaded_by)
+        {
+            return loader.volume.clone();
+        }
+        let planning = &draft.setup.description.planning;
+        let records = records_max(draft.phases, sized).saturating_add(draft.copied) as f64;
+        let space = records * sized.record_bytes * planning.space_factor;
+        Some(named.resolve(draft.grid.part.scale, space as u64))
+    }
+
+    /// `0005_rocksdb_t4_r2`, `0004_rocksdb_load_r2`, `0007_rocksdb_64gib_t4_r2`,
+    /// `0003_lmdb_on-xfs_load_r1`, `0009_rocksdb_v4000_64gib_with-zram_t4_r1`; of a part
+    /// `0003_flash_lmdb_load_r1`.
+    fn id(&self, draft: &CaseDraft, threads: Option<u32>) -> String {
+        let CaseDraft { setup, trial, .. } = *draft;
+        let number = self.made.len() + 1;
+        let part = draft.grid.part.name().map_or(String::new(), |name| format!("{name}_"));
+        let data = &draft.sized().tag;
+        let data = data.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
+        let ram = setup.limit.tag.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
+        let does = threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
+        let (label, width) = (slug(&setup.engine.label.0), self.width);
+        let volume = setup.volume.map_or(String::new(), |volume| format!("_on-{}", volume.name.0));
+        format!("{number:0width$}_{part}{label}{data}{ram}{volume}_{does}_r{trial}")
+    }
+}
+
+/// The options with which the engine is opened: those of the last `reopen` in the case that loaded
+/// the database.
+fn opened<'s>(setup: &'s EngineSetup<'_>, before: &'s [Phase]) -> &'s Options {
+    let last = before.iter().rev().find_map(|phase| match &phase.work {
+        Activity::Reopen { options } => Some(options),
+        _ => None,
+    });
+    last.unwrap_or(&setup.options)
+}
+
+/// Pairs each group with the list position of its first case: in the order of the suite, part by
+/// part and volume by volume, whatever the order of execution.
+fn listed<'g, 'a>(
+    mut groups: Vec<CaseGroup<'g, 'a>>,
+    grids: &[Grid<'_>],
+) -> Vec<(u32, CaseGroup<'g, 'a>)> {
+    let volumes: Vec<Vec<Option<&At<Volume>>>> =
+        grids.iter().map(|grid| grid.part.typed.volumes()).collect();
+    groups.sort_by_key(|CaseGroup { grid, owner }| {
+        let (GroupOf::Engine(EngineSetup { volume, .. }, _) | GroupOf::Drive(_, volume)) = owner;
+        let name = volume.map(|volume| &volume.name.0);
+        let mut names =
+            volumes[grid.index].iter().map(|volume| volume.map(|volume| &volume.name.0));
+        (grid.index, names.position(|other| other == name))
+    });
+    let mut next = 0;
+    let with_first = groups.into_iter().map(|group| {
+        let first = next;
+        next += match group.owner {
+            GroupOf::Engine(_, points) => 1 + points.len(),
+            GroupOf::Drive(drive, _) => drive.cases(&group.grid.threads),
+        } as u32;
+        (first, group)
+    });
+    with_first.collect()
+}
+
+/// Threads of the first measured phase, for cases without a thread sweep; none for a case that only
+/// loads.
+fn measured_threads(phases: &[Phase]) -> Option<u32> {
+    phases.iter().find_map(|phase| match &phase.work {
+        Activity::Measure(mix) => Some(workload::threads(mix)),
+        _ => None,
+    })
+}
+
+/// Five times the expected duration of the case, in whole minutes, at least ten.
+fn default_budget(case: &Case, engine: &Description) -> u64 {
+    let slower = if case.is_counted() { VALGRIND_SLOWDOWN } else { 1 };
+    let expected = estimate::cost(case, engine).wall_ns.saturating_mul(slower);
+    (expected.saturating_mul(5).div_ceil(MINUTE)).max(10).saturating_mul(MINUTE)
+}

@@ -1,0 +1,318 @@
+//! Estimates the cost of a plan: time, bytes written, space. The estimates are rough and high, and
+//! the plan marks them as estimates.
+
+use crate::plan::growth::{WRITES_PER_THREAD_S, inserts_expected, writes_expected};
+use kvdyno_record::engine::Description;
+use kvdyno_record::graph::Graph;
+use kvdyno_record::plan::{Case, Copying, Estimate, Plan};
+use kvdyno_record::units;
+use kvdyno_record::volume::{FilesystemKind, Format, Medium};
+use kvdyno_record::workload::{Activity, Load, LoadOrder, Mix, Phase, Role};
+use std::collections::BTreeMap;
+
+/// Assumed speeds.
+#[derive(Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "all values are per second, as their units state")]
+struct Pace {
+    /// Records loaded per second, at most.
+    load_records_per_s: f64,
+    /// Bytes of user data loaded per second, at most, in key order.
+    load_bytes_per_s: f64,
+    /// The same in random order.
+    random_load_bytes_per_s: f64,
+    /// Operations per second of one thread, for phases that end by a count.
+    operations_per_thread_s: f64,
+    /// Bytes of a database copied per second: read, written and synced to the drive.
+    copy_bytes_per_s: f64,
+    /// Time to look up one key.
+    sample_s: f64,
+    /// Bytes scanned per second while counting.
+    count_bytes_per_s: f64,
+    /// Time to start a worker, to open and close the engine, and to evict.
+    case_s: f64,
+}
+
+/// Reads from a drive, estimated high: a case may take five times as long.
+const SLOW: Pace = Pace {
+    load_records_per_s: 100_000.0,
+    load_bytes_per_s: 100e6,
+    random_load_bytes_per_s: 25e6,
+    operations_per_thread_s: 10_000.0,
+    copy_bytes_per_s: 200e6,
+    sample_s: 0.000_2,
+    count_bytes_per_s: 200e6,
+    case_s: 1.0,
+};
+
+/// Reads from memory.
+const FAST: Pace = Pace {
+    load_records_per_s: 1e6,
+    load_bytes_per_s: DRIVE_BYTES_PER_S,
+    random_load_bytes_per_s: DRIVE_BYTES_PER_S,
+    operations_per_thread_s: 200_000.0,
+    copy_bytes_per_s: 1e9,
+    sample_s: 0.000_005,
+    count_bytes_per_s: 1e9,
+    case_s: 0.3,
+};
+
+/// Upper bound of bytes written to a drive per second, whatever the factors are.
+const DRIVE_BYTES_PER_S: f64 = 500e6;
+/// Engines state the write factor of their worst load, in random order. In key order, data is
+/// written at most twice: to the log and to its table; a B-tree fills its pages one after the
+/// other.
+const SEQUENTIAL_WRITE_FACTOR_MAX: f64 = 2.0;
+/// Records per second, and operations per second and thread, of an engine that stores nothing.
+const LOAD_GENERATOR_PER_S: f64 = 1e6;
+
+/// Upper bound of what requests add to a graph, relative to the loaded graph.
+const GRAPH_GROWTH_MAX: f64 = 2.0;
+
+/// The cost of one case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cost {
+    pub(crate) wall_ns: u64,
+    /// The duration if all data were in memory.
+    pub(crate) wall_least_ns: u64,
+    pub(crate) write_bytes: u64,
+    /// The size of its database at the end, or of its copy together with the original.
+    pub(crate) space_bytes: u64,
+}
+
+/// The cost of one case, from its engine's description.
+pub(crate) fn cost(case: &Case, engine: &Description) -> Cost {
+    let record_bytes = record_bytes(case);
+    let written: f64 = case.phases.iter().map(|phase| written(phase, case, engine)).sum();
+    let space = |records: f64| records * record_bytes * engine.planning.space_factor;
+    let records = case.data.records as f64;
+    let added = inserts_expected(&case.phases) as f64 * written_bytes(case);
+    let added = match case.data.graph {
+        // Most requests add nothing: in twelve hours one graph grew from 16 to 45 GB
+        // (callaghan-linkbench-2015).
+        Some(_) => (GRAPH_GROWTH_MAX * space(records)).min(added),
+        None => added * engine.planning.space_factor,
+    };
+    let original = if case.database.copy.is_some() { space(records) } else { 0.0 };
+    let copied = if is_cloned(case) { 0.0 } else { original };
+    let wall_ns = |pace: Pace| {
+        let phases = case.phases.iter().map(|phase| phase_s(phase, case, engine, pace));
+        ((pace.case_s + phases.sum::<f64>() + copied / pace.copy_bytes_per_s) * 1e9) as u64
+    };
+    Cost {
+        wall_ns: wall_ns(SLOW),
+        wall_least_ns: wall_ns(FAST),
+        write_bytes: (written + copied) as u64,
+        space_bytes: (space(records) + added + original) as u64,
+    }
+}
+
+/// Whether the filesystem is known to copy by reflinks. For a directory it is unknown before the
+/// run.
+fn is_cloned(case: &Case) -> bool {
+    let format = match case.volume.as_ref().map(|volume| &volume.medium) {
+        Some(Medium::Loop { format, .. } | Medium::Device { format, .. }) => format,
+        Some(Medium::Directory { .. }) | None => return false,
+    };
+    let Format::Filesystem { filesystem, .. } = format else { return false };
+    case.database.copy == Some(Copying::Reflink) && *filesystem != FilesystemKind::Ext4
+}
+
+/// The sums of all cases, and the maximum space at one time.
+pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estimate {
+    let mut estimate = Estimate { assumptions: assumptions(cases), ..Estimate::default() };
+    let mut alive: BTreeMap<&str, u64> = BTreeMap::new();
+    for case in cases {
+        let Some(engine) = engines.get(case.engine.as_str()) else { continue };
+        let cost = cost(case, engine);
+        let in_place = match case.volume.as_ref().map(|volume| &volume.medium) {
+            None => cost.space_bytes,
+            // An image takes all of its space at once; volumes elsewhere take none of the data
+            // directory.
+            Some(Medium::Loop { bytes, directory: None, .. }) => *bytes,
+            Some(_) => 0,
+        };
+        estimate.wall_ns = estimate.wall_ns.saturating_add(cost.wall_ns);
+        let least_ns = estimate.wall_least_ns.unwrap_or(0).saturating_add(cost.wall_least_ns);
+        estimate.wall_least_ns = Some(least_ns);
+        estimate.write_bytes = estimate.write_bytes.saturating_add(cost.write_bytes);
+        estimate.record_bytes = estimate.record_bytes.saturating_add(filed_bytes(case, engine));
+        let database = alive.entry(&case.database.id).or_default();
+        *database = in_place.max(*database);
+        let recorded = estimate.databases.entry(case.database.id.clone()).or_default();
+        *recorded = cost.space_bytes.max(*recorded);
+        let together = alive.values().copied().fold(0, u64::saturating_add);
+        let image = case.tier.as_ref().map_or(0, |tier| tier.memory.image_bytes());
+        estimate.space_bytes = estimate.space_bytes.max(together.saturating_add(image));
+        if case.database.last_use {
+            alive.remove(case.database.id.as_str());
+        }
+    }
+    estimate
+}
+
+/// Bytes of a case's record: a fixed part, a reading of the machine, a line per operation, and a
+/// histogram. Two hours of reads and updates with data four times the RAM took 1,150, 133 and 830
+/// bytes; in memory a histogram takes half of that.
+const CASE_BYTES: f64 = 16e3;
+const READING_BYTES: f64 = 1_500.0;
+const SERIES_BYTES: f64 = 130.0;
+const HISTOGRAM_BYTES: f64 = 830.0;
+
+/// Bytes of a case's record. Slices of at most a second have one reading per second.
+fn filed_bytes(case: &Case, engine: &Description) -> u64 {
+    let slice_s = case.slice_ns.max(1) as f64 / 1e9;
+    let phase = |phase: &Phase| {
+        let seconds = phase_s(phase, case, engine, SLOW);
+        let histograms = |role: &Role| {
+            let kinds =
+                1 + usize::from(role.rate.is_some()) + 2 * usize::from(role.depth.is_some());
+            let each = SERIES_BYTES + kinds as f64 * HISTOGRAM_BYTES;
+            role.mix.len() as f64 * each
+        };
+        let ops = match &phase.work {
+            Activity::Load(_) => SERIES_BYTES + HISTOGRAM_BYTES,
+            Activity::Measure(mix) => mix.roles.iter().map(histograms).sum(),
+            _ => return seconds * READING_BYTES,
+        };
+        seconds / slice_s * ops + seconds / slice_s.max(1.0) * READING_BYTES
+    };
+    (CASE_BYTES + case.phases.iter().map(phase).sum::<f64>()) as u64
+}
+
+/// Lower bound of bytes written: the user data of each load, and of each copy, once, if the engine
+/// stores any. Writes during measured phases are not included: their rate is unknown.
+pub fn write_bytes_least(plan: &Plan) -> u64 {
+    let stores = |case: &&Case| {
+        plan.estimate.databases.get(&case.database.id).is_some_and(|space| *space > 0)
+    };
+    let writes = |case: &&Case| {
+        case.database.copy == Some(Copying::Copy)
+            || case.phases.iter().any(|phase| matches!(phase.work, Activity::Load(_)))
+    };
+    let loads = plan.cases.iter().filter(stores).filter(writes);
+    let bytes = loads.map(Case::user_bytes).fold(0, u64::saturating_add);
+    bytes.min(plan.estimate.write_bytes)
+}
+
+fn phase_s(phase: &Phase, case: &Case, engine: &Description, pace: Pace) -> f64 {
+    match &phase.work {
+        Activity::Load(load) => load_s(load, case, engine, pace),
+        Activity::Settle { limit_ns } => {
+            let load = case.data.records as f64 / pace.load_records_per_s;
+            (*limit_ns as f64 / 1e9).min(load / 4.0)
+        }
+        Activity::Verify { samples, count } => {
+            let user_bytes = case.data.records as f64 * record_bytes(case);
+            let counting = if *count { user_bytes / pace.count_bytes_per_s } else { 0.0 };
+            *samples as f64 * pace.sample_s + counting
+        }
+        _ => phase.mix().map_or(0.0, |mix| mix_s(mix, engine, pace)),
+    }
+}
+
+/// Bytes written to the drive.
+fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
+    let factor = engine.planning.write_factor;
+    if let Activity::Load(load) = &phase.work {
+        let factor = match load.order {
+            LoadOrder::Sequential if case.data.graph.is_none() => {
+                factor.min(SEQUENTIAL_WRITE_FACTOR_MAX)
+            }
+            _ => factor,
+        };
+        return load.records_of(case.data.records) as f64 * record_bytes(case) * factor;
+    }
+    let Some(mix) = phase.mix() else { return 0.0 };
+    let records = writes_expected(std::slice::from_ref(phase)) as f64;
+    let seconds = mix_s(mix, engine, SLOW);
+    (records * written_bytes(case) * factor).min(DRIVE_BYTES_PER_S * seconds)
+}
+
+fn load_s(load: &Load, case: &Case, engine: &Description, pace: Pace) -> f64 {
+    let loaded = load.records_of(case.data.loaded()) as f64;
+    if engine.capabilities.stores_nothing {
+        return loaded / LOAD_GENERATOR_PER_S;
+    }
+    let bytes_per_s = match load.order {
+        LoadOrder::Sequential if case.data.graph.is_none() => pace.load_bytes_per_s,
+        _ => pace.random_load_bytes_per_s,
+    };
+    let bytes = load.records_of(case.data.records) as f64 * record_bytes(case);
+    (loaded / pace.load_records_per_s).max(bytes / bytes_per_s)
+}
+
+fn mix_s(mix: &Mix, engine: &Description, pace: Pace) -> f64 {
+    let stores_nothing = engine.capabilities.stores_nothing;
+    let one_thread =
+        if stores_nothing { LOAD_GENERATOR_PER_S } else { pace.operations_per_thread_s };
+    let by_time = mix.ends.duration_ns.map(|ns| ns as f64 / 1e9);
+    let by_count = mix.ends.operations.into_iter().flat_map(|count| {
+        mix.roles.iter().map(move |role| {
+            let closed = one_thread * f64::from(role.threads);
+            count as f64 / role.rate.as_ref().map_or(closed, |rate| rate.operations_per_s)
+        })
+    });
+    let first = by_time.into_iter().chain(by_count).fold(f64::INFINITY, f64::min);
+    if first.is_finite() { first } else { 0.0 }
+}
+
+fn record_bytes(case: &Case) -> f64 {
+    match &case.data.graph {
+        // All keys of an ordered store that belong to one id.
+        Some(_) => case.shape.user_bytes() as f64 / case.data.records as f64,
+        None => case.data.key.bytes_mean() + case.shape.value_bytes_mean as f64,
+    }
+}
+
+/// Keys and bytes of one write: a record; in a graph a link, by its ids and by its time.
+fn written_bytes(case: &Case) -> f64 {
+    let link = |graph: &Graph| 2.0 * (Graph::LINK_BYTES as f64 + graph.link_bytes.mean());
+    case.data.graph.as_ref().map_or_else(|| record_bytes(case), link)
+}
+
+fn ends_by_count(phase: &Phase) -> bool {
+    phase.mix().is_some_and(|mix| mix.ends.operations.is_some())
+}
+
+fn assumptions(cases: &[Case]) -> Vec<String> {
+    let mut assumptions = vec![
+        format!(
+            "longest load: the slower of {} and {} of user data ({} in random order); shortest \
+             load: {} and {}",
+            units::rate(SLOW.load_records_per_s),
+            units::byte_rate(SLOW.load_bytes_per_s),
+            units::byte_rate(SLOW.random_load_bytes_per_s),
+            units::rate(FAST.load_records_per_s),
+            units::byte_rate(FAST.load_bytes_per_s),
+        ),
+        format!(
+            "least writes: each load's user data once, nothing in measured phases; most writes: \
+             user data times the engines' own factors for random loads (sequential loads at most \
+             {SEQUENTIAL_WRITE_FACTOR_MAX} times), writers included"
+        ),
+        format!(
+            "writers in a timed phase: the suite's rate, or {} for each thread, which is an \
+             assumption; at most {} for all together, a fast drive",
+            units::rate(WRITES_PER_THREAD_S),
+            units::byte_rate(DRIVE_BYTES_PER_S)
+        ),
+        "space: user data times the engines' own factors".to_owned(),
+    ];
+    if cases.iter().flat_map(|case| &case.phases).any(ends_by_count) {
+        assumptions.push(format!(
+            "phases that end by a count: between {} for each thread, as from a drive, and {}, as \
+             in memory",
+            units::rate(SLOW.operations_per_thread_s),
+            units::rate(FAST.operations_per_thread_s)
+        ));
+    }
+    if cases.iter().any(|case| case.database.copy.is_some()) {
+        assumptions.push(format!(
+            "copies of databases: {} to {}, reflinks no time; original and copy may both grow to \
+             the same size",
+            units::byte_rate(SLOW.copy_bytes_per_s),
+            units::byte_rate(FAST.copy_bytes_per_s)
+        ));
+    }
+    assumptions
+}

@@ -1,0 +1,77 @@
+//! The number of records that inserts may add: the upper bound and the expected number.
+
+use kvdyno_record::operations::OpTrait;
+use kvdyno_record::workload::{Mix, Op, Phase, Role};
+
+/// Upper bound of inserts per second of one thread, for any engine.
+const MOST_PER_THREAD_S: f64 = 1e6;
+/// Upper bound of bytes per second of any drive.
+const MOST_BYTES_PER_S: f64 = 4e9;
+/// Assumed writes per second of a writer in a closed loop, for space and bytes written.
+pub(crate) const WRITES_PER_THREAD_S: f64 = 10_000.0;
+
+/// Upper bound of records that inserts can add. Engines size their maps by it; it costs address
+/// space, not memory or disk.
+pub(crate) fn inserts_max(phases: &[Phase], record_bytes: f64) -> u64 {
+    let most = |mix: &Mix, role: &Role, share: f64| {
+        if share == 0.0 {
+            return 0.0;
+        }
+        let by_drive = MOST_BYTES_PER_S / record_bytes;
+        let closed = (MOST_PER_THREAD_S * f64::from(role.threads)).min(by_drive);
+        // Twice the offered rate: arrivals are random, and a backlog is executed at once.
+        let per_s =
+            role.rate.as_ref().map_or(closed, |rate| rate.offered(mix.ends.duration_ns) * 2.0);
+        // Every operation could be an insert, and threads notice the end a little late.
+        let by_count = mix.ends.operations.map(|count| count as f64 + 1e6);
+        by_time(mix, per_s).into_iter().chain(by_count).fold(f64::INFINITY, f64::min)
+    };
+    sum(phases, is_insert, most)
+}
+
+/// Expected number of inserted records.
+pub(crate) fn inserts_expected(phases: &[Phase]) -> u64 {
+    sum(phases, is_insert, expected)
+}
+
+/// Expected number of writes of all kinds; batches count their records.
+pub(crate) fn writes_expected(phases: &[Phase]) -> u64 {
+    sum(phases, Op::records_written, expected)
+}
+
+fn expected(mix: &Mix, role: &Role, share: f64) -> f64 {
+    let closed = WRITES_PER_THREAD_S * f64::from(role.threads);
+    // A role that mostly reads has fewer writes.
+    let per_s = role.rate.as_ref().map_or(closed, |rate| rate.offered(mix.ends.duration_ns));
+    let by_count = mix.ends.operations.map(|count| count as f64);
+    let ends = by_time(mix, per_s).into_iter().chain(by_count);
+    share * ends.fold(f64::INFINITY, f64::min)
+}
+
+fn by_time(mix: &Mix, per_s: f64) -> Option<f64> {
+    mix.ends.duration_ns.map(|ns| ns as f64 / 1e9 * per_s)
+}
+
+fn is_insert(op: &Op) -> f64 {
+    f64::from(u8::from(op.info().has(OpTrait::AddsRecords)))
+}
+
+/// Sums over all roles: `count` receives the role's mean of `each` per operation.
+fn sum(
+    phases: &[Phase],
+    each: impl Fn(&Op) -> f64,
+    count: impl Fn(&Mix, &Role, f64) -> f64,
+) -> u64 {
+    let of_role = |mix: &Mix, role: &Role| {
+        let weights: f64 = role.mix.iter().map(|entry| entry.weight).sum();
+        let sum: f64 = role.mix.iter().map(|entry| entry.weight * each(&entry.op)).sum();
+        count(mix, role, sum / weights)
+    };
+    let total: f64 = phases
+        .iter()
+        .filter_map(Phase::mix)
+        .flat_map(|mix| mix.roles.iter().map(|role| of_role(mix, role)))
+        .sum();
+    // Larger numbers saturate at 64 bits.
+    total.ceil() as u64
+}

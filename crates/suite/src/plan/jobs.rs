@@ -1,0 +1,300 @@
+//! The drive's jobs as cases: each an engine with its own label, and with blocks as values.
+
+use crate::check::abilities::misplaced;
+use crate::plan::options;
+use crate::plan::setup::EngineSetup;
+use crate::plan::sizing::{Limit, SizedData, SizingHost};
+use crate::written::drive::{Drive, DriveJob, Pattern, Way};
+use crate::written::engine::Engine;
+use crate::written::mistake::Mistakes;
+use crate::written::part::Part;
+use crate::written::phase;
+use crate::written::read::{At, Or as _};
+use crate::written::scalar::{Bytes, Count, DataSize, Nanoseconds, Several, Threads, UntypedValue};
+use crate::written::scale::scaled;
+use crate::written::worker::Engines;
+use kvdyno_record::engine::{Description, Value};
+use kvdyno_record::units;
+use kvdyno_record::workload::{
+    Activity, Choice, Data, Ends, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op, Phase, Role,
+    Size, ValueShape,
+};
+use std::collections::BTreeMap;
+
+/// The file is written in blocks of this size, one after the other.
+const FILL_BYTES: u64 = 1 << 20;
+/// Block size of the preconditioning in SNIA's Solid State Storage Performance Test Specification.
+const PRECONDITION_BYTES: u64 = 128 << 10;
+/// Writes of the passes after the first, as the specification requires for enterprise drives.
+const PRECONDITION_DEPTH: u32 = 32;
+/// Default block size of a job.
+const BLOCK_BYTES: u64 = 4096;
+const DURATION_NS: u64 = 10_000_000_000;
+/// `O_DIRECT` requires whole sectors, and no device has smaller ones.
+const SECTOR_BYTES: u64 = 512;
+
+/// The drive's part of a plan.
+pub(crate) struct Bare<'a> {
+    /// Writes the file in full.
+    pub(crate) fill: EngineSetup<'a>,
+    /// The jobs on it, each under each RAM limit.
+    pub(crate) jobs: Vec<(EngineSetup<'a>, &'a DriveJob)>,
+    /// Blocks of the file.
+    blocks: u64,
+    /// Number of trials.
+    pub(crate) trials: u32,
+    /// How often the file is written completely before the first job; 0: once, to create it.
+    precondition: u64,
+    /// The section as typed.
+    pub(crate) section: &'a Drive,
+    /// Engines overwrite the file: it is written again in each trial.
+    pub(crate) overwritten: bool,
+    part: &'a Part,
+}
+
+impl Bare<'_> {
+    /// The number of cases.
+    pub(crate) fn cases(&self, swept: &[Option<u32>]) -> usize {
+        let swept = &self.points(swept);
+        let points: usize = self.jobs.iter().map(|(_, job)| threads(job, swept).len()).sum();
+        let fills =
+            if self.overwritten { self.trials } else { u32::from(!self.section.is_read_only()) };
+        fills as usize + points * self.trials as usize
+    }
+
+    /// Thread counts of a ceiling at each point of the sweep: as many as the engines have, all
+    /// roles together, because as many may wait for the drive at once.
+    pub(crate) fn points(&self, swept: &[Option<u32>]) -> Vec<Option<u32>> {
+        let at = |threads: u32| {
+            let measured = self.part.typed.measures();
+            measured.map(|(_, measure)| at_work(measure, threads)).max().unwrap_or(threads)
+        };
+        let is_ceiling = self.section.is_ceiling();
+        swept.iter().map(|threads| threads.map(|t| if is_ceiling { at(t) } else { t })).collect()
+    }
+}
+
+/// The descriptions of the section's workers, by name. A missing worker is a mistake.
+pub(crate) fn find<'a>(
+    drive: &At<Drive>,
+    engines: &'a Engines,
+    mistakes: &mut Mistakes,
+) -> BTreeMap<&'static str, &'a Description> {
+    let mut descriptions = BTreeMap::new();
+    for name in drive.workers() {
+        if let Some(worker) = engines.plain(name) {
+            descriptions.insert(*name, worker);
+            continue;
+        }
+        let mistake = mistakes.at(&drive.span, format!("cannot find the worker `kvdyno-{name}`"));
+        mistake.label("needed by this section").help(format!(
+            "build it with `cargo build -p kvdyno-{name}`; `kvdyno engines` shows where workers \
+             are searched; `--set drive=` removes the section"
+        ));
+    }
+    descriptions
+}
+
+/// Inputs of the drive's part besides its section.
+pub(crate) struct DriveContext<'a, 't> {
+    pub(crate) part: &'a Part,
+    pub(crate) workers: &'t BTreeMap<&'static str, &'a Description>,
+    pub(crate) limits: &'t [Vec<Limit>],
+    pub(crate) host: &'t SizingHost,
+}
+
+/// Resolves the drive's part and appends its data sets. `engines` come from
+/// [`crate::written::drive::engines`].
+pub(crate) fn resolve<'a>(
+    drive: &'a At<Drive>,
+    engines: &'a [Engine],
+    context: &DriveContext<'a, '_>,
+    sets: &mut Vec<SizedData>,
+    mistakes: &mut Mistakes,
+) -> Option<Bare<'a>> {
+    let (part, host) = (context.part, context.host);
+    for worker in context.workers.values() {
+        if let Some(what) = misplaced(worker, host.device) {
+            mistakes.at(&drive.span, format!("{} does not work {what}", worker.name));
+        }
+    }
+    if let Some(read_only) =
+        drive.read_only.as_ref().filter(|read_only| read_only.value && !host.device)
+    {
+        let mistake =
+            mistakes.at(&read_only.span, "`read_only` in a directory: expected a block device");
+        mistake.label("expected a block device here");
+    }
+    // The largest of several data sets: a file that fits it fits the others.
+    let (sized, limits) = sets
+        .iter_mut()
+        .zip(context.limits)
+        .max_by(|(a, _), (b, _)| a.user_bytes().total_cmp(&b.user_bytes()))?;
+    let bytes = file_bytes(part, drive, sized, host);
+    let measures = options::Measures { memory: host.memory_bytes, scale: part.scale };
+    let (fill, others) = engines.split_first()?;
+    let unlimited = Limit::default();
+    let seed = sized.data.seed;
+    let mut set_up = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
+        let description = *context.workers.get(engine.name.0.as_str())?;
+        let options = options::resolve(engine, description, measures, mistakes);
+        let setup = EngineSetup::plain(engine, description, options, limit, sets.len());
+        sets.push(blocks(bytes, block, seed));
+        Some(setup)
+    };
+    let precondition = drive.precondition.value_or(Count(0)).0;
+    let fill_bytes = if precondition > 0 { PRECONDITION_BYTES } else { FILL_BYTES };
+    let fill = set_up(fill, &unlimited, fill_bytes, mistakes)?;
+    let mut jobs = Vec::new();
+    // fio's jobs follow kvdyno's own, in the same order.
+    for (job, engine) in drive.job.iter().cycle().zip(others) {
+        if let Some(worker) = context.workers.get(engine.name.0.as_str()) {
+            check(job, worker, bytes, mistakes);
+        }
+        // A RAM limit changes only jobs that use the page cache.
+        let limits = if is_cached(job) { limits } else { std::slice::from_ref(&unlimited) };
+        for limit in limits {
+            jobs.push((set_up(engine, limit, block_bytes(job), mistakes)?, &job.value));
+        }
+    }
+    let trials = drive.trials.value_or(Several(part.typed.trials())).0;
+    Some(Bare {
+        part,
+        fill,
+        jobs,
+        blocks: bytes / fill_bytes,
+        trials,
+        precondition,
+        section: &drive.value,
+        overwritten: host.device && !part.typed.engine.is_empty(),
+    })
+}
+
+/// The size of the file: whole blocks, at least the requested size. If only the drive uses a
+/// device: the whole device.
+fn file_bytes(part: &Part, drive: &Drive, sized: &mut SizedData, host: &SizingHost) -> u64 {
+    let alone = part.typed.engine.is_empty();
+    let bytes = match drive.size.value_or(DataSize::Auto) {
+        DataSize::Auto if host.device && alone => {
+            sized.notes = vec![format!("all of the device: {}", units::bytes(host.free_bytes))];
+            return (host.free_bytes / FILL_BYTES).max(1) * FILL_BYTES;
+        }
+        DataSize::Is(bytes) => {
+            scaled(part.scale, bytes, "bytes of the drive's file", &mut sized.notes)
+        }
+        DataSize::Auto => sized.user_bytes() as u64,
+    };
+    bytes.div_ceil(FILL_BYTES).max(1).saturating_mul(FILL_BYTES)
+}
+
+fn block_bytes(job: &DriveJob) -> u64 {
+    job.block.value_or(Bytes(BLOCK_BYTES)).0
+}
+
+/// Whether its reads may be served from memory.
+fn is_cached(job: &DriveJob) -> bool {
+    let through_cache = |(name, value): &(At<String>, At<UntypedValue>)| {
+        name.value == "direct" && value.value.0 == Value::Boolean(false)
+    };
+    job.io() == Way::Mmap || job.options.0.iter().any(through_cache)
+}
+
+fn check(job: &At<DriveJob>, worker: &Description, file_bytes: u64, mistakes: &mut Mistakes) {
+    let block = block_bytes(job);
+    let span = job.block.as_ref().map_or(&job.span, |block| &block.span);
+    let most = worker.capabilities.value_bytes_max.unwrap_or(u64::MAX).min(file_bytes);
+    if block == 0 || !block.is_multiple_of(SECTOR_BYTES) || block > most {
+        let message = format!("a block cannot have {}", units::bytes(block));
+        let most = units::bytes(most);
+        mistakes
+            .at(span, message)
+            .label(format!("expected whole sectors of 512 B, at most {most}"));
+    }
+    if let Some(depth) = job.depth.as_ref().filter(|_| !worker.capabilities.pipelined) {
+        let name = &worker.name;
+        let message =
+            format!("engine `{name}` is synchronous and ignores `depth`; raise `threads`");
+        mistakes.at(&depth.span, message).label("expected no `depth`");
+    }
+}
+
+/// A file as data: numbered blocks.
+fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> SizedData {
+    let key = Key::ordered(8, KeyFormat::Binary);
+    let record_bytes = f64::from(key.bytes) + block_bytes as f64;
+    let size = Size::Fixed { bytes: block_bytes };
+    let data = Data {
+        records: (file_bytes / block_bytes.max(1)).max(1),
+        key,
+        value: ValueShape { size, compress_to: 1.0 },
+        seed,
+        verify: false,
+        graph: None,
+        packed: None,
+    };
+    SizedData { data, tag: None, record_bytes, notes: Vec::new() }
+}
+
+/// Writes every block of the file, in order, as often as preconditioning requires.
+pub(crate) fn filling(bare: &Bare) -> Vec<Phase> {
+    if bare.section.is_read_only() {
+        return Vec::new();
+    }
+    let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1, replay: None };
+    let mut phases = vec![Phase::new("load", Activity::Load(load))];
+    if bare.precondition > 1 {
+        let keys = Choice::Sequential { step: 1 };
+        let mix = vec![MixEntry { op: Op::Update, weight: 1.0, keys }];
+        let depth = Some(PRECONDITION_DEPTH);
+        let role = Role { depth, ..Role::new("writes", 1, mix) };
+        let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
+        let work = Mix { roles: vec![role], ends: Ends { duration_ns: None, operations } };
+        phases.push(Phase::new("precondition", Activity::Warmup(work)));
+    }
+    phases
+}
+
+/// A job's phases, with the phases that write its file.
+pub(crate) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Phase> {
+    let roles = vec![role(job, swept)];
+    let timed =
+        |ns| Mix { roles: roles.clone(), ends: Ends { duration_ns: Some(ns), operations: None } };
+    let mut phases = filling(bare);
+    phases.push(Phase::new("cold", Activity::Evict));
+    if let Some(warmup) = &job.warmup {
+        phases.push(Phase::new("warmup", Activity::Warmup(timed(warmup.0))));
+    }
+    let duration = job.duration.value_or(Nanoseconds(DURATION_NS));
+    phases.push(Phase::new("measure", Activity::Measure(timed(duration.0))));
+    phases
+}
+
+fn role(job: &DriveJob, swept: Option<u32>) -> Role {
+    let reads = job.read_share();
+    let keys = if job.rw().is_random() { Choice::Uniform } else { Choice::Sequential { step: 1 } };
+    let entry = |op, weight| MixEntry { op, weight, keys: keys.clone() };
+    let mix = [entry(Op::Get, reads), entry(Op::Update, 1.0 - reads)];
+    let name = match job.rw() {
+        Pattern::Randread | Pattern::Read => "reads",
+        Pattern::Randwrite | Pattern::Write => "writes",
+        Pattern::Randrw | Pattern::Rw => "mixed",
+    };
+    let mix = mix.into_iter().filter(|entry| entry.weight > 0.0).collect();
+    let threads = job.threads.value_or(Threads::Are(1)).at(swept);
+    let depth = (job.io() == Way::IoUring).then_some(job.depth.value_or(Several(1)).0);
+    Role { depth, ..Role::new(name, threads, mix) }
+}
+
+/// Threads of all roles at this point of the sweep.
+fn at_work(measure: &phase::Measure, swept: u32) -> u32 {
+    let threads = |role: &At<phase::Role>| role.threads.value_or(Threads::Are(1)).at(Some(swept));
+    measure.role.iter().map(threads).fold(0, u32::saturating_add)
+}
+
+/// The thread counts of a job.
+pub(crate) fn threads(job: &DriveJob, swept: &[Option<u32>]) -> Vec<u32> {
+    match job.threads.value_or(Threads::Are(1)) {
+        Threads::Are(threads) => vec![threads],
+        Threads::Sweep => swept.iter().copied().flatten().collect(),
+    }
+}

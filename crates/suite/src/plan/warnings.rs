@@ -1,0 +1,173 @@
+//! Notes and warnings about a part of a plan: each a sentence, each once.
+
+use crate::plan::cases::is_on_device;
+use crate::plan::options;
+use crate::plan::setup::EngineSetup;
+use crate::plan::sizing::SizingHost;
+use crate::written::engine::Engine;
+use crate::written::names::push_unique;
+use crate::written::part::Part;
+use crate::written::phase::Phase;
+use crate::written::trace::Trace;
+use crate::written::typed::Sharing;
+use crate::written::volume::Volume;
+use crate::written::worker::InstalledWorker;
+use kvdyno_record::engine::Preset;
+use kvdyno_record::fit;
+use kvdyno_record::plan::Copying;
+use kvdyno_record::units;
+use kvdyno_record::workload::Data;
+
+/// Engines with a preset that sets none of their options.
+pub(crate) fn untuned(runnable: &[(&Engine, &InstalledWorker)]) -> Vec<String> {
+    let untuned = runnable.iter().filter_map(|(engine, worker)| {
+        let preset = engine.preset.as_ref()?.value;
+        let mut settings = worker.engine().options.iter().flat_map(|option| &option.presets);
+        let says_nothing = settings.all(|setting| setting.preset != preset);
+        let (label, word) = (&engine.label.0, preset.as_str());
+        says_nothing.then(|| format!("{label}: preset {word} equals the default options"))
+    });
+    untuned.collect()
+}
+
+/// The engines that use a preset, and the memory that its shares refer to.
+pub(crate) fn preset_notes(setups: &[EngineSetup]) -> Vec<String> {
+    let note = |preset: Preset| {
+        let begins = |setup: &&EngineSetup| {
+            setup.engine.preset.as_ref().is_some_and(|used| used.value == preset)
+        };
+        let mut labels: Vec<&str> = Vec::new();
+        for setup in setups.iter().filter(begins) {
+            let label = setup.engine.label.0.as_str();
+            push_unique(&mut labels, label);
+        }
+        let unlimited = setups.iter().filter(begins).all(|setup| setup.limit.bytes.is_none());
+        let shares = match preset {
+            Preset::Defaults => "",
+            Preset::Tuned if unlimited => ", shares of this machine's memory",
+            Preset::Tuned => ", shares of the RAM limit",
+        };
+        let (all, word) = (labels.join(", "), preset.as_str());
+        (!labels.is_empty()).then(|| {
+            format!(
+                "preset {word}{shares}: {all}; `kvdyno engines NAME` shows the reason for each \
+                     value"
+            )
+        })
+    };
+    Preset::ALL.into_iter().filter_map(note).collect()
+}
+
+/// Engines that compress although the suite disables compression for another one, each once.
+pub(crate) fn compressor_warnings(setups: &[EngineSetup]) -> Vec<String> {
+    let mut off = setups.iter().filter_map(|setup| {
+        let off = options::compressor_off(setup.engine, setup.description)?;
+        Some(format!("{} has {off}", setup.engine.label.0))
+    });
+    let Some(reason) = off.next() else { return Vec::new() };
+    let mut all: Vec<String> = Vec::new();
+    for setup in setups {
+        let (engine, description) = (setup.engine, setup.description);
+        let warnings = options::compressors_left_on(engine, description, &setup.options, &reason);
+        all.extend(warnings.into_iter().filter(|text| !all.contains(text)).collect::<Vec<_>>());
+    }
+    all
+}
+
+/// Databases that cannot be copied as the suite requires, and the alternative.
+pub(crate) fn not_copied(part: &Part, setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
+    let Some(copying) = part.typed.sharing().copying() else { return Vec::new() };
+    let evicts = part.typed.phase.iter().any(|phase| matches!(phase.value, Phase::Evict(_)));
+    let mut notes: Vec<String> = Vec::new();
+    for setup in setups {
+        let (label, volume) = (&setup.engine.label.0, setup.volume.map(|at| &at.value));
+        let location = volume
+            .map_or_else(|| "in the data directory".to_owned(), |v| format!("on `{}`", v.name.0));
+        let note = if is_on_device(setup.volume, host.device) {
+            let warm =
+                if evicts { "" } else { "; copies start cold and these warm: add an `evict`" };
+            format!(
+                "{label} {location}: each case loads its own database, because a bare device \
+                 cannot be copied{warm}"
+            )
+        } else if copying == Copying::Reflink && volume.is_some_and(Volume::cannot_reflink) {
+            format!(
+                "{label} {location}: databases are copied byte by byte, because ext4 has no \
+                 reflinks"
+            )
+        } else {
+            continue;
+        };
+        // An engine under several RAM limits is reported once.
+        push_unique(&mut notes, note);
+    }
+    notes
+}
+
+/// Settings of the suite that are handled differently for an attached server.
+pub(crate) fn not_shared(part: &Part, setups: &[EngineSetup<'_>]) -> Vec<String> {
+    if part.typed.sharing() == Sharing::Fresh {
+        return Vec::new();
+    }
+    let attached = setups.iter().filter(|setup| setup.engine.attached().is_some());
+    let note = |setup: &EngineSetup<'_>| {
+        let label = &setup.engine.label.0;
+        format!(
+            "{label}: each case loads its own database, because kvdyno does not run this server"
+        )
+    };
+    attached.map(note).collect()
+}
+
+/// Warns of engines that hardly fit their RAM limit. They run all the same, and end as "does not
+/// fit" if they do not.
+pub(crate) fn fit_warnings(setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
+    let note = |setup: &EngineSetup| {
+        setup.limit.bytes?;
+        let (label, stem) = (&setup.engine.label.0, &setup.engine.stem);
+        let limit = setup.limit.memory_bytes(host);
+        let (description, options) = (setup.description, &setup.options);
+        // If the machine has less memory, that is the limit, and smaller caches do not help.
+        if let Some(cache) = fit::cache_over_limit(description, options, limit, stem) {
+            return Some(format!("{label}: {cache}"));
+        }
+        let limit = limit.min(host.memory_bytes);
+        let caches = fit::cache_bytes(description, options);
+        let needed = description.planning.ram_bytes_min.saturating_add(caches);
+        (needed > limit).then(|| {
+            let with = match caches {
+                0 => "no cache".to_owned(),
+                bytes => format!("{} of it for caches and buffers", units::bytes_in_words(bytes)),
+            };
+            format!(
+                "{label} may not fit its RAM limit of {}: minimum memory {} ({with}); use more \
+                 data (`--scale`, `data.records`), another `ram.limit`, or `--no-ram-limit`",
+                units::bytes_in_words(limit),
+                units::bytes_in_words(needed),
+            )
+        })
+    };
+    let mut notes: Vec<String> = setups.iter().filter_map(note).collect();
+    // An engine on several volumes is reported once.
+    notes.dedup();
+    notes
+}
+
+/// Warns of keys in the trace that the load does not write.
+pub(crate) fn unloaded_keys(part: &Part, sets: &[&Data]) -> Vec<String> {
+    let roles = || part.typed.roles();
+    let with_keys = |trace: &&Trace| trace.multiple_of.is_none();
+    let traces = roles().filter_map(|role| role.recorded()).filter(with_keys);
+    let warnings = traces.filter_map(|trace| {
+        let keys = trace.records.unwrap_or(trace.keys);
+        let fewer = sets.iter().find(|data| data.records < keys)?;
+        let (loaded, keys) = (units::grouped(fewer.records), units::grouped(keys));
+        Some(format!(
+            "{loaded} records are loaded, and the trace has {keys} keys: reads of the others count \
+             as misses"
+        ))
+    });
+    let mut warnings: Vec<String> = warnings.collect();
+    warnings.dedup();
+    warnings
+}

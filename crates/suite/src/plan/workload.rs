@@ -1,0 +1,293 @@
+//! Turns typed phases into resolved phases.
+
+use crate::plan::setup::EngineSetup;
+use crate::plan::sizing::SizedData;
+use crate::written::operation::Entry;
+use crate::written::part::Part;
+use crate::written::phase::{ExpectedHitsKey, Load, Measure, Phase, Role};
+use crate::written::phase_names::PhaseNames;
+use crate::written::read::{At, Or as _};
+use crate::written::scalar::{Count, Nanoseconds, Several, Switch, Threads};
+use crate::written::scale::scaled_operations;
+use kvdyno_record::engine::Options;
+use kvdyno_record::operations::KeySource;
+use kvdyno_record::replay::Replay;
+use kvdyno_record::workload as plan;
+use plan::{Activity, Choice, Ends, ExpectedHits, LoadOrder, Mix, MixEntry};
+use std::slice::Iter;
+
+const SECOND: u64 = 1_000_000_000;
+/// How long an engine may work on after a phase that wrote, if the suite does not limit it.
+const SETTLE_LIMIT: u64 = 300 * SECOND;
+/// Nodes or links in one batch when a graph is loaded.
+const GRAPH_UNIT: u32 = 1_024;
+/// Upper bound of data that `count = "auto"` scans: a longer scan would take longer than the
+/// measurement.
+const COUNT_MOST_BYTES: f64 = (16_u64 << 30) as f64;
+
+/// Inputs of phases besides the suite.
+#[derive(Clone, Copy)]
+pub(crate) struct PhaseContext<'a> {
+    pub(crate) setup: &'a EngineSetup<'a>,
+    pub(crate) sized: &'a SizedData,
+    pub(crate) swept: Option<u32>,
+}
+
+impl PhaseContext<'_> {
+    /// Records are ids of a graph.
+    fn is_graph(&self) -> bool {
+        self.sized.data.graph.is_some()
+    }
+}
+
+/// All phases of a case that loads its own database.
+pub(crate) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase> {
+    let typed = &part.typed.phase;
+    let mut names = PhaseNames::taken_by(typed);
+    let mut phases = Vec::new();
+    let mut reopened = context.setup.reopened.iter();
+    for (index, phase) in typed.iter().enumerate() {
+        let name = phase.name().map(|name| name.0.clone());
+        let name = match &phase.value {
+            Phase::Measure(measure) => {
+                let before = phases.len();
+                measured(part, measure, name, &mut names, context, &mut phases);
+                // The names of the other phases are the same in the cases of every engine.
+                if context.setup.skipped.iter().any(|skipped| skipped.phase == index) {
+                    phases.truncate(before);
+                }
+                continue;
+            }
+            other => name.unwrap_or_else(|| names.free(other.kind())),
+        };
+        let work = work(part, &phase.value, context, &mut reopened);
+        phases.push(plan::Phase::new(name, work));
+    }
+    settled(phases, &mut names)
+}
+
+/// The phases, each that writes followed by one that waits for the work that it left behind. Only
+/// the last of consecutive windows is: they are one measurement.
+fn settled(phases: Vec<plan::Phase>, names: &mut PhaseNames) -> Vec<plan::Phase> {
+    let mut all = Vec::with_capacity(phases.len());
+    let mut rest = phases.into_iter().peekable();
+    while let Some(phase) = rest.next() {
+        let follows = rest.peek().is_some_and(|next| {
+            let is_next_window = next.window.as_ref().is_some_and(|next| {
+                next.number > 1 && phase.window.as_ref().is_some_and(|own| own.of == next.of)
+            });
+            is_next_window || matches!(next.work, Activity::Settle { .. })
+        });
+        let settle = phase.writes() && !follows;
+        let settle = settle.then(|| {
+            let name = names.free(&format!("{}-settle", phase.name));
+            plan::Phase::new(name, Activity::Settle { limit_ns: SETTLE_LIMIT })
+        });
+        all.push(phase);
+        all.extend(settle);
+    }
+    all
+}
+
+/// The order in which a part loads its records.
+pub(crate) fn load_order(part: &Part) -> LoadOrder {
+    let order = part.typed.loads().next().and_then(|load| load.order.as_ref());
+    order.map_or(LoadOrder::Sequential, |order| order.value)
+}
+
+/// A measured phase, or one for each of its windows, after its warmup.
+fn measured(
+    part: &Part,
+    measure: &Measure,
+    typed_name: Option<String>,
+    names: &mut PhaseNames,
+    context: PhaseContext<'_>,
+    phases: &mut Vec<plan::Phase>,
+) {
+    let (warmup, mix) = mixes(part, measure, context);
+    if let Some(warmup) = warmup {
+        let base = typed_name.as_ref().map_or("warmup".to_owned(), |n| format!("{n}-warmup"));
+        phases.push(plan::Phase::new(names.free(&base), Activity::Warmup(warmup)));
+    }
+    let name = typed_name.unwrap_or_else(|| names.free("measure"));
+    let windows = measure.windows.as_ref().zip(mix.ends.duration_ns);
+    let Some((At { value: Nanoseconds(window), .. }, duration)) = windows else {
+        phases.push(plan::Phase::new(name, Activity::Measure(mix)));
+        return;
+    };
+    let count = duration.div_ceil(*window);
+    let width = count.to_string().len();
+    for number in 1..=count {
+        let rest = duration - (number - 1) * window;
+        let ends = Ends { duration_ns: Some(rest.min(*window)), operations: None };
+        let window = plan::PhaseWindow { of: name.clone(), number: number as u32 };
+        let name = names.free(&format!("{name}-w{number:0width$}"));
+        let work = Activity::Measure(Mix { ends, ..mix.clone() });
+        phases.push(plan::Phase { name, window: Some(window), work });
+    }
+}
+
+/// The number of leading phases that load and verify the database.
+pub(crate) fn making(phases: &[plan::Phase]) -> usize {
+    let makes = |phase: &&plan::Phase| {
+        use Activity::{Load, Reopen, Settle, Verify};
+        matches!(phase.work, Load(_) | Settle { .. } | Verify { .. } | Reopen { .. })
+    };
+    phases.iter().take_while(makes).count()
+}
+
+/// The maximum number of threads that work at the same time.
+pub(crate) fn sessions(phases: &[plan::Phase]) -> u32 {
+    most(phases, threads)
+}
+
+fn most(phases: &[plan::Phase], threads: fn(&Mix) -> u32) -> u32 {
+    let threads = |phase: &plan::Phase| match &phase.work {
+        Activity::Load(load) => load.threads,
+        _ => phase.mix().map_or(1, threads),
+    };
+    phases.iter().map(threads).max().unwrap_or(1)
+}
+
+/// The maximum number of threads in a case's worker.
+pub fn threads_of(case: &kvdyno_record::plan::Case) -> u32 {
+    let threads = |mix: &Mix| mix.roles.iter().map(|role| role.on(role.threads)).sum();
+    // A separate thread loads the nodes of a graph.
+    most(&case.phases, threads).saturating_add(case.data.graph.is_some().into())
+}
+
+/// Threads of all roles.
+pub(crate) fn threads(mix: &Mix) -> u32 {
+    mix.roles.iter().map(|role| role.threads).fold(0, u32::saturating_add)
+}
+
+fn work(
+    part: &Part,
+    phase: &Phase,
+    context: PhaseContext<'_>,
+    reopened: &mut Iter<'_, Options>,
+) -> Activity {
+    match phase {
+        Phase::Load(load) => Activity::Load(plan::Load {
+            order: load.order.value_or(LoadOrder::Sequential),
+            replay: first_read(part, load),
+            batch: load.batch.value_or(Several(if context.is_graph() { GRAPH_UNIT } else { 1 })).0,
+            threads: load.threads.value_or(Threads::Are(1)).at(context.swept),
+        }),
+        Phase::Settle(settle) => {
+            Activity::Settle { limit_ns: settle.limit.value_or(Nanoseconds(SETTLE_LIMIT)).0 }
+        }
+        // All of its counts.
+        Phase::Verify(_) if context.is_graph() => Activity::Verify { samples: 0, count: true },
+        Phase::Verify(verify) => Activity::Verify {
+            samples: verify.samples.value_or(Count(10_000)).0,
+            count: counts(verify.count.value_or(Switch::Auto), context),
+        },
+        // There is one for each.
+        Phase::Reopen(_) => reopened
+            .next()
+            .map_or(Activity::Evict, |options| Activity::Reopen { options: options.clone() }),
+        // The caller has already handled measure phases, and an evict phase has no settings.
+        Phase::Evict(_) | Phase::Measure(_) => Activity::Evict,
+    }
+}
+
+/// Whether all records are counted.
+fn counts(count: Switch, context: PhaseContext<'_>) -> bool {
+    let abilities = &context.setup.description.capabilities;
+    match count {
+        Switch::Is(count) => count && abilities.scan_forward,
+        // An engine that stores nothing has nothing to count.
+        Switch::Auto => {
+            abilities.scan_forward
+                && !abilities.stores_nothing
+                && context.sized.user_bytes() <= COUNT_MOST_BYTES
+        }
+    }
+}
+
+/// The replay of a load in the order of a trace's first reads.
+fn first_read(part: &Part, load: &Load) -> Option<Replay> {
+    load.order.as_ref().filter(|order| order.value == LoadOrder::FirstRead)?;
+    let trace = part.typed.roles().find_map(|role| role.recorded())?;
+    Some(Replay { requests: trace.first_reads.unwrap_or(0), ..trace.replay(None) })
+}
+
+/// The warmup, if there is one, and the measured work.
+fn mixes(part: &Part, measure: &Measure, context: PhaseContext<'_>) -> (Option<Mix>, Mix) {
+    let roles: Vec<_> = measure.role.iter().map(|role| resolve_role(part, role, context)).collect();
+    let warmup = measure.warmup.as_ref().map(|&At { value: Nanoseconds(ns), .. }| Mix {
+        roles: roles.clone(),
+        ends: Ends { duration_ns: Some(ns), operations: None },
+    });
+    let recorded = roles.first().and_then(|role| role.replay.as_ref());
+    let recorded = recorded.map(|replay| replay.requests);
+    let operations = measure.operations.as_ref();
+    let operations = operations.map(|count| scaled_operations(part.scale, count.value));
+    let ends = Ends {
+        duration_ns: measure.duration.as_ref().map(|duration| duration.0),
+        operations: operations.into_iter().chain(recorded).min(),
+    };
+    (warmup, Mix { roles, ends })
+}
+
+fn resolve_role(part: &Part, role: &Role, context: PhaseContext<'_>) -> plan::Role {
+    let keys = role.keys.as_ref().map_or(Choice::Uniform, |keys| keys.value.clone());
+    let entry = |entry: &At<Entry>| {
+        let keys = match &entry.keys {
+            // It chooses no keys: the plan has the same text for each.
+            _ if entry.op.info().keys != KeySource::Chosen => Choice::Uniform,
+            Some(keys) => keys.value.clone(),
+            None => keys.clone(),
+        };
+        MixEntry { op: entry.op.clone(), weight: entry.weight.value_or(1.0), keys }
+    };
+    let mix: Vec<MixEntry> = role.entries().iter().map(entry).collect();
+    let (replay, recorded) = role.replayed().unzip();
+    let operation_bytes = || written_by(&mix) * context.sized.record_bytes;
+    plan::Role {
+        name: role.name.0.clone(),
+        threads: role.threads.value_or(Threads::Are(1)).at(context.swept),
+        rate: match &role.rate {
+            Some(rate) => Some(rate.resolve(operation_bytes())),
+            None => recorded.flatten(),
+        },
+        depth: role.depth.as_ref().map(|depth| depth.0),
+        os_threads: role.os_threads.as_ref().map(|threads| threads.0),
+        expected_hits: expected_hits(role, &mix, hits_after_load(part, context)),
+        replay,
+        mix,
+    }
+}
+
+/// The keys that exist after the load, and possibly more if a role writes later.
+fn hits_after_load(part: &Part, context: PhaseContext<'_>) -> ExpectedHits {
+    let mut entries = part.typed.roles().flat_map(|role| role.entries());
+    let writes = entries.any(|entry| entry.op.writes());
+    match load_order(part).expected_hits(context.sized.data.records) {
+        ExpectedHits::Share { share, deviation, .. } => {
+            ExpectedHits::Share { share, deviation, or_more: writes }
+        }
+        other => other,
+    }
+}
+
+/// The expected hits of a role: as typed, otherwise as the load leaves the keys, or none.
+fn expected_hits(role: &Role, mix: &[MixEntry], drawn: ExpectedHits) -> ExpectedHits {
+    let absent = mix.iter().any(|entry| !entry.keys.finds());
+    match role.expected_hits.as_ref().map(|found| found.value) {
+        None if absent => ExpectedHits::None,
+        None | Some(ExpectedHitsKey::Drawn) => drawn,
+        Some(ExpectedHitsKey::All) => ExpectedHits::All,
+        Some(ExpectedHitsKey::None) => ExpectedHits::None,
+        Some(ExpectedHitsKey::Share(share)) => {
+            ExpectedHits::Share { share, deviation: 0.0, or_more: false }
+        }
+    }
+}
+
+/// Mean number of records that an operation of the mix writes.
+fn written_by(mix: &[MixEntry]) -> f64 {
+    let written: f64 = mix.iter().map(|entry| entry.weight * entry.op.records_written()).sum();
+    written / mix.iter().map(|entry| entry.weight).sum::<f64>()
+}

@@ -1,0 +1,32 @@
+//! A suite as typed: the types of its tables, their reader and their schema.
+
+pub(crate) mod builtin;
+pub(crate) mod choice;
+pub(crate) mod claim;
+pub(crate) mod crew;
+pub(crate) mod drive;
+pub(crate) mod engine;
+pub(crate) mod fidelity;
+pub(crate) mod left_out;
+pub(crate) mod length;
+pub(crate) mod linkbench;
+pub(crate) mod media;
+pub(crate) mod mistake;
+pub(crate) mod names;
+pub(crate) mod operation;
+pub(crate) mod part;
+pub(crate) mod phase;
+pub(crate) mod phase_names;
+pub(crate) mod rate;
+pub(crate) mod read;
+pub(crate) mod scalar;
+pub(crate) mod scale;
+pub(crate) mod schema;
+pub(crate) mod server;
+pub(crate) mod source;
+pub(crate) mod suite;
+pub(crate) mod tier;
+pub(crate) mod trace;
+pub(crate) mod typed;
+pub(crate) mod volume;
+pub(crate) mod worker;

@@ -1,0 +1,37 @@
+//! The names of phases in a plan: typed ones, and generated ones for the others.
+
+use crate::written::phase::Phase;
+use crate::written::read::At;
+use std::collections::HashSet;
+
+/// The plan's name of a typed phase.
+pub(crate) fn phase_name(typed: &[At<Phase>], index: usize) -> String {
+    let mut names = PhaseNames::taken_by(typed);
+    let mut name = String::new();
+    for phase in &typed[..=index] {
+        let typed_name = phase.name().map(|name| name.0.clone());
+        name = typed_name.unwrap_or_else(|| names.free(phase.kind()));
+    }
+    name
+}
+
+/// The names that are in use.
+pub(crate) struct PhaseNames(HashSet<String>);
+
+impl PhaseNames {
+    /// The typed names.
+    pub(crate) fn taken_by(phases: &[At<Phase>]) -> Self {
+        Self(phases.iter().filter_map(|phase| phase.name()).map(|name| name.0.clone()).collect())
+    }
+
+    /// `base`, or `base-2`, `base-3`, ... if that exists.
+    pub(crate) fn free(&mut self, base: &str) -> String {
+        let mut name = base.to_owned();
+        let mut number = 1;
+        while !self.0.insert(name.clone()) {
+            number += 1;
+            name = format!("{base}-{number}");
+        }
+        name
+    }
+}

@@ -1,0 +1,215 @@
+//! Rates as typed: operations per second, or a table that also sets the schedule.
+
+use crate::written::mistake::Mistakes;
+use crate::written::read::{At, FromToml, Or as _, Toml, Word, table};
+use crate::written::scalar::{Bytes, Count, Nanoseconds, either_schema};
+use kvdyno_record::units;
+use kvdyno_record::workload::{Rate, Schedule, Sine};
+use schemars::JsonSchema;
+use serde_spanned::Spanned;
+use std::borrow::Cow;
+use toml::de::DeValue;
+
+/// Upper bound of steps: finer steps make no visible difference.
+const STEPS_MAX: u64 = 1_000_000;
+
+/// The schedule of operations, before the bytes of an operation are known.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Arrivals {
+    offered: Offered,
+    schedule: Schedule,
+    sine: Option<Sine>,
+}
+
+/// The amount per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Offered {
+    Operations(f64),
+    Bytes(f64),
+}
+
+impl Arrivals {
+    /// Whether it counts written bytes.
+    pub(crate) fn is_of_bytes(&self) -> bool {
+        matches!(self.offered, Offered::Bytes(_))
+    }
+
+    /// The rate, if an operation writes this many bytes on average.
+    pub(crate) fn resolve(&self, operation_bytes: f64) -> Rate {
+        let (operations_per_s, bytes_per_s) = match self.offered {
+            Offered::Operations(operations) => (operations, None),
+            Offered::Bytes(bytes) => (bytes / operation_bytes, Some(bytes)),
+        };
+        Rate { operations_per_s, schedule: self.schedule, sine: self.sine, bytes_per_s }
+    }
+}
+
+either_schema!(
+    Arrivals,
+    "Rate",
+    "Operations per second of the whole role, or a table.",
+    Count: "Operations per second of the whole role, at random times (Poisson).",
+    Scheduled: "A rate with its schedule."
+);
+
+/// An open loop with its schedule. Set exactly one of `per_second` and `bytes_per_s`.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Scheduled {
+    /// Operations per second of the whole role, at least 1. With `sine` it is the mean.
+    per_second: Option<At<Rated>>,
+    /// Bytes of keys and values per second that the whole role writes, on average
+    /// (`benchmark_write_rate_limit` of `db_bench`). Only for roles of `insert`, `update`, `rmw`
+    /// and `batch`, without `sine`. The plan converts it to operations by the mean length of a
+    /// record.
+    bytes_per_s: Option<At<ByteRate>>,
+    /// The gaps between the starts. Default: poisson.
+    schedule: Option<At<Gaps>>,
+    /// A wave on the rate. Default: a constant rate.
+    sine: Option<At<Wave>>,
+}
+
+/// The gaps between the starts of operations.
+#[derive(Clone, Copy, Debug, JsonSchema)]
+#[schemars(rename_all = "snake_case", rename = "Schedule")]
+enum Gaps {
+    /// Equal gaps.
+    Fixed,
+    /// Exponentially distributed gaps: independent arrivals.
+    Poisson,
+}
+
+/// A wave on a rate: mean + amplitude sin(2 pi t / period), from the start of each phase.
+/// `db_bench` has it as `sine_a`, 2 pi / `sine_b` and `sine_d`. A phase that is shorter than a
+/// period has another mean rate.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Wave {
+    /// Operations per second above the mean at the top of the wave; at most the mean.
+    amplitude: At<Count>,
+    /// The time from one top to the next.
+    period: At<Nanoseconds>,
+    /// The time for which each rate holds; at most the period.
+    step: At<Nanoseconds>,
+}
+
+impl Word for Gaps {
+    const WHAT: &'static str = "a schedule";
+    const ALL: &'static [(&'static str, Self)] =
+        &[("fixed", Self::Fixed), ("poisson", Self::Poisson)];
+}
+
+table!(Scheduled, "a rate": per_second bytes_per_s schedule sine);
+table!(Wave, "a wave": amplitude period step);
+
+/// A rate of operations: `1000`, `"50k"`, `"50k/s"`.
+#[derive(Clone, Copy, Debug, JsonSchema)]
+#[schemars(transparent)]
+struct Rated(Count);
+
+/// A rate of bytes: `"2MB"`, `"2MB/s"`.
+#[derive(Clone, Copy, Debug, JsonSchema)]
+#[schemars(transparent)]
+struct ByteRate(Bytes);
+
+impl FromToml for Rated {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        Count::from_toml(without_second(toml), mistakes).map(Self)
+    }
+}
+
+impl FromToml for ByteRate {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        Bytes::from_toml(without_second(toml), mistakes).map(Self)
+    }
+}
+
+/// The unit before `/s`.
+fn without_second(toml: Toml<'_>) -> Toml<'_> {
+    let span = toml.span();
+    let value = match toml.into_inner() {
+        DeValue::String(text) => {
+            let bare = text.strip_suffix("/s").map(|bare| bare.trim_end().to_owned());
+            DeValue::String(bare.map_or(text, Cow::Owned))
+        }
+        other => other,
+    };
+    Spanned::new(span, value)
+}
+
+impl FromToml for Arrivals {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        let says_how_much = match toml.get_ref() {
+            DeValue::Table(table) => {
+                ["per_second", "bytes_per_s"].iter().any(|key| table.contains_key(*key))
+            }
+            _ => true,
+        };
+        let rate = match toml.get_ref() {
+            DeValue::Table(_) => Scheduled::from_toml(toml, mistakes)?,
+            _ => Scheduled {
+                per_second: Some(At::from_toml(toml, mistakes)?),
+                bytes_per_s: None,
+                schedule: None,
+                sine: None,
+            },
+        };
+        let offered = match (&rate.per_second, &rate.bytes_per_s) {
+            (Some(operations), None) => operations.with(Offered::Operations(operations.0.0 as f64)),
+            (None, Some(bytes)) => bytes.with(Offered::Bytes(bytes.0.0 as f64)),
+            (Some(_), Some(bytes)) => {
+                let mistake = mistakes.at(&bytes.span, "a rate of operations and of bytes");
+                mistake.label("expected either `per_second` or `bytes_per_s`");
+                return None;
+            }
+            // The key exists, and its mistake is already reported.
+            (None, None) if says_how_much => return None,
+            (None, None) => {
+                let mistake = mistakes.at(&span, "the rate has no `per_second`");
+                mistake.label("expected `per_second` or `bytes_per_s` here");
+                return None;
+            }
+        };
+        if matches!(offered.value, Offered::Operations(0.0) | Offered::Bytes(0.0)) {
+            let mistake = mistakes.at(&offered.span, "the rate is zero");
+            mistake.label("expected at least 1");
+        }
+        let sine = rate.sine.as_ref().and_then(|sine| wave(sine, offered.value, mistakes));
+        Some(Self {
+            offered: offered.value,
+            schedule: match rate.schedule.value_or(Gaps::Poisson) {
+                Gaps::Fixed => Schedule::Fixed,
+                Gaps::Poisson => Schedule::Poisson,
+            },
+            sine,
+        })
+    }
+}
+
+fn wave(wave: &At<Wave>, offered: Offered, mistakes: &mut Mistakes) -> Option<Sine> {
+    let Wave { amplitude, period, step } = &wave.value;
+    let Offered::Operations(mean) = offered else {
+        let mistake = mistakes.at(&wave.span, "a wave needs a rate of operations, not of bytes");
+        mistake.label("expected `per_second` next to it, not `bytes_per_s`");
+        return None;
+    };
+    if amplitude.value.0 as f64 > mean {
+        let mistake = mistakes.at(&amplitude.span, "the wave falls below zero");
+        mistake.label(format!("expected at most {mean}, the mean"));
+        return None;
+    }
+    let (period_ns, step_ns) = (period.value.0, step.value.0);
+    if step_ns > period_ns {
+        let mistake = mistakes.at(&step.span, "a step is longer than the period");
+        mistake.label(format!("expected at most {}", units::duration(period_ns)));
+        return None;
+    }
+    if period_ns / step_ns > STEPS_MAX {
+        let mistake = mistakes.at(&step.span, "a period has more than a million steps");
+        let least = units::duration(period_ns.div_ceil(STEPS_MAX));
+        mistake.label(format!("expected at least {least}"));
+        return None;
+    }
+    Some(Sine { amplitude: amplitude.value.0 as f64, period_ns, step_ns })
+}

@@ -1,0 +1,74 @@
+//! A suite that both its reader and its checks accept.
+
+use crate::written::engine::Engine;
+use crate::written::part::Part;
+use crate::written::source::Source;
+use crate::written::typed::Typed;
+use crate::written::worker::{Pick, WorkerSpec};
+use kvdyno_record::claim::Claim;
+use kvdyno_record::column::ColumnName;
+use std::path::{Path, PathBuf};
+
+/// A valid suite, as typed: values keep their positions for messages, and defaults are not filled
+/// in.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    pub(crate) source: Source,
+    /// At least one.
+    pub(crate) parts: Vec<Part>,
+    /// Additions by the command line, as text.
+    pub(crate) notes: Vec<String>,
+    pub(crate) claims: Vec<Claim>,
+    pub(crate) data_dir: Option<PathBuf>,
+}
+
+impl Suite {
+    /// The settings that all parts share.
+    fn typed(&self) -> &Typed {
+        &self.parts[0].typed
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.typed().suite.name.0
+    }
+
+    /// One line about it; empty where it has none.
+    pub fn title(&self) -> &str {
+        self.typed().suite.title.as_ref().map_or("", |title| title.as_str())
+    }
+
+    /// Additional columns of its tables.
+    pub(crate) fn columns(&self) -> Vec<ColumnName> {
+        let columns = self.typed().show.columns.iter().flat_map(|columns| columns.iter());
+        columns.map(|column| column.value).collect()
+    }
+
+    /// The published study that it repeats.
+    pub(crate) fn study(&self) -> Option<&str> {
+        self.typed().suite.study.as_ref().map(|study| study.as_str())
+    }
+
+    /// The directory for databases; none: a directory inside the run's own.
+    pub fn data_dir(&self) -> Option<&Path> {
+        let typed = self.typed().data_dir.path.as_ref();
+        self.data_dir.as_deref().or(typed.map(|directory| Path::new(directory.as_str())))
+    }
+
+    /// The workers that the suite needs, each once for each library that it loads.
+    pub fn worker_specs(&self) -> Vec<WorkerSpec> {
+        let worker = |engine: &Engine| WorkerSpec {
+            engine: engine.name.0.clone(),
+            pick: engine.pick.value.clone(),
+        };
+        let typed = || self.parts.iter().map(|part| &part.typed);
+        let drive = typed().filter_map(|typed| typed.drive.as_ref());
+        let drive = drive.flat_map(|drive| drive.workers());
+        let drive = drive.map(|name| WorkerSpec { engine: (*name).to_owned(), pick: Pick::Newest });
+        let engines = typed().flat_map(|typed| &typed.engine).map(worker);
+        let mut workers: Vec<WorkerSpec> = engines.chain(drive).collect();
+        workers.sort_unstable();
+        workers.dedup();
+        workers
+    }
+}
