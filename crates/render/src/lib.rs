@@ -17,7 +17,6 @@ pub mod inert;
 pub mod long;
 mod machine_rates;
 pub mod markdown;
-pub mod otava;
 pub mod page;
 mod ranking;
 pub mod schemas;

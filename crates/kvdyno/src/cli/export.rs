@@ -1,6 +1,6 @@
 //! The command lines of `export`, `bundle` and `rerun`.
 
-use super::{LocationArgs, RunName, RunsArgs, ViewArgs};
+use super::{LocationArgs, RunName, ViewArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -15,18 +15,13 @@ Examples:
   kvdyno export --csv figures/      figures.csv, load.csv, run.csv, cost.csv, series.csv, ...
   kvdyno export --csv -             every figure of every trial, one per row, on standard output
   kvdyno export 2026-11-20T10 --json > summary.json
-  kvdyno export quick --all-runs --otava otava/   all runs of a suite, for Apache Otava
   kvdyno export quick.tar.zst --xlsx quick.xlsx   from a bundle
 
 LibreOffice opens the workbook and saves it as .ods. docs/exports.md describes each format."
 )]
 pub(crate) struct ExportArgs {
-    /// A run's directory, a bundle, its name, the beginning of an id or of a suite's name, or
-    /// `latest`; several for --otava
-    #[arg(value_name = "RUN")]
-    pub(crate) names: Vec<String>,
     #[command(flatten)]
-    pub(crate) runs: RunsArgs,
+    pub(crate) name: RunName,
     /// CSV files into this directory; `-`: all figures on standard output
     #[arg(long, value_name = "DIR", group = "output")]
     pub(crate) csv: Option<PathBuf>,
@@ -42,19 +37,6 @@ pub(crate) struct ExportArgs {
     /// With --markdown: the result, one table and the machine in a line; no path of this host
     #[arg(long, requires = "markdown")]
     pub(crate) brief: bool,
-    /// Files for Apache Otava into this directory: a row for each run, and otava.yaml
-    #[arg(long, value_name = "DIR", group = "output")]
-    pub(crate) otava: Option<PathBuf>,
-    /// With --otava: all runs of the same suite
-    #[arg(long, requires = "otava")]
-    pub(crate) all_runs: bool,
-}
-
-impl ExportArgs {
-    /// The run, or the first of several.
-    pub(crate) fn first(&self) -> &str {
-        self.names.first().map_or("latest", String::as_str)
-    }
 }
 
 #[derive(Clone, Debug, Default, Args)]

@@ -1,6 +1,6 @@
 //! `kvdyno export`: a run's figures for other programs and for readers elsewhere.
 
-use crate::cli::{ExportArgs, RunsArgs};
+use crate::cli::ExportArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
@@ -8,15 +8,15 @@ use anyhow::Context as _;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_record::exit::Exit;
-use kvdyno_record::files::{RunFolder, write_atomic};
-use kvdyno_render::{brief, long, markdown, otava, time_csv, wide, xlsx};
+use kvdyno_record::files::write_atomic;
+use kvdyno_render::{brief, long, markdown, time_csv, wide, xlsx};
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     check(args)?;
-    let folder = runs::find(args.first(), &args.runs.runs)?;
+    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
     let evidence = Evidence::read(&folder).with_context(runs::unread(&folder))?;
     let summary = Summary::from_evidence(&evidence).with_context(runs::unread(&folder))?;
     runs::warn_if_altered(&summary, printer);
@@ -38,9 +38,6 @@ pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> 
         let page = page(&summary);
         file(path, page.as_bytes(), printer)?;
     }
-    if let Some(path) = &args.otava {
-        otava_folder(args, summary, path, printer)?;
-    }
     Ok(Exit::Ok)
 }
 
@@ -59,11 +56,6 @@ fn check(args: &ExportArgs) -> Result<(), Complaint> {
         return Err(Complaint::usage(message).hint(
             "LibreOffice opens .xlsx, and `soffice --convert-to ods FILE.xlsx` converts it to .ods",
         ));
-    }
-    let one_run = args.csv.is_some() || args.json || args.xlsx.is_some() || args.markdown.is_some();
-    if one_run && (args.names.len() > 1 || args.all_runs) {
-        return Err(Complaint::usage("only --otava accepts several runs")
-            .hint("export the runs one by one"));
     }
     Ok(())
 }
@@ -98,58 +90,6 @@ fn lines(
     std::fs::rename(&partial, path).with_context(failed)?;
     printer.note(&format!("wrote {}", path.display()));
     Ok(())
-}
-
-/// A file for each case and role, and Otava's configuration.
-fn otava_folder(
-    args: &ExportArgs,
-    first: Summary,
-    folder: &Path,
-    printer: &Printer,
-) -> anyhow::Result<()> {
-    if folder == Path::new("-") {
-        let complaint = Complaint::usage("--otava writes several files: expected a directory");
-        return Err(complaint.hint("`--otava series/`").into());
-    }
-    let (suite, newest) = (first.run.suite.clone(), first.run.id.clone());
-    let mut summaries = vec![first];
-    for name in args.names.iter().skip(1) {
-        summaries.push(runs::read_summary(&*runs::find(name, &args.runs.runs)?)?);
-    }
-    if args.all_runs {
-        summaries.extend(others(&args.runs, &suite, printer));
-    }
-    summaries.sort_by(|a, b| a.run.id.cmp(&b.run.id));
-    summaries.dedup_by(|a, b| a.run.id == b.run.id);
-    for other in summaries.iter().filter(|summary| summary.run.id != newest) {
-        runs::warn_if_altered(other, printer);
-    }
-    let series = otava::series(&summaries)?;
-    make(folder)?;
-    for series in &series {
-        write_atomic(&folder.join(format!("{}.csv", series.name)), &series.csv)?;
-    }
-    let config = otava::config(&suite, &series, folder);
-    file(&folder.join("otava.yaml"), config.as_bytes(), printer)?;
-    let most = series.iter().map(|series| series.rows).max().unwrap_or(0);
-    printer.note(&format!("{} series of up to {most} runs, next to it", series.len()));
-    let strange = summaries.iter().filter(|summary| !otava::has_a_row(summary, &summaries)).count();
-    if strange > 0 {
-        printer.warning(&format!("left out {strange} runs that did other work than the newest"));
-    }
-    Ok(())
-}
-
-/// All runs of a suite. Unreadable ones are reported and left out.
-fn others(runs: &RunsArgs, suite: &str, printer: &Printer) -> Vec<Summary> {
-    let read = |path: PathBuf| {
-        let summary = RunFolder::open(path.clone()).and_then(|folder| Summary::read(&folder));
-        let left_out = |error: &_| {
-            printer.warning(&format!("left out {}: {error}", path.display()));
-        };
-        summary.inspect_err(left_out).ok().filter(|summary| summary.run.suite == suite)
-    };
-    runs::folders(&runs.runs).into_iter().filter_map(read).collect()
 }
 
 fn make(folder: &Path) -> anyhow::Result<()> {

@@ -29,7 +29,6 @@ fn every_command_says_that_a_record_was_altered() {
         &["export", name, "--csv", "csv"],
         &["export", name, "--markdown", "-"],
         &["export", name, "--xlsx", "book.xlsx"],
-        &["export", name, "--otava", "otava"],
         &["compare", &sealed, name],
     ] {
         let done = scratch.run(arguments);

@@ -112,28 +112,6 @@ fn markdown_goes_to_a_file_or_to_standard_output() {
 }
 
 #[test]
-fn otava_has_a_row_for_each_run_of_the_suite() {
-    let scratch = ran();
-    scratch.run(&["run", "s.toml"]).assert_ok();
-    // Other work under the same suite name.
-    scratch.run(&["run", "s.toml", "--set", "data.records=1000"]).assert_ok();
-    let csv = |name: &str| fs::read_to_string(scratch.path("otava").join(name)).unwrap();
-    let count = |name: &str| csv(name).lines().count() - 1;
-    let runs: Vec<String> =
-        list(&scratch.path("runs")).iter().map(|id| format!("runs/{id}")).collect();
-    let done = scratch.run(&["export", "--all-runs", "--otava", "otava"]);
-    done.assert_code(0).assert_says("left out 2 runs");
-    let readers = "null-async-t2-measure-readers.csv";
-    assert_eq!(count(readers), 1);
-    scratch.run(&["export", &runs[1], &runs[0], "--otava", "otava"]).assert_code(0);
-    assert_eq!(count(readers), 2);
-    assert!(csv(readers).starts_with("time,run,version,"), "{}", csv(readers));
-    let config = csv("otava.yaml");
-    assert!(config.contains("file: \"otava/null-async-t2-measure-readers.csv\""), "{config}");
-    assert!(config.contains("ops_per_s: {column: ops_per_s, direction: 1, scale: 1}"), "{config}");
-}
-
-#[test]
 fn what_cannot_be_exported_is_said_and_nothing_is_written() {
     let scratch = ran();
     let before = list(&scratch.path("."));
@@ -142,9 +120,7 @@ fn what_cannot_be_exported_is_said_and_nothing_is_written() {
     scratch.run(&["export"]).assert_code(2);
     scratch.run(&["export", "--ods", "run.ods"]).assert_code(2);
     let both = scratch.run(&["export", "--json", "--markdown", "-"]);
-    both.assert_code(2).assert_says("`-`");
-    let several = scratch.run(&["export", "test", "latest", "--csv", "figures"]);
-    several.assert_code(2).assert_says("--otava");
-    scratch.run(&["export", "--csv", "-", "--all-runs"]).assert_code(2);
+    both.assert_code(2).assert_says("only one output can go to standard output");
+    scratch.run(&["export", "test", "latest", "--csv", "figures"]).assert_code(2);
     assert_eq!(list(&scratch.path(".")), before);
 }

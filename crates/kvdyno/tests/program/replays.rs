@@ -1,7 +1,7 @@
 //! Traces that are replayed: what they leave, when their requests are made, what is refused.
 
 use super::loops::samples;
-use super::scratch::{Scratch, measured, record};
+use super::scratch::{Scratch, record};
 use super::suites::{GET, Suite, suite};
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::hlog::Kind;
@@ -108,7 +108,7 @@ fn a_pause_is_in_the_response_times_of_what_was_due() {
     assert_eq!(service.count_between(400_000_000, u64::MAX), 1, "one call was slow");
     assert!(response.count_between(240_000_000, u64::MAX) >= 450, "half of those due meanwhile");
     let late = record(&run, "late_t1");
-    let role = &measured(&late).roles[0];
+    let role = &late.phases.iter().rfind(|phase| phase.kind == "measure").unwrap().roles[0];
     let due = role.ops["get"].count + role.backlog;
     assert!(role.backlog > 100, "{}", role.backlog);
     assert!((2_990..3_010).contains(&due), "{due}");
