@@ -5,7 +5,6 @@ use super::runs::{self, CALIBRATE};
 use crate::cli::CalibrateArgs;
 use crate::printer::Printer;
 use crate::workers;
-use kvdyno_analysis::answers::summary::verdict;
 use kvdyno_analysis::judge::versus::{Calibration, Record, twins};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
@@ -22,8 +21,8 @@ pub(crate) fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exi
     let Some((folder, record)) = pair::run(&prepared, &args.pair, printer)? else {
         return Ok(Exit::Interrupted);
     };
-    let exit = verdict(&record.summary);
-    runs::warn_of_findings(&record.summary, printer);
+    let exit = record.figures.verdict;
+    runs::warn_of_findings(&record.figures, printer);
     let Some(calibration) = Calibration::from_record(&record) else {
         printer.warning("too few trials completed: no calibration");
         printer.hint(&format!("`kvdyno show {}` shows the reason", folder.path.display()));

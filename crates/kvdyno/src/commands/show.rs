@@ -6,7 +6,7 @@ use crate::exit::Complaint;
 use crate::printer::Printer;
 use anyhow::Context as _;
 use kvdyno_analysis::answers::answer::answers;
-use kvdyno_analysis::answers::summary::{Summary, verdict};
+use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::findings::Severity;
 use kvdyno_host::data_directory::left_by;
 use kvdyno_record::exit::Exit;
@@ -51,7 +51,7 @@ pub(super) fn show(
         print(&summary, view, &ending(folder), printer)?;
         tell_left_behind(&summary, printer);
     }
-    Ok(verdict(&summary))
+    Ok(summary.verdict)
 }
 
 /// The requested study replaces the suite's own.
@@ -162,7 +162,7 @@ fn check_rows(summary: &Summary, view: &ViewArgs, all: &[Titled]) -> Result<(), 
 /// Header, result, all tables, findings.
 fn full(summary: &Summary, wide: bool, printer: &Printer) {
     head(summary, printer);
-    let answers = answers(summary);
+    let answers = answers(summary, summary.search.as_ref());
     if !answers.is_empty() {
         printer.data("");
         printer.heading("In short");

@@ -8,7 +8,6 @@ use crate::printer::Printer;
 use crate::runner::{Ended, recorded_files};
 use crate::workers::Workers;
 use anyhow::Context as _;
-use kvdyno_analysis::answers::summary::verdict;
 use kvdyno_analysis::judge::versus::Record;
 use kvdyno_record::case::Outcome;
 use kvdyno_record::exit::Exit;
@@ -42,7 +41,7 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
         return Ok(Exit::Interrupted);
     }
     let record = Record::read(&folder).with_context(runs::unread(&folder))?;
-    runs::warn_of_findings(&record.summary, printer);
+    runs::warn_of_findings(&record.figures, printer);
     let is_done = folder
         .case_records()?
         .iter()
@@ -56,7 +55,7 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
         printer.warning(&format!("{} did not complete: there is no trace of it", case.id));
         printer.hint(&format!("`kvdyno show {}` shows the reason", folder.path.display()));
     }
-    Ok(verdict(&record.summary))
+    Ok(record.figures.verdict)
 }
 
 /// The one measured case.
