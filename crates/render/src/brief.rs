@@ -21,7 +21,7 @@ const VERSUS: &str = "vs. first: operations per second over those of the first e
 /// The lines.
 pub fn page(summary: &Summary) -> String {
     let mut text = format!("## {}\n\n", escaped(title(summary)));
-    for answer in answers(summary) {
+    for answer in answers(summary, summary.search.as_ref()) {
         text += &format!("**{}**: {}\n\n", escaped(&answer.workload), escaped(&answer.sentence));
     }
     text += &format!("{}\n\n", escaped(&confidence(summary)));

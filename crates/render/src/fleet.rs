@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use kvdyno_analysis::answers::fleet::Member;
     use kvdyno_analysis::fixture::Fixture;
-    use kvdyno_analysis::judge::versus::Figures;
+    use kvdyno_analysis::judge::versus::FigureChoice;
 
     fn render(machines: [&str; 2]) -> Vec<Line> {
         let summary = Fixture::new().summary();
@@ -215,7 +215,7 @@ mod tests {
             member
         };
         let members = machines.map(member).to_vec();
-        header(&Fleet::from_members(members, Vec::new(), &Figures::Usual).unwrap())
+        header(&Fleet::from_members(members, Vec::new(), &FigureChoice::Usual).unwrap())
     }
 
     #[test]

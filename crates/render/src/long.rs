@@ -4,7 +4,8 @@
 
 use super::cell::Cell;
 use super::columns::{Row as Location, explained, loads, phases};
-use kvdyno_analysis::answers::summary::{METHOD_VERSION, Summary};
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::METHOD_VERSION;
 use kvdyno_analysis::figures::group::Trial;
 use kvdyno_analysis::figures::metric::Metric;
 use serde::Serialize;

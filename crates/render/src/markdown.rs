@@ -14,7 +14,7 @@ pub fn page(summary: &Summary) -> String {
     let mut text = format!("## {}\n\n", escaped(title(summary)));
     let confidence = summary.confidence.words();
     text += &format!("**Confidence {}**\n\n", escaped(&confidence));
-    for answer in answers(summary) {
+    for answer in answers(summary, summary.search.as_ref()) {
         text += &format!("**{}**: {}\n\n", escaped(&answer.workload), escaped(&answer.sentence));
     }
     for (word, line) in header::lines(summary) {

@@ -12,7 +12,8 @@ mod volumes;
 mod words;
 mod workload;
 
-use super::summary::Summary;
+use super::search::SearchResult;
+use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::engines::name;
 use crate::figures::group::{Group, RunRow};
@@ -21,22 +22,21 @@ use crate::figures::metric::Metric;
 use clause::Standing;
 use words::Words;
 pub use workload::Answer;
-pub(crate) use workload::setting;
 use workload::{rate, setting_suffix};
 
 /// The run's answer in sentences: the headline, then a sentence for each workload.
-pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
-    let each = answers(summary).into_iter();
+pub(crate) fn sentences(figures: &Figures, search: Option<&SearchResult>) -> Vec<String> {
+    let each = answers(figures, search).into_iter();
     let each = each.map(|answer| format!("{}: {}", answer.workload, answer.sentence));
-    headline::headline(summary).into_iter().chain(each).collect()
+    headline::headline(figures, search).into_iter().chain(each).collect()
 }
 
 /// An answer for each workload: loads first, in the order of the plan.
-pub fn answers(summary: &Summary) -> Vec<Answer> {
+pub fn answers(figures: &Figures, search: Option<&SearchResult>) -> Vec<Answer> {
     let (mut loads, mut runs) = (Vec::new(), Vec::new());
-    for setting in settings(summary) {
+    for setting in settings(figures) {
         let first = setting.groups[0];
-        let suffix = setting_suffix(summary, first, true);
+        let suffix = setting_suffix(figures, first, true);
         if let Some(sentence) = setting.load_sentence() {
             let phase = first.load.as_ref().map_or("load", |load| load.phase.as_str());
             loads.push(Answer { workload: format!("{phase}{suffix}"), sentence });
@@ -47,9 +47,9 @@ pub fn answers(summary: &Summary) -> Vec<Answer> {
             }
         }
     }
-    let (mut loads_by_volume, mut runs_by_volume) = volumes::answers(summary);
+    let (mut loads_by_volume, mut runs_by_volume) = volumes::answers(figures);
     loads.append(&mut loads_by_volume);
-    match &summary.search {
+    match search {
         None => {
             loads.append(&mut runs);
             loads.append(&mut runs_by_volume);
@@ -65,14 +65,14 @@ pub fn answers(summary: &Summary) -> Vec<Answer> {
 
 /// Groups with the same work and resources; threads and engines may differ.
 struct Setting<'s> {
-    summary: &'s Summary,
+    figures: &'s Figures,
     groups: Vec<&'s Group>,
 }
 
-fn settings(summary: &Summary) -> Vec<Setting<'_>> {
-    let competing = summary.groups.iter().filter(|group| group.competes());
+fn settings(figures: &Figures) -> Vec<Setting<'_>> {
+    let competing = figures.groups.iter().filter(|group| group.competes());
     let sets = together(competing, |a, b| a.answer_peers == b.answer_peers);
-    sets.into_iter().map(|groups| Setting { summary, groups }).collect()
+    sets.into_iter().map(|groups| Setting { figures, groups }).collect()
 }
 
 impl<'s> Setting<'s> {
@@ -176,7 +176,7 @@ impl<'s> Setting<'s> {
     /// The engine's usual name, unless the suite labels it.
     fn name(&self, group: &'s Group) -> &'s str {
         let one_part = !several(self.groups.iter().map(|group| &group.part));
-        name(&self.summary.engines, group, one_part)
+        name(&self.figures.engines, group, one_part)
     }
 }
 

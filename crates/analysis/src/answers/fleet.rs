@@ -8,7 +8,7 @@ use super::trend::entry::Series;
 use super::trend::{LeftOut, wanted};
 use crate::figures::lists::unique;
 use crate::figures::metric::{Definition, Direction};
-use crate::judge::versus::Figures;
+use crate::judge::versus::FigureChoice;
 use crate::judge::versus::noise::least;
 use crate::stats::{median, outliers};
 pub use member::Member;
@@ -30,7 +30,7 @@ pub struct Fleet {
     pub hosts: Vec<HostOf>,
     /// Runs that were left out, and why.
     pub left_out: Vec<LeftOut>,
-    /// Figures by host.
+    /// FigureChoice by host.
     pub spreads: Vec<Spread>,
     /// Facts in which the hosts differ.
     pub facts: Vec<Fact>,
@@ -109,9 +109,9 @@ pub struct Fact {
 pub struct OutlierHost {
     /// Its index in `hosts`.
     pub host: usize,
-    /// Figures in which it is worse than the others, as indices in `spreads`.
+    /// FigureChoice in which it is worse than the others, as indices in `spreads`.
     pub worse: Vec<usize>,
-    /// Figures in which it is better.
+    /// FigureChoice in which it is better.
     pub better: Vec<usize>,
     /// Facts that it shares with no host that is not an outlier, as indices in `facts`. They are
     /// not proven to be the cause.
@@ -123,7 +123,7 @@ impl Fleet {
     pub fn from_members(
         members: Vec<Member>,
         mut left_out: Vec<LeftOut>,
-        figures: &Figures,
+        figures: &FigureChoice,
     ) -> Option<Self> {
         let suite = members.first()?.entry.suite.clone();
         let (members, others): (Vec<Member>, Vec<Member>) =
@@ -232,7 +232,7 @@ fn outlier_hosts(values: &[f64]) -> Vec<usize> {
     outliers(values, CHANCE)
 }
 
-fn spreads(hosts: &[Member], figures: &Figures) -> Vec<Spread> {
+fn spreads(hosts: &[Member], figures: &FigureChoice) -> Vec<Spread> {
     let mut wanted_series: Vec<(&Series, &'static Definition)> = Vec::new();
     for member in hosts {
         for (series, definition) in wanted(&member.entry, figures) {

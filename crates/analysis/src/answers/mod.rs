@@ -5,6 +5,5 @@ pub mod fleet;
 pub mod history;
 pub mod search;
 pub mod study;
-mod summarize;
 pub mod summary;
 pub mod trend;

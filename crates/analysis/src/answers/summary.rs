@@ -1,70 +1,32 @@
-//! All figures of a run, for tables, pages, spreadsheets and comparisons.
+//! A run's summary: its figures, and all that is answered from them.
 
-use super::history::History;
-use super::search::SearchResult;
+use super::answer;
+use super::history::{self, History};
+use super::search::{self, SearchResult};
 use super::study::StudyComparison;
-use crate::figures::block_io::PhaseIo;
-use crate::figures::copies::Copies;
-use crate::figures::engines::EngineInfo;
-use crate::figures::explain::Explained;
-use crate::figures::findings::Finding;
-use crate::figures::group::Group;
-use crate::figures::hiccups::HiccupRow;
-use crate::figures::load_generator::LoadGenerator;
-use crate::figures::ranks::RankRow;
-use crate::judge::claim::Claimed;
-use crate::judge::confidence::Confidence;
-use crate::judge::ranking::Ranking;
-use kvdyno_record::column::ColumnName;
-use kvdyno_record::exit::Exit;
-use kvdyno_record::host::Host;
-use kvdyno_record::left_out::LeftOut;
-use kvdyno_record::tier::TierRecord;
-use kvdyno_record::volume::VolumeRecord;
+use crate::figures::Figures;
+use crate::figures::evidence::Evidence;
+use crate::judge::claim::{self, Claimed};
+use crate::judge::comparison;
+use crate::judge::confidence::{self, Confidence};
+use crate::judge::ranking::{self, Ranking};
+use kvdyno_record::files::{RecordError, RunFolder};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::ops::{Deref, DerefMut};
 
-/// The version of the computation of figures from a record. It changes whenever an old record would
-/// give another figure than before, and is part of every export.
-pub const METHOD_VERSION: u32 = 1;
-
-/// All figures of a run.
+/// A run's figures and answers, for tables, pages, spreadsheets and comparisons.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
-    /// [`METHOD_VERSION`].
-    pub method_version: u32,
-    /// The result of its search; null: the run is none.
-    pub run: RunInfo,
-    /// The machine before the run.
-    pub host: Host,
-    /// The machine after it.
-    pub host_after: Option<Host>,
-    /// The engines under test, in the order of the suite.
-    pub engines: Vec<EngineInfo>,
-    /// The load generator's own cost on this machine; null: not measured.
-    pub load_generator: Option<LoadGenerator>,
-    /// The pauses of an idle thread before the run; null: not measured.
-    pub hiccups: Option<HiccupRow>,
+    /// The figures.
+    #[serde(flatten)]
+    pub figures: Figures,
     /// What its search found; null: it is none.
     pub search: Option<SearchResult>,
-    /// Cases over their trials, in the order of the suite.
-    pub groups: Vec<Group>,
     /// The answer in sentences: the headline first, then one for each workload.
     pub answer: Vec<String>,
     /// Engines in order, question by question.
     pub rankings: Vec<Ranking>,
-    /// The volumes that the suite names, each as it was made first.
-    pub volumes: Vec<VolumeRecord>,
-    /// The memory tiers that the suite names, each as a case had it first.
-    pub tiers: Vec<TierRecord>,
-    /// Copies of databases that cases worked on.
-    pub copies: Vec<Copies>,
-    /// Block I/O by group and phase, where it was traced.
-    pub block_io: Vec<PhaseIo>,
-    /// The figures of each rank of a crew, in loads and measured phases.
-    pub ranks: Vec<RankRow>,
-    /// Where the time of each load, and of each role of each measured phase, went.
-    pub explained: Vec<Explained>,
     /// The confidence in the figures.
     pub confidence: Confidence,
     /// Engines over their versions, where the suite has several of one.
@@ -73,74 +35,49 @@ pub struct Summary {
     pub claims: Vec<Claimed>,
     /// A study's published figures, compared with these; null: none was chosen.
     pub study: Option<StudyComparison>,
-    /// What was not enforced or not measured, each sentence once.
-    pub not_measured: Vec<String>,
-    /// The findings, the worst first.
-    pub findings: Vec<Finding>,
-    /// The exit code of a program that shows this.
-    #[serde(skip)]
-    pub(crate) verdict: Exit,
-}
-
-/// The run.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct RunInfo {
-    /// Its user's name for it; null: none.
-    pub id: String,
-    /// The suite.
-    pub suite: String,
-    /// What its user calls it; null: nothing.
-    pub name: Option<String>,
-    /// Its user's note; null: none.
-    pub note: Option<String>,
-    /// One line about the suite.
-    pub title: String,
-    /// Version of the program that ran it.
-    pub program: String,
-    /// The record's format.
-    pub format: String,
-    /// The command line.
-    pub command: Vec<String>,
-    /// When it began.
-    pub started_unix_ns: u64,
-    /// When it ended; null: it has not.
-    pub ended_unix_ns: Option<u64>,
-    /// The data directory.
-    pub data_dir: String,
-    /// Decisions that follow from the host, in words.
-    pub sized: Vec<String>,
-    /// Expected problems, reported before the run, in words.
-    pub warnings: Vec<String>,
-    /// What the suite contains but was not run, because the machine lacked what it needs.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<LeftOut>,
-    /// Additional columns that the suite lists.
-    pub columns: Vec<ColumnName>,
-    /// Everything planned was done.
-    pub complete: bool,
-    /// Cases in the plan.
-    pub cases_planned: usize,
-    /// Cases that left a record.
-    pub cases_recorded: usize,
-    /// Cases that ran to their end, every check passed.
-    pub cases_done: usize,
 }
 
 impl Summary {
-    /// Compares with a study, in place of the suite's own; none: no study.
-    pub fn match_study(&mut self, study: Option<&str>) {
-        self.study = study.and_then(|id| StudyComparison::from_summary(id, self));
+    /// Reads a run and computes its summary.
+    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
+        Self::from_evidence(&Evidence::read(folder)?)
     }
 
-    /// Trials of each case, at most.
-    pub fn trials(&self) -> usize {
-        self.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0)
+    /// Computes the summary of a record.
+    pub fn from_evidence(evidence: &Evidence) -> Result<Self, RecordError> {
+        let mut figures = Figures::from_evidence(evidence)?;
+        comparison::compare(&mut figures.groups);
+        let confidence = confidence::judge(&figures);
+        let search = search::answer(evidence)?;
+        let study = evidence.plan.study.as_deref();
+        Ok(Self {
+            answer: answer::sentences(&figures, search.as_ref()),
+            rankings: ranking::list_rankings(evidence, &figures),
+            history: history::read::list_histories(evidence, &figures, &confidence),
+            claims: claim::judge(&evidence.plan.claims, &figures),
+            study: study.and_then(|id| StudyComparison::from_figures(id, &figures)),
+            search,
+            confidence,
+            figures,
+        })
+    }
+
+    /// Compares with a study, in place of the suite's own; none: no study.
+    pub fn match_study(&mut self, study: Option<&str>) {
+        self.study = study.and_then(|id| StudyComparison::from_figures(id, &self.figures));
     }
 }
 
-/// The exit code of a program that shows `summary`: 4 where a finding makes figures invalid, else 3
-/// where an engine failed. An engine that does not fit its RAM limit has not failed: that is a
-/// result.
-pub fn verdict(summary: &Summary) -> Exit {
-    summary.verdict
+impl Deref for Summary {
+    type Target = Figures;
+
+    fn deref(&self) -> &Figures {
+        &self.figures
+    }
+}
+
+impl DerefMut for Summary {
+    fn deref_mut(&mut self) -> &mut Figures {
+        &mut self.figures
+    }
 }

@@ -10,7 +10,7 @@ mod level;
 use crate::figures::catalogue;
 use crate::figures::lists::unique;
 use crate::figures::metric::{Definition, Direction};
-use crate::judge::versus::Figures;
+use crate::judge::versus::FigureChoice;
 use crate::judge::versus::gate::{Gate, NotJudged};
 use crate::judge::versus::judge::Verdict;
 use crate::judge::versus::noise::{LEAST_NOISE, least};
@@ -24,7 +24,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default)]
 pub struct Question {
     /// Which figures.
-    pub figures: Figures,
+    pub figures: FigureChoice,
     /// The share by which the newest run may be worse than the last stable level.
     pub gate: Option<f64>,
     /// Includes runs of other machines than the newest one's.
@@ -169,7 +169,7 @@ fn stranger(entry: &Entry, newest: &Entry, question: &Question) -> Option<String
 /// The figures of a run that the question selects.
 pub(crate) fn wanted<'e>(
     run: &'e Entry,
-    figures: &Figures,
+    figures: &FigureChoice,
 ) -> Vec<(&'e Series, &'static Definition)> {
     let figures_of = |series: &'e Series| {
         let shown = catalogue::ALL.iter().filter(|definition| {

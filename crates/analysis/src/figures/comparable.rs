@@ -161,7 +161,7 @@ mod tests {
         for name in ["rocksdb_t1_r1", "rocksdb_t1_r2"] {
             fixture.case(name).op("measure", "writer", "update").count *= 40;
         }
-        fixture.summary().groups
+        fixture.summary().figures.groups
     }
 
     fn at_one<'g>(groups: &'g [Group], label: &str) -> &'g RunRow {
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_mix_is_of_all_roles() {
-        let groups = Fixture::new().summary().groups;
+        let groups = Fixture::new().summary().figures.groups;
         let mix = mix(at_one(&groups, "LMDB")).unwrap();
         assert_eq!(mix.keys().copied().collect::<Vec<_>>(), ["get", "update"]);
         assert!((mix["get"] - 0.89).abs() < 0.01, "{mix:?}");
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn costs_of_different_mixes_are_not_compared() {
-        assert_eq!(at_one(&Fixture::new().summary().groups, "LMDB").different_mix, None);
+        assert_eq!(at_one(&Fixture::new().summary().figures.groups, "LMDB").different_mix, None);
         let groups = unequal();
         let why = at_one(&groups, "RocksDB").different_mix.clone().unwrap();
         assert_eq!(at_one(&groups, "LMDB").different_mix.as_ref(), Some(&why));
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn writers_are_unequal_past_twice_the_rate() {
-        assert!(unequal_writers(&Fixture::new().summary().groups).is_empty());
+        assert!(unequal_writers(&Fixture::new().summary().figures.groups).is_empty());
         let groups = unequal();
         let unequal = unequal_writers(&groups);
         assert_eq!(unequal.len(), 1, "{unequal:?}");

@@ -4,6 +4,7 @@ pub mod about;
 pub mod block_io;
 pub mod catalogue;
 pub mod comparable;
+mod compute;
 pub mod copies;
 mod cost;
 pub mod efficiency;
@@ -13,7 +14,7 @@ pub mod explain;
 pub mod findings;
 pub mod group;
 pub mod hiccups;
-pub(crate) mod instructions;
+mod instructions;
 pub mod job;
 pub mod lists;
 pub mod load_generator;
@@ -24,7 +25,77 @@ pub(crate) mod narrow;
 pub mod ranks;
 mod rates;
 pub mod relative;
+mod run_info;
 pub mod spent;
 pub mod stalls;
 mod tail;
 pub mod trials;
+
+pub use run_info::RunInfo;
+
+use block_io::PhaseIo;
+use copies::Copies;
+use engines::EngineInfo;
+use explain::Explained;
+use findings::Finding;
+use group::Group;
+use hiccups::HiccupRow;
+use kvdyno_record::exit::Exit;
+use kvdyno_record::host::Host;
+use kvdyno_record::tier::TierRecord;
+use kvdyno_record::volume::VolumeRecord;
+use load_generator::LoadGenerator;
+use ranks::RankRow;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The version of the computation of figures from a record. It changes whenever an old record would
+/// give another figure than before, and is part of every export.
+pub const METHOD_VERSION: u32 = 1;
+
+/// All figures of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Figures {
+    /// [`METHOD_VERSION`].
+    pub method_version: u32,
+    /// The result of its search; null: the run is none.
+    pub run: RunInfo,
+    /// The machine before the run.
+    pub host: Host,
+    /// The machine after it.
+    pub host_after: Option<Host>,
+    /// The engines under test, in the order of the suite.
+    pub engines: Vec<EngineInfo>,
+    /// The load generator's own cost on this machine; null: not measured.
+    pub load_generator: Option<LoadGenerator>,
+    /// The pauses of an idle thread before the run; null: not measured.
+    pub hiccups: Option<HiccupRow>,
+    /// Cases over their trials, in the order of the suite.
+    pub groups: Vec<Group>,
+    /// The volumes that the suite names, each as it was made first.
+    pub volumes: Vec<VolumeRecord>,
+    /// The memory tiers that the suite names, each as a case had it first.
+    pub tiers: Vec<TierRecord>,
+    /// Copies of databases that cases worked on.
+    pub copies: Vec<Copies>,
+    /// Block I/O by group and phase, where it was traced.
+    pub block_io: Vec<PhaseIo>,
+    /// The figures of each rank of a crew, in loads and measured phases.
+    pub ranks: Vec<RankRow>,
+    /// Where the time of each load, and of each role of each measured phase, went.
+    pub explained: Vec<Explained>,
+    /// What was not enforced or not measured, each sentence once.
+    pub not_measured: Vec<String>,
+    /// The findings, the worst first.
+    pub findings: Vec<Finding>,
+    /// The exit code of a program that shows this.
+    #[serde(skip)]
+    pub verdict: Exit,
+}
+
+impl Figures {
+    /// Trials of each case, at most.
+    pub fn trials(&self) -> usize {
+        self.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0)
+    }
+}

@@ -5,6 +5,7 @@
 
 mod read;
 
+use crate::figures::Figures;
 use crate::figures::engines::{EngineInfo, title};
 use crate::figures::findings::{Finding, Id, Severity};
 use crate::figures::group::Group;
@@ -136,7 +137,8 @@ const FINDINGS: [(Id, Level, bool, &str); 25] = [
 ];
 
 /// Judges a run by its figures and findings.
-pub(crate) fn judge(groups: &[Group], findings: &[Finding], engines: &[EngineInfo]) -> Confidence {
+pub(crate) fn judge(figures: &Figures) -> Confidence {
+    let Figures { groups, findings, engines, .. } = figures;
     let graded = GRADES.iter().filter_map(|grade| {
         let (reading, text) = read::reading(grade.id, groups, findings, engines)?;
         let level = match (grade.low.reached(reading), grade.medium.reached(reading)) {

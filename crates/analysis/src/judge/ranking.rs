@@ -10,7 +10,7 @@ mod standing;
 #[cfg(test)]
 mod tests;
 
-use crate::answers::answer::setting;
+use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::engines::{EngineInfo, name};
 use crate::figures::evidence::Evidence;
@@ -18,6 +18,7 @@ use crate::figures::group::{Group, RoleRow, RunRow};
 use crate::figures::lists::{several, together, unique};
 use crate::figures::lost::Lost;
 use crate::figures::metric::{Definition, Direction, Metric, Metrics};
+use crate::figures::naming::setting;
 use kvdyno_record::engine::{Capabilities, Durability};
 use kvdyno_record::workload::reads;
 pub use question::Question;
@@ -86,11 +87,8 @@ impl Ranking {
 }
 
 /// All rankings: setting by setting, question by question, the main one of each first.
-pub(crate) fn list_rankings(
-    evidence: &Evidence,
-    groups: &[Group],
-    engines: &[EngineInfo],
-) -> Vec<Ranking> {
+pub(crate) fn list_rankings(evidence: &Evidence, figures: &Figures) -> Vec<Ranking> {
+    let Figures { groups, engines, .. } = figures;
     let competing = groups.iter().enumerate().filter(|(_, group)| group.competes());
     let means = |group: &Group| (group.data_sizes(), group.ram(), group.volume.clone());
     let fields = together(competing, |a, b| means(a.1) == means(b.1));

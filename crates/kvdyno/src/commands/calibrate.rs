@@ -4,7 +4,6 @@ use crate::cli::CalibrateArgs;
 use crate::printer::Printer;
 use crate::records::runs::{self, CALIBRATE};
 use crate::running::{pair, workers};
-use kvdyno_analysis::answers::summary::verdict;
 use kvdyno_analysis::judge::versus::Calibration;
 use kvdyno_record::exit::Exit;
 use kvdyno_render::versus as text;
@@ -18,8 +17,8 @@ pub(crate) fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exi
     let Some((folder, record)) = pair::run(&prepared, &args.pair, printer)? else {
         return Ok(Exit::Interrupted);
     };
-    let exit = verdict(&record.summary);
-    runs::warn_of_findings(&record.summary, printer);
+    let exit = record.figures.verdict;
+    runs::warn_of_findings(&record.figures, printer);
     let Some(calibration) = Calibration::from_record(&record) else {
         printer.warning("too few trials completed: no calibration");
         printer.hint(&format!("`kvdyno show {}` shows the reason", folder.path.display()));

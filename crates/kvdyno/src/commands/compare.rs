@@ -6,7 +6,7 @@ use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
 use kvdyno_analysis::judge::versus::{
-    Figures, GateResult, Noise, Question, Record, Refusal, Sides, Versus,
+    FigureChoice, GateResult, Noise, Question, Record, Refusal, Sides, Versus,
 };
 use kvdyno_record::exit::Exit;
 use kvdyno_record::units;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit>
 }
 
 /// The figures, and the share by which they may get worse.
-type FiguresAndGate = (Figures, Option<f64>);
+type FiguresAndGate = (FigureChoice, Option<f64>);
 
 /// The comparison as typed.
 pub(super) fn question(args: &ComparisonArgs) -> Result<FiguresAndGate, Complaint> {
@@ -38,11 +38,11 @@ pub(super) fn question(args: &ComparisonArgs) -> Result<FiguresAndGate, Complain
 }
 
 /// The requested figures.
-pub(super) fn figures(names: &[String], all: bool) -> Result<Figures, Complaint> {
+pub(super) fn figures(names: &[String], all: bool) -> Result<FigureChoice, Complaint> {
     match names {
-        _ if all => Ok(Figures::All),
-        [] => Ok(Figures::Usual),
-        names => Figures::named(names).map_err(|error| {
+        _ if all => Ok(FigureChoice::All),
+        [] => Ok(FigureChoice::Usual),
+        names => FigureChoice::named(names).map_err(|error| {
             let hint = format!("one of: {}", error.known.join(", "));
             Complaint::usage(format!("--figures: {error}")).hint(hint)
         }),
@@ -102,9 +102,9 @@ fn sides<'r>(
         (None, [one, other]) => Ok(Sides::engines(base, one, other)),
         (None, engines) => {
             let what = format!("--engines: expected two engines, found {}", engines.len());
-            let run = &base.summary.run.id;
+            let run = &base.figures.run.id;
             let labels: Vec<&str> =
-                base.summary.engines.iter().map(|engine| engine.label.as_str()).collect();
+                base.figures.engines.iter().map(|engine| engine.label.as_str()).collect();
             Err(Complaint::usage(what).hint(format!("run {run} has: {}", labels.join(", "))))
         }
     }

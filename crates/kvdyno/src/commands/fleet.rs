@@ -23,7 +23,7 @@ pub(super) fn show(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
                 let findings = findings.join(", ");
                 let host = &summary.host.hostname;
                 let why = format!("left out {host}: its figures are invalid ({findings})");
-                void.push(LeftOut { run: summary.run.id, why });
+                void.push(LeftOut { run: summary.run.id.clone(), why });
             }
         }
     }

@@ -5,7 +5,6 @@ use crate::printer::Printer;
 use crate::records::bundle::ENDING;
 use crate::records::runs;
 use anyhow::Context as _;
-use kvdyno_analysis::answers::summary::verdict;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::write_atomic;
 use kvdyno_render::page::{PageData, TEMPLATE, html};
@@ -18,7 +17,7 @@ pub(crate) fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> 
     let path = args.output.clone().unwrap_or_else(|| page_path(folder.named()));
     write(&data, &path, printer)?;
     runs::warn_if_altered(&data.summary, printer);
-    if path != Path::new("-") && verdict(&data.summary) != Exit::Ok {
+    if path != Path::new("-") && data.summary.verdict != Exit::Ok {
         printer
             .warning("an engine failed, or findings invalidate figures of this run: see the page");
     }

@@ -17,7 +17,6 @@ use crate::running::runner::{Ended, RunEnvironment};
 use crate::running::{finish, start};
 use anyhow::Context as _;
 use kvdyno_analysis::answers::search::{self, Next, SearchResult, Target, judged_mix, points_most};
-use kvdyno_analysis::answers::summary::verdict;
 use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
@@ -386,7 +385,7 @@ fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyh
         printer.note(&format!("all figures: kvdyno show {path}; as a page: kvdyno report {path}"));
     }
     let stopped = answer.void().is_some() || answer.result == search::Outcome::Open;
-    Ok(match (ended, verdict(&summary)) {
+    Ok(match (ended, summary.verdict) {
         (Ended::Interrupted, _) => Exit::Interrupted,
         (_, Exit::Ok) if stopped => Exit::Invalid,
         (_, verdict) => verdict,

@@ -7,7 +7,7 @@ use crate::printer::Printer;
 use crate::records::runs;
 use crate::running::runner::Ended;
 use kvdyno_analysis::answers::answer::answers;
-use kvdyno_analysis::answers::summary::{Summary, verdict};
+use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::findings::Severity;
 use kvdyno_host::data_directory::left_by;
 use kvdyno_record::exit::Exit;
@@ -59,7 +59,7 @@ fn show(folder: &runs::FoundRun, view: &ViewArgs, printer: &Printer) -> anyhow::
         print(&summary, view, &ending(folder), printer)?;
         tell_left_behind(&summary, printer);
     }
-    Ok(verdict(&summary))
+    Ok(summary.verdict)
 }
 
 /// The requested study replaces the suite's own.
@@ -169,7 +169,7 @@ fn check_rows(summary: &Summary, view: &ViewArgs, all: &[Titled]) -> Result<(), 
 /// Header, result, all tables, findings.
 fn full(summary: &Summary, wide: bool, printer: &Printer) {
     head(summary, printer);
-    let answers = answers(summary);
+    let answers = answers(summary, summary.search.as_ref());
     if !answers.is_empty() {
         printer.data("");
         printer.heading("In short");

@@ -7,7 +7,6 @@ use crate::cli::VersusArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::running::pair;
-use kvdyno_analysis::answers::summary::verdict;
 use kvdyno_analysis::judge::versus::Sides;
 use kvdyno_record::exit::Exit;
 use toml::{Table, Value};
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> 
     let runs = &args.pair.keep.runs.runs;
     let compared = compare::answer(&sides, question, &args.comparison, runs, printer)?;
     // A failed case takes precedence over a comparison of the rest.
-    let exit = match verdict(&record.summary) {
+    let exit = match record.figures.verdict {
         Exit::EngineFailed => Exit::EngineFailed,
         _ => compared,
     };

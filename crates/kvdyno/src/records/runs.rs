@@ -6,6 +6,7 @@ use crate::exit::{Complaint, did_you_mean};
 use crate::printer::Printer;
 use anyhow::Context as _;
 use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::Figures;
 use kvdyno_analysis::figures::findings::{Id, Severity};
 use kvdyno_analysis::judge::versus::{Calibration, Record, twins};
 use kvdyno_record::files::RunFolder;
@@ -139,16 +140,16 @@ fn same_host(one: &Host, other: &Host) -> bool {
 }
 
 /// Warns in one line if exported figures differ from the sealed ones.
-pub(crate) fn warn_if_altered(summary: &Summary, printer: &Printer) {
-    let altered = summary.findings.iter().find(|finding| finding.id == Id::RecordAltered);
+pub(crate) fn warn_if_altered(figures: &Figures, printer: &Printer) {
+    let altered = figures.findings.iter().find(|finding| finding.id == Id::RecordAltered);
     if let Some(finding) = altered {
-        printer.warning(&format!("run {}: {}", summary.run.id, finding.evidence));
+        printer.warning(&format!("run {}: {}", figures.run.id, finding.evidence));
     }
 }
 
 /// Reports findings that invalidate or distort a run's figures, for outputs that do not show them.
-pub(crate) fn warn_of_findings(summary: &Summary, printer: &Printer) {
-    for finding in summary.findings.iter().filter(|f| f.severity != Severity::Info) {
+pub(crate) fn warn_of_findings(figures: &Figures, printer: &Printer) {
+    for finding in figures.findings.iter().filter(|f| f.severity != Severity::Info) {
         printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
     }
 }

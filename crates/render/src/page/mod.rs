@@ -120,7 +120,7 @@ impl PageData {
         Ok(Self {
             kind: Kind::Report,
             program: kvdyno_record::VERSION.to_owned(),
-            answers: answer::answers(&summary),
+            answers: answer::answers(&summary, summary.search.as_ref()),
             workloads,
             header: header(&summary),
             definitions: catalogue::ALL.to_vec(),

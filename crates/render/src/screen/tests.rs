@@ -171,7 +171,7 @@ fn an_engine_that_did_not_fit_is_said_to_and_never_praised() {
     }
     let summary = fixture.summary();
     insta::assert_snapshot!("did_not_fit", screen(&summary));
-    let answers = kvdyno_analysis::answers::answer::answers(&summary);
+    let answers = kvdyno_analysis::answers::answer::answers(&summary, summary.search.as_ref());
     let sentences: Vec<&str> = answers.iter().map(|answer| answer.sentence.as_str()).collect();
     assert!(sentences[0].ends_with("; RocksDB did not fit (0 of 4 trials)."), "{sentences:?}");
     assert!(sentences.iter().all(|text| !text.contains("times")), "{sentences:?}");
@@ -200,7 +200,7 @@ fn a_trial_that_is_missing_is_said_beside_its_figure() {
     let summary = fixture.summary();
     let text = screen(&summary);
     assert!(text.contains("RocksDB has figures of 3 of 4 trials: 1 was killed (9)"), "{text}");
-    let answers = kvdyno_analysis::answers::answer::answers(&summary);
+    let answers = kvdyno_analysis::answers::answer::answers(&summary, summary.search.as_ref());
     let sentence = &answers.iter().find(|a| a.workload == "measure").unwrap().sentence;
     assert!(sentence.contains("; RocksDB has figures of 3 of 4 trials"), "{sentence}");
 }

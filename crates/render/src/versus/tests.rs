@@ -4,8 +4,8 @@ use super::*;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::fixture::Fixture;
 use kvdyno_analysis::judge::versus::{
-    Calibration, DEFAULT_NOISE, Difference, Figures, LEAST_NOISE, Noise, Question, Record, Refusal,
-    Row, Sides, Verdict, twins,
+    Calibration, DEFAULT_NOISE, Difference, FigureChoice, LEAST_NOISE, Noise, Question, Record,
+    Refusal, Row, Sides, Verdict, twins,
 };
 use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::Value;
@@ -32,7 +32,7 @@ fn later(trials: u32, change: impl Fn(&mut kvdyno_record::case::CaseRecord)) -> 
 }
 
 fn question(gate: Option<f64>) -> Question {
-    Question { figures: Figures::Usual, noise: Noise::default(), gate }
+    Question { figures: FigureChoice::Usual, noise: Noise::default(), gate }
 }
 
 fn compared(base: &Record, new: &Record, gate: Option<f64>) -> Versus {
@@ -84,7 +84,7 @@ fn a_slowdown_is_told_and_the_rest_is_not() {
 #[test]
 fn a_record_beside_its_like_is_equal_or_undecided() {
     let (base, new) = (record(&Fixture::with_trials(TRIALS)), later(TRIALS, |_| ()));
-    let all = Question { figures: Figures::All, ..question(Some(0.0)) };
+    let all = Question { figures: FigureChoice::All, ..question(Some(0.0)) };
     let versus = Versus::compare(&Sides::Runs { base: &base, new: &new }, &all).unwrap();
     assert_eq!(versus.counts.judged, versus.counts.undecided + versus.counts.equal);
     assert!(versus.counts.judged > 50 && versus.differences.is_empty(), "{:?}", versus.counts);
@@ -157,7 +157,7 @@ fn a_gate_over_nothing_does_not_pass() {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         Versus::compare(
             &sides,
-            &Question { figures: Figures::named(&names).unwrap(), ..question(gate) },
+            &Question { figures: FigureChoice::named(&names).unwrap(), ..question(gate) },
         )
     };
     for gate in [None, Some(0.05)] {
@@ -215,7 +215,7 @@ fn other_work_is_refused_and_other_hosts_are_told() {
         options.insert("readahead".to_owned(), Value::Boolean(true));
         case.case.key += "+";
     });
-    moved.summary.host.kernel = "6.99.0".to_owned();
+    moved.figures.host.kernel = "6.99.0".to_owned();
     let differences = compared(&base, &moved, None).differences;
     let differences: Vec<String> = differences.iter().map(Difference::words).collect();
     assert!(
@@ -258,7 +258,7 @@ fn memory_tiers_of_one_name_that_differ_are_told() {
             let had = TierRecord { name: "z".to_owned(), swap, ..TierRecord::default() };
             case.ram_limit.tier = Some(had);
         });
-        record.summary.run.id += &format!("{bytes}{compression}");
+        record.figures.run.id += &format!("{bytes}{compression}");
         record
     };
     let differences = compared(&with(1 << 30, "lz4"), &with(1 << 30, "zstd"), None).differences;
@@ -273,7 +273,7 @@ fn memory_tiers_of_one_name_that_differ_are_told() {
 fn another_method_is_refused() {
     let base = record(&Fixture::with_trials(TRIALS));
     let mut new = later(TRIALS, |_| ());
-    new.summary.method_version += 1;
+    new.figures.method_version += 1;
     let refusal = Versus::compare(&Sides::Runs { base: &base, new: &new }, &question(None));
     assert!(refusal.unwrap_err().to_string().starts_with("the methods differ: method version"));
     let new = later(TRIALS, |case| {
@@ -343,7 +343,7 @@ fn a_calibration_of_something_else_lowers_nothing() {
 
 #[test]
 fn figures_are_known_by_their_names() {
-    let named = |name: &str| Figures::named(&[name.to_owned()]);
+    let named = |name: &str| FigureChoice::named(&[name.to_owned()]);
     assert!(named("ops_per_s").is_ok());
     let error = named("p99_99").unwrap_err();
     assert_eq!(
@@ -382,8 +382,8 @@ fn ceilings_are_surroundings_beside_engines_and_jobs_by_themselves() {
 fn a_mix_is_compared_operation_by_operation() {
     let (base, new) = (record(&Fixture::mixed(TRIALS)), record(&Fixture::mixed(TRIALS)));
     let mut new = new;
-    new.summary.run.id = "later".to_owned();
-    for figures in [Figures::Usual, Figures::All] {
+    new.figures.run.id = "later".to_owned();
+    for figures in [FigureChoice::Usual, FigureChoice::All] {
         let question = Question { figures, ..question(None) };
         let versus = Versus::compare(&Sides::Runs { base: &base, new: &new }, &question).unwrap();
         let rows = || versus.pairs.iter().flat_map(|pair| &pair.rows);

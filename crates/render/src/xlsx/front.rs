@@ -62,7 +62,7 @@ says why.";
 pub(super) fn sheet(summary: &Summary, series: &Series) -> anyhow::Result<Sheet> {
     let mut sheet = Sheet::new("Summary", &COLUMNS)?;
     sheet.strong_row(&[Cell::text(title(summary))])?;
-    for answer in answers(summary) {
+    for answer in answers(summary, summary.search.as_ref()) {
         sheet.row(&[Cell::text(answer.workload), Cell::text(answer.sentence)])?;
     }
     for (word, text) in header::lines(summary) {

@@ -36,7 +36,9 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
         grids.push(Grid::new(index, part, engines, jobs, host, &mut mistakes));
     }
     if check_size(suite, &grids, &mut mistakes) {
-        grids.iter_mut().for_each(|grid| grid.resolve_phases(&mut mistakes));
+        for grid in &mut grids {
+            grid.resolve_phases(&mut mistakes);
+        }
     }
     mistakes.none(&suite.source)?;
     let mut mistakes = Mistakes::default();

@@ -2,7 +2,7 @@
 
 use super::headline::time;
 use super::words;
-use crate::answers::summary::Summary;
+use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::group::{Group, RunRow};
 use crate::figures::lists::{several, together};
@@ -10,9 +10,9 @@ use kvdyno_record::units;
 
 /// `14.7 k writes/s, p99 263 us at depth 1`: for each volume the job with the least in flight, and
 /// the fastest job where that is another one.
-pub(super) fn headline(summary: &Summary) -> Option<String> {
+pub(super) fn headline(figures: &Figures) -> Option<String> {
     let measured =
-        summary.groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)));
+        figures.groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)));
     let jobs = measured.filter(|(_, run)| rate(run).is_some());
     let volumes = together(jobs, |(a, _), (b, _)| a.volume == b.volume);
     let named = several(volumes.iter().map(|jobs| &jobs[0].0.volume));

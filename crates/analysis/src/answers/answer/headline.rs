@@ -3,7 +3,8 @@
 
 use super::clause::times;
 use super::{Setting, drives, settings, words};
-use crate::answers::summary::Summary;
+use crate::answers::search::SearchResult;
+use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::engines::title;
 use crate::figures::group::{Group, RoleRow};
@@ -20,24 +21,24 @@ const NAMED_MAX: usize = 4;
 const FATES_MAX: usize = 3;
 
 /// The line; none where nothing was to be measured.
-pub(super) fn headline(summary: &Summary) -> Option<String> {
-    if let Some(search) = &summary.search {
+pub(super) fn headline(figures: &Figures, search: Option<&SearchResult>) -> Option<String> {
+    if let Some(search) = search {
         return Some(search.sentences.join(" ")).filter(|text| !text.is_empty());
     }
-    let settings = settings(summary);
+    let settings = settings(figures);
     if settings.is_empty() {
-        return drives::headline(summary);
+        return drives::headline(figures);
     }
     let runs = settings.iter().find_map(Setting::run_line);
     let line = runs.or_else(|| settings.iter().find_map(Setting::load_line));
-    line.or_else(|| fates(summary))
+    line.or_else(|| fates(figures))
 }
 
 /// The outcomes of engines that have no figure.
-fn fates(summary: &Summary) -> Option<String> {
-    let groups = summary.groups.iter().filter(|group| group.competes());
+fn fates(figures: &Figures) -> Option<String> {
+    let groups = figures.groups.iter().filter(|group| group.competes());
     let fate =
-        |group: &Group| Some(format!("{} {}", title(&summary.engines, group), group.fate(0)?));
+        |group: &Group| Some(format!("{} {}", title(&figures.engines, group), group.fate(0)?));
     let mut fates = unique(groups.filter_map(fate));
     fates.truncate(FATES_MAX);
     (!fates.is_empty()).then(|| format!("no figures: {}", list(&fates)))
@@ -112,9 +113,9 @@ impl<'s> Setting<'s> {
     /// What distinguishes it from other settings and phases of the run, and then `end`.
     fn prefix(&self, phase: &str, end: &str) -> String {
         let phases_of = |setting: &Setting<'_>| -> usize { setting.groups[0].runs.len() };
-        let phases: usize = settings(self.summary).iter().map(phases_of).max().unwrap_or(0);
+        let phases: usize = settings(self.figures).iter().map(phases_of).max().unwrap_or(0);
         let phase = if phases > 1 { phase } else { "" };
-        let suffix = super::setting_suffix(self.summary, self.groups[0], true);
+        let suffix = super::setting_suffix(self.figures, self.groups[0], true);
         match format!("{phase}{suffix}").trim_start_matches(", ") {
             "" => String::new(),
             words => format!("{words}{end}"),

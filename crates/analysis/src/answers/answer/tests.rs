@@ -8,7 +8,8 @@ use kvdyno_record::engine::Durability;
 use kvdyno_record::host::Drive;
 
 fn sentences(summary: &Summary) -> Vec<String> {
-    answers(summary).into_iter().map(|a| format!("{}: {}", a.workload, a.sentence)).collect()
+    let answers = answers(summary, summary.search.as_ref());
+    answers.into_iter().map(|a| format!("{}: {}", a.workload, a.sentence)).collect()
 }
 
 #[test]
@@ -127,7 +128,7 @@ fn three_engines_are_ranked_and_a_missing_figure_has_its_reason() {
 #[test]
 fn the_share_of_the_drive_has_its_uncertainty() {
     let sentence = |trials| {
-        let answers = answers(&Fixture::with_drive(trials).summary());
+        let answers = answers(&Fixture::with_drive(trials).summary(), None);
         answers.into_iter().find(|answer| answer.workload == "measure").unwrap().sentence
     };
     let sure = sentence(4);

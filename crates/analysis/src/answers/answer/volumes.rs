@@ -3,7 +3,7 @@
 use super::clause::{self, Standing};
 use super::words::{self, Words};
 use super::workload::{Answer, metric, rate, setting_suffix};
-use crate::answers::summary::Summary;
+use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::engines::title;
 use crate::figures::group::Group;
@@ -12,26 +12,26 @@ use crate::figures::metric::Metric;
 
 /// A sentence for each engine that was on several volumes: first for its loads, then for its
 /// measured phases.
-pub(super) fn answers(summary: &Summary) -> (Vec<Answer>, Vec<Answer>) {
+pub(super) fn answers(figures: &Figures) -> (Vec<Answer>, Vec<Answer>) {
     let on_volumes = || {
-        let competing = summary.groups.iter().filter(|group| group.competes());
+        let competing = figures.groups.iter().filter(|group| group.competes());
         competing.filter(|group| group.volume.is_some())
     };
     let engine_name = |group: &Group| {
-        format!("{}{}", title(&summary.engines, group), setting_suffix(summary, group, false))
+        format!("{}{}", title(&figures.engines, group), setting_suffix(figures, group, false))
     };
     // On one volume a load may be its own case, on another the first phase of a case.
     let with_loads = on_volumes().filter(|group| group.load.is_some());
     let loads = together(with_loads, |a, b| a.load_on_volumes == b.load_on_volumes);
     let loads = loads.into_iter().filter_map(|groups| {
         let workload = format!("load, {} by volume", engine_name(groups[0]));
-        Some(Answer { workload, sentence: load(summary, groups)? })
+        Some(Answer { workload, sentence: load(figures, groups)? })
     });
     let mut runs = Vec::new();
     for groups in together(on_volumes(), |a, b| a.answer_on_volumes == b.answer_on_volumes) {
         let name = engine_name(groups[0]);
         for index in 0..groups[0].runs.len() {
-            if let Some((phase, sentence)) = run(summary, &groups, index) {
+            if let Some((phase, sentence)) = run(figures, &groups, index) {
                 runs.push(Answer { workload: format!("{phase}, {name} by volume"), sentence });
             }
         }
@@ -45,22 +45,22 @@ fn each_volume<'s>(groups: impl Iterator<Item = &'s Group>) -> Option<Vec<&'s Gr
     (by_volume.len() > 1).then(|| by_volume.into_iter().map(|groups| groups[0]).collect())
 }
 
-fn load<'s>(summary: &Summary, groups: Vec<&'s Group>) -> Option<String> {
+fn load<'s>(figures: &Figures, groups: Vec<&'s Group>) -> Option<String> {
     let groups = each_volume(groups.into_iter())?;
-    let name = title(&summary.engines, groups[0]);
+    let name = title(&figures.engines, groups[0]);
     let rate = |group: &'s Group| group.load.as_ref()?.metrics.get(&c::RECORDS_PER_S);
     Some(format!("{}.", sentence(&groups, name, rate, &words::LOADS)?))
 }
 
 /// Uses the number of threads at which most volumes have figures. Leaves out roles with a target
 /// rate: their rate is the target.
-fn run<'s>(summary: &Summary, groups: &[&'s Group], at: usize) -> Option<(String, String)> {
+fn run<'s>(figures: &Figures, groups: &[&'s Group], at: usize) -> Option<(String, String)> {
     let sets = together(groups.iter().copied(), |a, b| a.run_on_volumes == b.run_on_volumes);
-    let figures = |set: &[&Group]| set.iter().filter(|group| rate(group, at, 0).is_some()).count();
-    let set = sets.into_iter().max_by_key(|set| (figures(set), set[0].threads))?;
+    let measured = |set: &[&Group]| set.iter().filter(|group| rate(group, at, 0).is_some()).count();
+    let set = sets.into_iter().max_by_key(|set| (measured(set), set[0].threads))?;
     let groups = each_volume(set.into_iter())?;
     let first = groups[0].runs.get(at)?;
-    let name = title(&summary.engines, groups[0]);
+    let name = title(&figures.engines, groups[0]);
     let clauses = first.roles.iter().enumerate().filter(|(_, role)| !role.open_loop);
     let clauses: Vec<String> = clauses
         .filter_map(|(role, row)| {

@@ -35,7 +35,7 @@ fn set(member: &mut Member, what: &str, value: &str) {
 }
 
 fn compare(members: Vec<Member>) -> Fleet {
-    Fleet::from_members(members, Vec::new(), &Figures::Usual).unwrap()
+    Fleet::from_members(members, Vec::new(), &FigureChoice::Usual).unwrap()
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn of_a_host_the_newest_run_counts_and_other_suites_take_no_part() {
     members[1].entry.started_unix_ns += 1;
     members[2].entry.suite = "other".to_owned();
     let void = LeftOut { run: "r".to_owned(), why: "its figures are void".to_owned() };
-    let fleet = Fleet::from_members(members, vec![void], &Figures::Usual).unwrap();
+    let fleet = Fleet::from_members(members, vec![void], &FigureChoice::Usual).unwrap();
     let hosts: Vec<&str> = fleet.hosts.iter().map(|host| host.name.as_str()).collect();
     assert_eq!(hosts, ["n00", "n03", "n04", "n05"]);
     assert!(fleet.hosts[0].run.ends_with("0001"));
@@ -146,5 +146,5 @@ fn a_case_that_a_host_lacks_is_named() {
         fleet.missing().into_iter().map(|(host, case)| (host.name.as_str(), case)).collect();
     assert_eq!(missing.len(), 5);
     assert_eq!(missing[0], ("n00", "LMDB t9"));
-    assert!(Fleet::from_members(Vec::new(), Vec::new(), &Figures::Usual).is_none());
+    assert!(Fleet::from_members(Vec::new(), Vec::new(), &FigureChoice::Usual).is_none());
 }

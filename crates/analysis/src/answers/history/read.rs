@@ -2,21 +2,30 @@
 //! before it.
 
 use super::{Course, History, Release, Step};
-use crate::answers::summary::Summary;
+use crate::figures::Figures;
 use crate::figures::evidence::Evidence;
 use crate::figures::lists::{together, unique};
+use crate::judge::confidence::Confidence;
 use crate::judge::versus::judge::{Row, Sample};
-use crate::judge::versus::{Figures, Noise, Question, Record, Sides, Versus};
+use crate::judge::versus::{FigureChoice, Noise, Question, Record, Sides, Versus};
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::Case;
 
 /// The histories of a run: one for each engine and set of options with several versions.
-pub(crate) fn list_histories(evidence: &Evidence, summary: &Summary) -> Vec<History> {
+pub(crate) fn list_histories(
+    evidence: &Evidence,
+    figures: &Figures,
+    confidence: &Confidence,
+) -> Vec<History> {
     let lines = lines(evidence);
     if lines.is_empty() {
         return Vec::new();
     }
-    let record = Record { evidence: evidence.clone(), summary: summary.clone() };
+    let record = Record {
+        evidence: evidence.clone(),
+        figures: figures.clone(),
+        confidence: confidence.clone(),
+    };
     lines.into_iter().map(|(engine, versions)| History::read(&record, engine, versions)).collect()
 }
 
@@ -54,7 +63,8 @@ impl History {
         for index in 0..steps {
             let (base, new) = (&history.versions[index].label, &history.versions[index + 1].label);
             let sides = Sides::engines(record, base, new);
-            let question = Question { figures: Figures::Usual, noise: noise.clone(), gate: None };
+            let question =
+                Question { figures: FigureChoice::Usual, noise: noise.clone(), gate: None };
             // A version whose cases did not end cannot be compared.
             let Ok(versus) = Versus::compare(&sides, &question) else { continue };
             history.false_alarms_expected += versus.false_alarms_expected;

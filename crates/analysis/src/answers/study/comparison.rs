@@ -5,7 +5,7 @@ use super::matching::Candidates;
 use super::published::{
     PublishedValue, Selectors, Study, StudyHead, StudyRow, StudyTable, TableKind,
 };
-use crate::answers::summary::Summary;
+use crate::figures::Figures;
 use crate::figures::catalogue;
 use crate::figures::metric::Metrics;
 use schemars::JsonSchema;
@@ -58,16 +58,16 @@ pub struct RowRef {
 
 impl StudyComparison {
     /// Compares a study with a run; none where there is no study of that name.
-    pub fn from_summary(id: &str, summary: &Summary) -> Option<Self> {
+    pub fn from_figures(id: &str, figures: &Figures) -> Option<Self> {
         let study = super::named(id)?;
         let mut published = Vec::new();
         for table in &study.table {
-            let candidates = table.matches.map(|kind| Candidates::for_table(kind, table, summary));
+            let candidates = table.matches.map(|kind| Candidates::for_table(kind, table, figures));
             for row in &table.row {
                 published.push(published_row(&study, table, row, candidates.as_ref()));
             }
         }
-        let differences = differs::list_differences(&study.study, summary);
+        let differences = differs::list_differences(&study.study, figures);
         Some(Self { study: study.study, differences, published })
     }
 
@@ -96,8 +96,8 @@ impl Published {
 
 impl RowRef {
     /// The figures of the row, and those of the phase that it is part of.
-    pub fn metrics<'s>(&self, summary: &'s Summary) -> Vec<&'s Metrics> {
-        let Some(group) = summary.groups.get(self.group) else { return Vec::new() };
+    pub fn metrics<'s>(&self, figures: &'s Figures) -> Vec<&'s Metrics> {
+        let Some(group) = figures.groups.get(self.group) else { return Vec::new() };
         let Some(run) = self.run else {
             return group.load.iter().map(|load| &load.metrics).collect();
         };

@@ -1,7 +1,7 @@
 //! A study's machine and data compared with a run's, and the effect of each difference.
 
 use super::published::StudyHead;
-use crate::answers::summary::Summary;
+use crate::figures::Figures;
 use crate::figures::lists::unique;
 use kvdyno_record::units;
 use schemars::JsonSchema;
@@ -24,15 +24,15 @@ pub struct Difference {
 const ALIKE: f64 = 2.0;
 
 /// All known differences.
-pub(super) fn list_differences(study: &StudyHead, summary: &Summary) -> Vec<Difference> {
+pub(super) fn list_differences(study: &StudyHead, figures: &Figures) -> Vec<Difference> {
     let all = [
-        cpus(study, summary),
-        records(study, summary),
-        ram(study, summary),
-        drive(study, summary),
-        filesystem(study, summary),
-        kernel(study, summary),
-        engines(study, summary),
+        cpus(study, figures),
+        records(study, figures),
+        ram(study, figures),
+        drive(study, figures),
+        filesystem(study, figures),
+        kernel(study, figures),
+        engines(study, figures),
     ];
     all.into_iter().flatten().collect()
 }
@@ -46,8 +46,8 @@ fn difference(what: &str, there: String, here: String, matters: Option<String>) 
     }
 }
 
-fn cpus(study: &StudyHead, summary: &Summary) -> Option<Difference> {
-    let (there, here) = (study.host.cpus?, summary.host.machine.cpus);
+fn cpus(study: &StudyHead, figures: &Figures) -> Option<Difference> {
+    let (there, here) = (study.host.cpus?, figures.host.machine.cpus);
     let matters = match there.cmp(&here) {
         std::cmp::Ordering::Greater => Some(format!(
             "above {here} busy threads, threads share CPUs here: throughput stops growing earlier"
@@ -58,12 +58,12 @@ fn cpus(study: &StudyHead, summary: &Summary) -> Option<Difference> {
         std::cmp::Ordering::Equal => None,
     };
     let cpu = study.host.cpu.as_ref().map_or_else(String::new, |cpu| format!(" ({cpu})"));
-    let here = format!("{here} ({})", summary.host.machine.cpu_model);
+    let here = format!("{here} ({})", figures.host.machine.cpu_model);
     Some(difference("CPU threads", format!("{there}{cpu}"), here, matters))
 }
 
-fn records(study: &StudyHead, summary: &Summary) -> Option<Difference> {
-    let groups = || summary.groups.iter().filter(|group| group.competes());
+fn records(study: &StudyHead, figures: &Figures) -> Option<Difference> {
+    let groups = || figures.groups.iter().filter(|group| group.competes());
     let record_counts = unique(groups().map(|group| group.records));
     let most = *record_counts.iter().max()?;
     let ratio = study.data.records as f64 / most as f64;
@@ -93,13 +93,13 @@ fn records(study: &StudyHead, summary: &Summary) -> Option<Difference> {
     Some(difference("records", there, format!("{}{here}", counts.join(", ")), matters))
 }
 
-fn ram(study: &StudyHead, summary: &Summary) -> Option<Difference> {
+fn ram(study: &StudyHead, figures: &Figures) -> Option<Difference> {
     let there = study.host.ram.clone().or_else(|| study.host.memory.clone())?;
-    let groups = summary.groups.iter().filter(|group| group.competes());
+    let groups = figures.groups.iter().filter(|group| group.competes());
     let memory = unique(groups.map(|group| (group.ram_limit_bytes, group.ram(), group.user_bytes)));
-    let machine = units::bytes(summary.host.machine.memory_bytes);
+    let machine = units::bytes(figures.host.machine.memory_bytes);
     let one = |(limit, ram, data): &(Option<u64>, String, u64)| {
-        let bytes = limit.unwrap_or(summary.host.machine.memory_bytes) as f64;
+        let bytes = limit.unwrap_or(figures.host.machine.memory_bytes) as f64;
         let ram = if limit.is_some() { ram.clone() } else { machine.clone() };
         format!("{ram} (data:RAM {:.1})", *data as f64 / bytes)
     };
@@ -109,8 +109,8 @@ fn ram(study: &StudyHead, summary: &Summary) -> Option<Difference> {
     Some(difference("RAM for engine and page cache", there, here, Some(matters.to_owned())))
 }
 
-fn drive(study: &StudyHead, summary: &Summary) -> Option<Difference> {
-    let drive = summary.host.drive.as_ref()?;
+fn drive(study: &StudyHead, figures: &Figures) -> Option<Difference> {
+    let drive = figures.host.drive.as_ref()?;
     let kind = match (drive.name.starts_with("nvme"), drive.rotational) {
         (true, _) => "nvme",
         (false, Some(true)) => "rotating, or says so",
@@ -118,7 +118,7 @@ fn drive(study: &StudyHead, summary: &Summary) -> Option<Difference> {
     };
     let model = drive.model.clone().unwrap_or_else(|| drive.name.clone());
     let mut here = format!("{model} ({kind}, {})", units::bytes(drive.bytes));
-    let volumes: Vec<String> = summary.volumes.iter().map(|volume| volume.name.clone()).collect();
+    let volumes: Vec<String> = figures.volumes.iter().map(|volume| volume.name.clone()).collect();
     if !volumes.is_empty() {
         here += &format!("; volumes {}", volumes.join(", "));
     }
@@ -127,23 +127,23 @@ fn drive(study: &StudyHead, summary: &Summary) -> Option<Difference> {
     Some(difference("drive", study.host.drives.join("; "), here, Some(matters.to_owned())))
 }
 
-fn filesystem(study: &StudyHead, summary: &Summary) -> Option<Difference> {
+fn filesystem(study: &StudyHead, figures: &Figures) -> Option<Difference> {
     let there = study.host.filesystem.clone()?;
-    let here = summary.host.filesystem.as_ref()?.kind.clone();
+    let here = figures.host.filesystem.as_ref()?.kind.clone();
     let matters = (there != here).then(|| "each write has another cost".to_owned());
     Some(difference("filesystem", there, here, matters))
 }
 
-fn kernel(study: &StudyHead, summary: &Summary) -> Option<Difference> {
+fn kernel(study: &StudyHead, figures: &Figures) -> Option<Difference> {
     let there = study.host.kernel.clone().or_else(|| study.host.os.clone())?;
-    let here = summary.host.kernel.clone();
+    let here = figures.host.kernel.clone();
     let matters = "block layer, page cache and mitigations differ between the two";
     let matters = (there != here).then(|| matters.to_owned());
     Some(difference("kernel", there, here, matters))
 }
 
-fn engines(study: &StudyHead, summary: &Summary) -> Option<Difference> {
-    let workers = summary.engines.iter().filter_map(|engine| engine.worker.as_ref());
+fn engines(study: &StudyHead, figures: &Figures) -> Option<Difference> {
+    let workers = figures.engines.iter().filter_map(|engine| engine.worker.as_ref());
     let workers = workers.filter(|worker| !worker.stores_nothing && !worker.bare_drive);
     let here = unique(workers.map(|worker| format!("{} {}", worker.title, worker.version)));
     if here.is_empty() {

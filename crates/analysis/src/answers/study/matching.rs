@@ -2,7 +2,7 @@
 
 use super::comparison::RowRef;
 use super::published::{Selectors, StudyTable, TableKind};
-use crate::answers::summary::Summary;
+use crate::figures::Figures;
 use crate::figures::group::{Group, RoleRow};
 use crate::figures::job::DriveJob;
 use crate::figures::narrow::Narrowed;
@@ -52,8 +52,8 @@ impl Scale {
 }
 
 impl<'s> Candidates<'s> {
-    pub(super) fn for_table(place: TableKind, table: &StudyTable, summary: &'s Summary) -> Self {
-        let groups = summary.groups.iter().enumerate();
+    pub(super) fn for_table(place: TableKind, table: &StudyTable, figures: &'s Figures) -> Self {
+        let groups = figures.groups.iter().enumerate();
         let rows: Vec<_> = groups.flat_map(|(at, group)| rows(place, at, group)).collect();
         let said = |read: fn(&Selectors) -> Option<u64>| {
             table.row.iter().filter_map(|row| read(&row.selectors.or(&table.selectors))).collect()

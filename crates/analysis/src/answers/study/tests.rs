@@ -166,16 +166,16 @@ fn published_rows_find_their_like_or_say_what_was_not_measured() {
     assert_eq!(own, [(lmdb.unwrap(), None, None)]);
     let mut on_volumes = summary.clone();
     on_volumes.groups[lmdb.unwrap()].volume = Some("flash-nojournal".to_owned());
-    let other = StudyComparison::from_summary("symas-optane-2018", &on_volumes).unwrap();
+    let other = StudyComparison::from_figures("symas-optane-2018", &on_volumes).unwrap();
     assert_eq!(
         other.published[0].why_none.as_deref(),
         Some("volume flash-journal was not measured")
     );
     assert_eq!(other.published[1].own.len(), 1);
-    let imdt = StudyComparison::from_summary("symas-imdt-2018", &summary).unwrap();
+    let imdt = StudyComparison::from_figures("symas-imdt-2018", &summary).unwrap();
     let row = imdt.published.iter().find(|row| row.table == "imdt-reads").unwrap();
     assert_eq!(row.why_none.as_deref(), Some("phase readwhilewriting was not measured"));
-    assert_eq!(StudyComparison::from_summary("symas", &summary), None);
+    assert_eq!(StudyComparison::from_figures("symas", &summary), None);
     assert!(
         beside.differences.iter().any(|one| one.subject == "records" && one.consequence.is_some())
     );

@@ -222,7 +222,7 @@ fn table_sentence_and_finding_name_one_cause() {
         ("LMDB", Cause::Reads, "limited by the latency of single reads"),
         ("RocksDB", Cause::CpuUser, "limited by the CPU"),
     ];
-    let answers = crate::answers::answer::answers(&summary);
+    let answers = crate::answers::answer::answers(&summary, summary.search.as_ref());
     let count_findings = |id: Id, case: &String| {
         let of_id = summary.findings.iter().filter(|finding| finding.id == id);
         of_id.filter(|finding| finding.cases.contains(case)).count()

@@ -245,7 +245,7 @@ mod tests {
         let is_reported = |trace: Option<&str>| {
             let mut fixture = Fixture::new();
             fixture.run.trace = trace.map(Into::into);
-            let findings = fixture.summary().findings;
+            let findings = fixture.summary().figures.findings;
             findings.iter().any(|finding| finding.id == Id::RequestsRecorded)
         };
         assert_eq!([None, Some("/a/t.kvtrace")].map(is_reported), [false, true]);

@@ -8,7 +8,6 @@ mod outcomes;
 mod volumes;
 
 use super::{Finding, Id, Severity};
-use crate::answers::summary::verdict;
 use crate::fixture::{Fixture, SECOND};
 use kvdyno_record::engine::{ErrorClass, Value};
 use kvdyno_record::exit::Exit;
@@ -21,7 +20,7 @@ use std::sync::LazyLock;
 fn findings(change: impl FnOnce(&mut Fixture)) -> Vec<Finding> {
     let mut fixture = Fixture::new();
     change(&mut fixture);
-    fixture.summary().findings
+    fixture.summary().figures.findings
 }
 
 /// The finding `id` after a change; without the change there is none.
@@ -76,7 +75,7 @@ fn at_drive(id: Id, case: &str, more_reads: u64) -> Finding {
                 device.read_bytes += more * 4096;
             }
         }
-        fixture.summary().findings
+        fixture.summary().figures.findings
     };
     assert!(drive(0).iter().all(|finding| finding.id != id), "{id:?} unprovoked");
     drive(more_reads).into_iter().find(|finding| finding.id == id).unwrap()
@@ -109,7 +108,7 @@ fn an_engine_that_loses_data_makes_the_run_invalid() {
     assert!(short.evidence.contains("632,121 records are there"), "{short:?}");
     let mut fixture = Fixture::new();
     fixture.case("lmdb_t1_r1").op("measure", "readers", "get").misses = 1;
-    assert_eq!(verdict(&fixture.summary()), Exit::Invalid);
+    assert_eq!(fixture.summary().verdict, Exit::Invalid);
 }
 
 #[test]
@@ -398,7 +397,7 @@ fn stalls_are_named_from_events_and_from_counters() {
         let folder = tempfile::tempdir().unwrap();
         let run = Fixture::new().write_partial(&folder.path().join("run"));
         change(&run.path.join("cases/0005_rocksdb_t1_r1"));
-        let findings = crate::answers::summary::Summary::read(&run).unwrap().findings;
+        let findings = crate::answers::summary::Summary::read(&run).unwrap().figures.findings;
         findings.into_iter().find(|finding| finding.id == Id::WritesStalled)
     };
     assert_eq!(stall_finding(&|_| {}), None);
@@ -442,7 +441,7 @@ fn a_database_that_others_wrote_to_is_named() {
     assert!(finding.evidence.contains("written to by 0002_lmdb_t1_r1"), "{finding:?}");
     let mut drive = Fixture::with_drive(1);
     drive.case("psync-2_r1").record.database_used_by = vec!["0002_lmdb_t1_r1".to_owned()];
-    let findings = drive.summary().findings;
+    let findings = drive.summary().figures.findings;
     assert!(findings.iter().all(|finding| finding.id != Id::DatabaseShared), "{findings:?}");
 }
 

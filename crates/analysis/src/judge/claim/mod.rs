@@ -11,7 +11,7 @@ mod cells;
 #[cfg(test)]
 mod tests;
 
-use crate::answers::summary::Summary;
+use crate::figures::Figures;
 use crate::figures::group::Group;
 use crate::stats::{MIN_TRIALS, estimate};
 use cells::CellMatch;
@@ -90,11 +90,11 @@ impl Claimed {
 }
 
 /// Every claim of a suite, judged.
-pub fn judge(claims: &[Claim], summary: &Summary) -> Vec<Claimed> {
-    claims.iter().map(|claim| judged(claim, summary)).collect()
+pub fn judge(claims: &[Claim], figures: &Figures) -> Vec<Claimed> {
+    claims.iter().map(|claim| judged(claim, figures)).collect()
 }
 
-fn judged(claim: &Claim, summary: &Summary) -> Claimed {
+fn judged(claim: &Claim, figures: &Figures) -> Claimed {
     let claimed = |verdict, why, points| Claimed {
         text: claim.text.clone(),
         holds: claim.holds.clone(),
@@ -102,10 +102,10 @@ fn judged(claim: &Claim, summary: &Summary) -> Claimed {
         reason: why,
         points,
     };
-    if let Some(why) = claim.needs.iter().find_map(|need| lacking(need, summary)) {
+    if let Some(why) = claim.needs.iter().find_map(|need| lacking(need, figures)) {
         return claimed(ClaimVerdict::CannotTell, Some(why), Vec::new());
     }
-    let matches = match cells::points(&claim.relation.cells(), &summary.groups) {
+    let matches = match cells::points(&claim.relation.cells(), &figures.groups) {
         Ok(matches) => matches,
         Err(why) => return claimed(ClaimVerdict::CannotTell, Some(why), Vec::new()),
     };
@@ -254,10 +254,10 @@ fn by_far(
 }
 
 /// The requirement of a claim that the record does not meet.
-fn lacking(need: &Need, summary: &Summary) -> Option<String> {
-    let host = &summary.host.machine;
+fn lacking(need: &Need, figures: &Figures) -> Option<String> {
+    let host = &figures.host.machine;
     let has = |matches: &dyn Fn(&Group) -> bool| {
-        summary.groups.iter().any(|group| matches(group) && group.trials.iter().any(|t| t.done))
+        figures.groups.iter().any(|group| matches(group) && group.trials.iter().any(|t| t.done))
     };
     let not = |what: &str, name: &str| Some(format!("{what} {name} was not measured"));
     match need {
@@ -282,7 +282,7 @@ fn lacking(need: &Need, summary: &Summary) -> Option<String> {
                 let ram = group.ram_limit_bytes.unwrap_or(host.memory_bytes).max(1);
                 group.user_bytes as f64 / ram as f64
             };
-            let most = summary.groups.iter().filter(|group| group.competes()).map(ratio);
+            let most = figures.groups.iter().filter(|group| group.competes()).map(ratio);
             let most = most.fold(0.0, f64::max);
             // Limits are rounded to pages.
             let lacks = most < f64::from(*n) * 0.99;

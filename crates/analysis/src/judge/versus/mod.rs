@@ -6,7 +6,7 @@
 
 mod answer;
 mod calls;
-mod figures;
+mod choice;
 pub mod gate;
 pub mod judge;
 pub mod noise;
@@ -15,8 +15,8 @@ mod refusal;
 pub mod sides;
 mod work;
 
-pub(crate) use figures::FigureScope;
-pub use figures::{Figures, UnknownFigure};
+pub(crate) use choice::FigureScope;
+pub use choice::{FigureChoice, UnknownFigure};
 pub use gate::{Gate, GateResult, NotJudged};
 pub use judge::{Row, Sample, Verdict};
 pub use noise::{Calibration, DEFAULT_NOISE, LEAST_NOISE, Noise, twins};
@@ -25,7 +25,7 @@ pub use refusal::Refusal;
 pub use sides::{Record, Side, Sides};
 pub use work::Difference;
 
-use crate::answers::summary::METHOD_VERSION;
+use crate::figures::METHOD_VERSION;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -84,7 +84,7 @@ pub struct Counts {
 #[derive(Clone, Debug)]
 pub struct Question {
     /// Which figures.
-    pub figures: Figures,
+    pub figures: FigureChoice,
     /// The resolution of this machine.
     pub noise: Noise,
     /// The share by which a figure may get worse.

@@ -3,7 +3,7 @@
 //! A calibration is a run of one engine under two labels, interleaved like any two engines. The
 //! difference of its halves is noise; a smaller difference of two other runs is not reported.
 
-use super::figures::{FigureScope, Figures};
+use super::choice::{FigureChoice, FigureScope};
 use super::sides::{Record, Sides};
 use crate::figures::catalogue as c;
 use crate::figures::group::Group;
@@ -124,11 +124,11 @@ fn is_counted(figure: &str) -> bool {
 impl Calibration {
     /// Reads a run as a calibration; none where it is not one, or has too few trials.
     pub fn from_record(record: &Record) -> Option<Self> {
-        let summary = &record.summary;
+        let figures = &record.figures;
         let (first, second) = twins(&record.evidence.plan)?;
         let of_label = |label: &str| {
             let label = label.to_owned();
-            summary.groups.iter().filter(move |group| group.label == label)
+            figures.groups.iter().filter(move |group| group.label == label)
         };
         let mut resolves = Vec::new();
         for group in of_label(&first) {
@@ -140,21 +140,21 @@ impl Calibration {
                 compare(group, other, &mut resolves);
             }
         }
-        let info = summary.engines.iter().find(|engine| engine.label == first)?;
+        let info = figures.engines.iter().find(|engine| engine.label == first)?;
         let engine = info.worker.as_ref().map_or_else(
             || info.engine.clone(),
             |worker| format!("{} {}", worker.title, worker.version),
         );
         let trials = |label: &str| of_label(label).map(|group| group.trials.len()).max();
-        let drive = summary.host.drive.as_ref().map(|drive| drive.name.clone());
+        let drive = figures.host.drive.as_ref().map(|drive| drive.name.clone());
         (!resolves.is_empty()).then_some(Self {
-            run: summary.run.id.clone(),
-            started_unix_ns: summary.run.started_unix_ns,
-            host: summary.host.hostname.clone(),
+            run: figures.run.id.clone(),
+            started_unix_ns: figures.run.started_unix_ns,
+            host: figures.host.hostname.clone(),
             drive,
             engine,
             engine_name: info.engine.clone(),
-            filesystem: filesystem(&summary.host).map(str::to_owned),
+            filesystem: filesystem(&figures.host).map(str::to_owned),
             below: below(record, of_label(&first)),
             trials: [trials(&first)?, trials(&second)?],
             resolves,
@@ -165,7 +165,7 @@ impl Calibration {
     /// but its volumes and memory tiers.
     fn is_of(&self, sides: &Sides<'_>) -> bool {
         sides.chosen().iter().all(|side| {
-            let host = &side.record.summary.host;
+            let host = &side.record.figures.host;
             let drive = host.drive.as_ref().map(|drive| &drive.name);
             (drive, filesystem(host)) == (self.drive.as_ref(), self.filesystem.as_deref())
                 && side.groups.iter().all(|group| group.engine == self.engine_name)
@@ -185,7 +185,7 @@ fn below<'g>(
     groups: impl Iterator<Item = &'g Group>,
 ) -> BTreeSet<[Option<String>; 3]> {
     let kind = |name: &String| {
-        let volume = record.summary.volumes.iter().find(|volume| volume.name == *name)?;
+        let volume = record.figures.volumes.iter().find(|volume| volume.name == *name)?;
         volume.filesystem.as_ref().map(|filesystem| filesystem.kind.clone())
     };
     let storage = |group: &Group| {
@@ -233,7 +233,7 @@ fn compare(first: &Group, second: &Group, resolves: &mut Vec<Resolution>) {
     let mut add = |place: &str, scope: FigureScope, one: &Metrics, other: &Metrics| {
         for metric in one.0.iter().filter(|metric| metric.direction != Direction::Neither) {
             let twin = other.0.iter().find(|other| other.name == metric.name);
-            let usual = Figures::Usual.wants(metric.name, metric.direction, scope);
+            let usual = FigureChoice::Usual.wants(metric.name, metric.direction, scope);
             resolves.extend(twin.and_then(|twin| resolution(&case, place, usual, metric, twin)));
         }
     };

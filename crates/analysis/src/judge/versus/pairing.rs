@@ -1,6 +1,6 @@
 //! The pairing of cases, and when a comparison is refused.
 
-use super::figures::{FigureScope, Figures};
+use super::choice::{FigureChoice, FigureScope};
 use super::judge::{Bout, Row, Spot, Trials};
 use super::noise::Noise;
 use super::refusal::Refusal;
@@ -64,8 +64,8 @@ pub(super) struct Paired {
 
 impl Paired {
     /// Refuses figures that were selected by name and exist nowhere.
-    fn check(&self, figures: &Figures) -> Result<(), Refusal> {
-        let Figures::Named(wanted) = figures else { return Ok(()) };
+    fn check(&self, figures: &FigureChoice) -> Result<(), Refusal> {
+        let FigureChoice::Named(wanted) = figures else { return Ok(()) };
         let absent = wanted.iter().find(|figure| !self.figures.contains(figure.name));
         absent.map_or(Ok(()), |figure| {
             let known = self.figures.iter().copied().collect();
@@ -82,7 +82,11 @@ struct Unit<'r> {
 }
 
 /// Pairs the cases of both sides, with the figures that are wanted.
-pub(super) fn pair(sides: &Sides<'_>, wanted: &Figures, noise: &Noise) -> Result<Paired, Refusal> {
+pub(super) fn pair(
+    sides: &Sides<'_>,
+    wanted: &FigureChoice,
+    noise: &Noise,
+) -> Result<Paired, Refusal> {
     sides.check()?;
     let labelled = matches!(sides, Sides::Runs { .. });
     let [base, new] = sides.chosen().map(|chosen| units(&chosen, labelled));
@@ -167,7 +171,7 @@ fn compared(
     base: &Unit<'_>,
     new: &Unit<'_>,
     sides: &Sides<'_>,
-    (wanted, noise): (&Figures, &Noise),
+    (wanted, noise): (&FigureChoice, &Noise),
     figures: &mut BTreeSet<&'static str>,
 ) -> Pair {
     let group = base.group;
@@ -203,7 +207,7 @@ fn compared(
 
 /// Builds the rows of two cases.
 struct RowBuilder<'q> {
-    wanted: &'q Figures,
+    wanted: &'q FigureChoice,
     noise: &'q Noise,
     paired: bool,
     /// The names of the sides where their mixes differ.

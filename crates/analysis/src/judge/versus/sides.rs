@@ -2,15 +2,17 @@
 
 use super::refusal::Refusal;
 use super::work::Difference;
-use crate::answers::summary::Summary;
+use crate::figures::Figures;
 use crate::figures::efficiency::{self, BaselineCase};
 use crate::figures::engines::EngineInfo;
 use crate::figures::evidence::Evidence;
 use crate::figures::findings::Severity;
 use crate::figures::group::Group;
 use crate::figures::lists::unique;
-use crate::judge::confidence::Confidence;
+use crate::judge::comparison;
+use crate::judge::confidence::{self, Confidence};
 use kvdyno_record::case::{CaseRecord, WorkerIdentity};
+use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::host::{Drive, Filesystem, Host};
 use kvdyno_record::tier::TierRecord;
 use kvdyno_record::units;
@@ -24,13 +26,28 @@ use std::collections::BTreeSet;
 pub struct Record {
     /// The record on disk.
     pub evidence: Evidence,
-    /// What is computed from it.
-    pub summary: Summary,
+    /// Its figures.
+    pub figures: Figures,
+    /// The confidence in them.
+    pub confidence: Confidence,
 }
 
 impl Record {
+    /// Reads a run and computes its figures.
+    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
+        Self::from_evidence(Evidence::read(folder)?)
+    }
+
+    /// Computes a record's figures.
+    pub fn from_evidence(evidence: Evidence) -> Result<Self, RecordError> {
+        let mut figures = Figures::from_evidence(&evidence)?;
+        comparison::compare(&mut figures.groups);
+        let confidence = confidence::judge(&figures);
+        Ok(Self { evidence, figures, confidence })
+    }
+
     fn labels(&self) -> Vec<String> {
-        unique(self.summary.groups.iter().map(|group| group.label.clone()))
+        unique(self.figures.groups.iter().map(|group| group.label.clone()))
     }
 }
 
@@ -88,7 +105,7 @@ impl<'r> Sides<'r> {
     /// Two engines of a run, each by its label or its name.
     pub fn engines(run: &'r Record, base: &'r str, new: &'r str) -> Self {
         let label = |typed: &'r str| {
-            let engines = || run.summary.engines.iter();
+            let engines = || run.figures.engines.iter();
             let by_label = engines().find(|engine| engine.label == typed);
             let engine = by_label.or_else(|| engines().find(|engine| engine.engine == typed));
             engine.map_or(typed, |engine| engine.label.as_str())
@@ -153,7 +170,7 @@ impl<'r> Sides<'r> {
                 for label in [base, new] {
                     let known = run.labels();
                     if !known.iter().any(|other| other == label) {
-                        let id = run.summary.run.id.clone();
+                        let id = run.figures.run.id.clone();
                         return Err(Refusal::NoEngine { label: label.to_owned(), run: id, known });
                     }
                 }
@@ -161,13 +178,13 @@ impl<'r> Sides<'r> {
                     return Err(Refusal::Same(format!("engine `{base}`")));
                 }
             }
-            Self::Runs { .. } if base.summary.run.id == new.summary.run.id => {
-                return Err(Refusal::Same(format!("run {}", base.summary.run.id)));
+            Self::Runs { .. } if base.figures.run.id == new.figures.run.id => {
+                return Err(Refusal::Same(format!("run {}", base.figures.run.id)));
             }
             Self::Runs { .. } => {}
         }
         let methods = [
-            ("method version", base.summary.method_version, new.summary.method_version),
+            ("method version", base.figures.method_version, new.figures.method_version),
             ("protocol of the workers", protocol(base), protocol(new)),
         ];
         let differs = |(what, base, new): (&str, u32, u32)| {
@@ -182,11 +199,11 @@ impl<'r> Sides<'r> {
         let (base, new) = self.records();
         let mut differences = Vec::new();
         if let Self::Runs { .. } = self {
-            differences.extend(differing("", facts(&base.summary.host), &facts(&new.summary.host)));
+            differences.extend(differing("", facts(&base.figures.host), &facts(&new.figures.host)));
             differences.extend(volumes(base, new));
             differences.extend(tiers(base, new));
             differences.extend(ceilings(base, new));
-            let programs = (&base.summary.run.program, &new.summary.run.program);
+            let programs = (&base.figures.run.program, &new.figures.run.program);
             differences.extend(Difference::between(
                 "kvdyno",
                 programs.0.clone(),
@@ -205,17 +222,17 @@ impl<'r> Sides<'r> {
 
 impl Side {
     fn from_record(record: &Record, label: Option<&str>) -> Self {
-        let summary = &record.summary;
-        let invalid = summary.findings.iter().filter(|f| f.severity == Severity::Invalid);
+        let figures = &record.figures;
+        let invalid = figures.findings.iter().filter(|f| f.severity == Severity::Invalid);
         Self {
-            run: summary.run.id.clone(),
+            run: figures.run.id.clone(),
             label: label.map(str::to_owned),
-            suite: summary.run.suite.clone(),
-            started_unix_ns: summary.run.started_unix_ns,
-            host: summary.host.hostname.clone(),
-            program: summary.run.program.clone(),
-            trials: summary.trials(),
-            confidence: summary.confidence.clone(),
+            suite: figures.run.suite.clone(),
+            started_unix_ns: figures.run.started_unix_ns,
+            host: figures.host.hostname.clone(),
+            program: figures.run.program.clone(),
+            trials: figures.trials(),
+            confidence: record.confidence.clone(),
             invalid: invalid.map(|finding| finding.id.as_str()).collect(),
         }
     }
@@ -224,7 +241,7 @@ impl Side {
 /// The compared groups: those of an engine, or all that store anything. The null engine counts only
 /// where there is no other.
 fn chosen<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
-    let groups = &record.summary.groups;
+    let groups = &record.figures.groups;
     let stores = groups.iter().any(|group| !group.stores_nothing);
     let competes = groups.iter().any(Group::competes);
     // Next to engines the drive is part of the machine, except for its jobs that limit no engine.
@@ -241,7 +258,7 @@ fn chosen<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
 /// the ranges do not overlap.
 fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
     let baselines = |record: &Record| {
-        let groups = &record.summary.groups;
+        let groups = &record.figures.groups;
         if groups.iter().any(Group::competes) { efficiency::ceilings(groups) } else { Vec::new() }
     };
     let (base, new) = (baselines(base), baselines(new));
@@ -316,8 +333,8 @@ fn machine(host: &Host) -> Vec<Fact> {
 /// Differences between volumes of one name: their mount options and drives.
 fn volumes(base: &Record, new: &Record) -> Vec<Difference> {
     let mut differences = Vec::new();
-    for base in &base.summary.volumes {
-        let Some(new) = new.summary.volumes.iter().find(|new| new.name == base.name) else {
+    for base in &base.figures.volumes {
+        let Some(new) = new.figures.volumes.iter().find(|new| new.name == base.name) else {
             continue;
         };
         // An old record may lack the drive.
@@ -353,8 +370,8 @@ fn tiers(base: &Record, new: &Record) -> Vec<Difference> {
         let missing = if missing.is_empty() { "nothing".to_owned() } else { missing };
         vec![("swap on", storage), ("not in force", missing)]
     };
-    let pairs = base.summary.tiers.iter().filter_map(|base| {
-        Some((base, new.summary.tiers.iter().find(|new| new.name == base.name)?))
+    let pairs = base.figures.tiers.iter().filter_map(|base| {
+        Some((base, new.figures.tiers.iter().find(|new| new.name == base.name)?))
     });
     let differences = pairs.flat_map(|(base, new)| {
         differing(&format!("memory tier {}: ", base.name), facts(base), &facts(new))
@@ -393,7 +410,7 @@ fn engines(
     differences: &mut Vec<Difference>,
 ) {
     let info = |record: &'_ Record, label: &str| -> Option<EngineInfo> {
-        record.summary.engines.iter().find(|engine| engine.label == label).cloned()
+        record.figures.engines.iter().find(|engine| engine.label == label).cloned()
     };
     let (Some(b), Some(n)) = (info(base, &labels.0), info(new, &labels.1)) else { return };
     let whose = |what: &str| {

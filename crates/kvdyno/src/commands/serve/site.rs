@@ -11,7 +11,7 @@ use crate::running::resume;
 use hyper::header::HeaderValue;
 use hyper::{Request, StatusCode};
 use kvdyno_analysis::figures::evidence::Evidence;
-use kvdyno_analysis::judge::versus::{Figures, Noise, Question, Record, Sides, Versus};
+use kvdyno_analysis::judge::versus::{FigureChoice, Noise, Question, Record, Sides, Versus};
 use kvdyno_record::files::RunFolder;
 use kvdyno_render::page::{Live, PageData, Refused, RunsData, State, TEMPLATE, VersusData, html};
 use serde::Serialize;
@@ -109,7 +109,7 @@ impl Site {
         let calibration =
             runs::newest_calibration(&self.runs, &new_record.evidence.run.host_before);
         let noise = Noise::by(calibration, &sides);
-        let figures = if all { Figures::All } else { Figures::Usual };
+        let figures = if all { FigureChoice::All } else { FigureChoice::Usual };
         let question = Question { figures, noise, gate: None };
         let versus = Versus::compare(&sides, &question).map_err(|refusal| Refused {
             message: refusal.to_string(),

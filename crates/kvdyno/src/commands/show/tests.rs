@@ -5,7 +5,7 @@ mod width;
 
 use crate::cli::ViewArgs;
 use crate::printer::Printer;
-use kvdyno_analysis::answers::summary::{Summary, verdict};
+use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_analysis::fixture::Fixture;
@@ -56,7 +56,7 @@ fn a_frozen_record_has_the_same_tables_forever() {
     let summary = Summary::read(&RunFolder::open(frozen()).unwrap()).unwrap();
     insta::assert_snapshot!("show", shown(&summary, false));
     insta::assert_snapshot!("show_wide", shown(&summary, true));
-    assert_eq!(verdict(&summary), Exit::Ok);
+    assert_eq!(summary.verdict, Exit::Ok);
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn figures_of_a_case_that_failed_are_not_shown_and_those_of_a_killed_one_are_as_
     // The load was not verified.
     assert_eq!(load.metrics.get(&c::RECORDS_PER_S).unwrap().n, 1);
     assert_eq!(summary.groups[0].trouble().as_deref(), Some("1 of 2 killed (9)"));
-    assert_eq!(verdict(&summary), Exit::EngineFailed);
+    assert_eq!(summary.verdict, Exit::EngineFailed);
 }
 
 #[test]

@@ -8,7 +8,6 @@ use crate::records::runs;
 use crate::running::runner::{Ended, recorded_files};
 use crate::running::workers::Workers;
 use crate::running::{finish, prepare, start};
-use kvdyno_analysis::answers::summary::verdict;
 use kvdyno_record::case::Outcome;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::{Case, Counting, Plan};
@@ -41,7 +40,7 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
         return Ok(Exit::Interrupted);
     }
     let record = runs::read_record(&folder)?;
-    runs::warn_of_findings(&record.summary, printer);
+    runs::warn_of_findings(&record.figures, printer);
     let is_done = folder
         .case_records()?
         .iter()
@@ -55,7 +54,7 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
         printer.warning(&format!("{} did not complete: there is no trace of it", case.id));
         printer.hint(&format!("`kvdyno show {}` shows the reason", folder.path.display()));
     }
-    Ok(verdict(&record.summary))
+    Ok(record.figures.verdict)
 }
 
 /// The one measured case.

@@ -1,7 +1,7 @@
 //! A record is sealed: every later change of a number is reported.
 
 use super::*;
-use crate::answers::summary::{Summary, verdict};
+use crate::answers::summary::Summary;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -53,13 +53,15 @@ fn every_changed_number_is_found() {
                 let finding = findings.find(|finding| finding.id == Id::RecordAltered);
                 let finding = finding.unwrap_or_else(|| panic!("{} {position}", path.display()));
                 assert!(finding.evidence.contains("is not what was sealed"), "{finding:?}");
-                assert_ne!(verdict(&summary), kvdyno_record::exit::Exit::Ok);
+                assert_ne!(summary.verdict, kvdyno_record::exit::Exit::Ok);
             }
         }
         fs::write(&path, text).unwrap();
     }
     assert!(changed > 100, "{changed}");
-    assert!(Summary::read(&run).unwrap().findings.iter().all(|f| f.id != Id::RecordAltered));
+    assert!(
+        Summary::read(&run).unwrap().figures.findings.iter().all(|f| f.id != Id::RecordAltered)
+    );
 }
 
 #[test]
@@ -70,7 +72,7 @@ fn a_file_more_or_less_and_a_lost_seal_are_found() {
     fs::create_dir(&added).unwrap();
     fs::write(added.join("case.json"), "{}").unwrap();
     assert_eq!(run.changed_since_sealed().unwrap(), ["cases/0001_x_a9/case.json"]);
-    assert_eq!(Summary::read(&run).unwrap().findings[0].id, Id::RecordAltered);
+    assert_eq!(Summary::read(&run).unwrap().figures.findings[0].id, Id::RecordAltered);
     fs::remove_dir_all(added).unwrap();
     fs::remove_file(run.path.join("suite.toml")).unwrap();
     assert_eq!(run.changed_since_sealed().unwrap(), ["suite.toml"]);
@@ -84,7 +86,7 @@ fn a_file_more_or_less_and_a_lost_seal_are_found() {
 fn a_database_smaller_than_its_data_is_found() {
     let mut fixture = Fixture::new();
     let too_small = |fixture: &Fixture| {
-        fixture.summary().findings.into_iter().find(|f| f.id == Id::DatabaseTooSmall)
+        fixture.summary().figures.findings.into_iter().find(|f| f.id == Id::DatabaseTooSmall)
     };
     assert!(too_small(&fixture).is_none());
     let case = fixture.case("lmdb_t1_r1");

@@ -8,7 +8,7 @@ use kvdyno_record::workload::{Activity, Rate, Schedule};
 fn uneven(change: impl FnOnce(&mut PhaseRecord)) -> Option<Finding> {
     let mut fixture = Fixture::with_crew();
     change(fixture.case("lmdb_t2_r1").phase("measure"));
-    fixture.summary().findings.into_iter().find(|finding| finding.id == Id::ClientsUneven)
+    fixture.summary().figures.findings.into_iter().find(|finding| finding.id == Id::ClientsUneven)
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_rank_that_is_behind_its_schedule_alone_is_named() {
             rank.backlog = backlog;
         }
         fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
-        let findings = fixture.summary().findings;
+        let findings = fixture.summary().figures.findings;
         findings.into_iter().find(|finding| finding.id == Id::ClientsUneven)
     };
     let late = behind([3, 0, 0, 1000]).unwrap();
@@ -115,7 +115,7 @@ fn the_clients_of_a_crew_can_have_each_hosts_processors() {
                 rank.host = "node0".to_owned();
             }
         }
-        fixture.summary().findings.into_iter().any(|finding| finding.id == Id::ClientBound)
+        fixture.summary().figures.findings.into_iter().any(|finding| finding.id == Id::ClientBound)
     };
     assert!(bound(false), "2.5 of 2 CPUs");
     assert!(!bound(true), "2.5 of 4 CPUs");

@@ -1,6 +1,6 @@
 //! The outcomes of cases: their exit code, and which are repeated.
 
-use crate::answers::summary::{Summary, verdict};
+use crate::answers::summary::Summary;
 use crate::figures::findings::Id;
 use crate::fixture::Fixture;
 use kvdyno_record::case::Outcome;
@@ -13,11 +13,11 @@ fn a_failed_case_decides_the_exit_code() {
         let mut fixture = Fixture::new();
         fixture.case("lmdb_t1_r1").record.outcome =
             Outcome::Failed { class, message: "a message".to_owned() };
-        verdict(&fixture.summary())
+        fixture.summary().verdict
     };
     assert_eq!(fails(ErrorClass::Io), Exit::EngineFailed);
     assert_eq!(fails(ErrorClass::Corrupt), Exit::EngineFailed);
-    assert_eq!(verdict(&Fixture::new().summary()), Exit::Ok, "not to fit is a result");
+    assert_eq!(Fixture::new().summary().verdict, Exit::Ok, "not to fit is a result");
 }
 
 /// No case of an engine is done, with any outcomes; a case that ran out of time always counts as a
@@ -30,7 +30,7 @@ fn nothing_done_and_out_of_time_are_no_success() {
             let id = case.record.case.id.clone();
             case.record.outcome = outcome(&id).unwrap_or(case.record.outcome.clone());
         }
-        verdict(&fixture.summary())
+        fixture.summary().verdict
     };
     let overrun = || Some(Outcome::OutOfTime { message: "in `opening`".to_owned() });
     let unfit = || Some(Outcome::DoesNotFit { message: "killed".to_owned() });
@@ -64,7 +64,7 @@ fn every_earlier_attempt_has_a_finding() {
     path.write_record(&before).unwrap();
     std::fs::remove_file(second.path.join("case.json")).unwrap();
     second.write_record(&again).unwrap();
-    let findings = Summary::read(&run).unwrap().findings;
+    let findings = Summary::read(&run).unwrap().figures.findings;
     let tried = findings.iter().find(|finding| finding.id == Id::CaseRetried).unwrap();
     assert!(tried.evidence.contains("was tried twice: not run"), "{tried:?}");
 }
@@ -79,7 +79,7 @@ fn the_advice_names_what_a_resume_repeats() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
         let run = if sealed { fixture.write(&path) } else { fixture.write_partial(&path) };
-        let findings = crate::answers::summary::Summary::read(&run).unwrap().findings;
+        let findings = crate::answers::summary::Summary::read(&run).unwrap().figures.findings;
         let finding = |id| findings.iter().find(|finding| finding.id == id).cloned();
         (finding(Id::CasesNotDone).unwrap().advice, finding(Id::RunPartial))
     };

@@ -5,7 +5,7 @@ use crate::figures::metric::{Definition, Direction};
 
 /// Which figures a comparison shows.
 #[derive(Clone, Debug, Default)]
-pub enum Figures {
+pub enum FigureChoice {
     /// The usual ones.
     #[default]
     Usual,
@@ -50,7 +50,7 @@ const CLOSED: [&Definition; 4] =
 const OPEN: [&Definition; 4] =
     [&c::OPS_PER_S, &c::RESPONSE_P50, &c::RESPONSE_P99, &c::RESPONSE_P999];
 
-impl Figures {
+impl FigureChoice {
     /// The figures of these names.
     pub fn named(names: &[String]) -> Result<Self, UnknownFigure> {
         let named = names.iter().map(|name| find(name)).collect::<Result<_, _>>()?;

@@ -1,0 +1,78 @@
+//! What a run is: its suite, its program, and how much of its plan was done.
+
+use super::evidence::Evidence;
+use kvdyno_record::column::ColumnName;
+use kvdyno_record::left_out::LeftOut;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The run.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RunInfo {
+    /// Its user's name for it; null: none.
+    pub id: String,
+    /// The suite.
+    pub suite: String,
+    /// What its user calls it; null: nothing.
+    pub name: Option<String>,
+    /// Its user's note; null: none.
+    pub note: Option<String>,
+    /// One line about the suite.
+    pub title: String,
+    /// Version of the program that ran it.
+    pub program: String,
+    /// The record's format.
+    pub format: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// When it began.
+    pub started_unix_ns: u64,
+    /// When it ended; null: it has not.
+    pub ended_unix_ns: Option<u64>,
+    /// The data directory.
+    pub data_dir: String,
+    /// Decisions that follow from the host, in words.
+    pub sized: Vec<String>,
+    /// Expected problems, reported before the run, in words.
+    pub warnings: Vec<String>,
+    /// What the suite contains but was not run, because the machine lacked what it needs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+    /// Additional columns that the suite lists.
+    pub columns: Vec<ColumnName>,
+    /// Everything planned was done.
+    pub complete: bool,
+    /// Cases in the plan.
+    pub cases_planned: usize,
+    /// Cases that left a record.
+    pub cases_recorded: usize,
+    /// Cases that ran to their end, every check passed.
+    pub cases_done: usize,
+}
+
+impl RunInfo {
+    pub(super) fn from_evidence(evidence: &Evidence) -> Self {
+        let (run, plan) = (&evidence.run, &evidence.plan);
+        Self {
+            id: run.id.clone(),
+            suite: run.suite.clone(),
+            name: run.name.clone(),
+            note: run.note.clone(),
+            title: plan.title.clone(),
+            program: run.program.clone(),
+            format: run.format.clone(),
+            command: run.command.clone(),
+            started_unix_ns: run.started_unix_ns,
+            ended_unix_ns: run.ended_unix_ns,
+            data_dir: run.data_dir.clone(),
+            sized: plan.sized.clone(),
+            warnings: plan.warnings.clone(),
+            left_out: plan.left_out.clone(),
+            columns: plan.columns.clone(),
+            complete: evidence.complete,
+            cases_planned: evidence.cases.len(),
+            cases_recorded: evidence.recorded().count(),
+            cases_done: evidence.cases.iter().filter(|case| case.is_done()).count(),
+        }
+    }
+}
