@@ -98,7 +98,7 @@ pub struct Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseWindow {
     /// The name of the longer phase.
-    pub of: String,
+    pub phase: String,
     /// Which of its windows, from 1.
     pub number: u32,
 }

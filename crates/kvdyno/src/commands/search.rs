@@ -3,8 +3,8 @@
 //!
 //! Each point is the suite with one value changed, expanded like any other; its cases are appended
 //! to the run's plan. So the record is an ordinary one, with all tables and figures. The next point
-//! follows from the record ([`kvdyno_analysis::answers::search::answer`]): to resume a search is to compute
-//! it again.
+//! follows from the record ([`kvdyno_analysis::answers::search::answer`]): to resume a search is to
+//! compute it again.
 
 mod points;
 

@@ -438,12 +438,8 @@ pub(crate) fn records(run: &RunFolder) -> BTreeMap<String, CaseRecord> {
 pub(crate) fn record(run: &RunFolder, words: &str) -> CaseRecord {
     let mut matching: Vec<CaseRecord> =
         records(run).into_values().filter(|record| record.case.id.contains(words)).collect();
-    assert_eq!(
-        matching.len(),
-        1,
-        "{words}: {:?}",
-        matching.iter().map(|r| &r.case.id).collect::<Vec<_>>()
-    );
+    let ids: Vec<&String> = matching.iter().map(|record| &record.case.id).collect();
+    assert_eq!(ids.len(), 1, "{words}: {ids:?}");
     matching.remove(0)
 }
 

@@ -65,3 +65,40 @@ fn what_is_pure_starts_nothing_and_reads_no_host() {
     }
     assert_none("crates that are pure reach outside", &violations);
 }
+
+/// The floors of a crate, the lowest first: a folder of its sources builds on those before it.
+const FLOORS: [(&str, &[&str]); 3] = [
+    ("analysis", &["stats", "figures", "judge", "answers"]),
+    ("suite", &["written", "edit", "check", "plan"]),
+    ("kvdyno", &["records", "running", "commands", "satellites"]),
+];
+
+#[test]
+fn no_floor_builds_on_one_above_it() {
+    let mut violations = Vec::new();
+    for Source { path, text } in rust().into_iter().filter(|source| !source.path.contains("/tests"))
+    {
+        let floor = FLOORS.iter().find_map(|(name, floors)| {
+            let within = path.strip_prefix(&format!("crates/{name}/src/"))?;
+            let index = floors.iter().position(|floor| within.split('/').next() == Some(floor))?;
+            Some((within, &floors[index + 1..]))
+        });
+        let Some((within, above)) = floor else { continue };
+        let to_root = "super::".repeat(within.trim_end_matches("/mod.rs").split('/').count());
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for (number, line) in code.lines().enumerate() {
+            let reaches = |root: &str| {
+                line.split(root).skip(1).any(|rest| above.iter().any(|floor| is_named(rest, floor)))
+            };
+            if reaches("crate::") || reaches(&to_root) {
+                violations.push(format!("{path}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    assert_none("a floor builds on one above it", &violations);
+}
+
+fn is_named(path: &str, name: &str) -> bool {
+    path.strip_prefix(name)
+        .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+}

@@ -74,7 +74,7 @@ fn settled(phases: Vec<plan::Phase>, names: &mut PhaseNames) -> Vec<plan::Phase>
     while let Some(phase) = rest.next() {
         let follows = rest.peek().is_some_and(|next| {
             let is_next_window = next.window.as_ref().is_some_and(|next| {
-                next.number > 1 && phase.window.as_ref().is_some_and(|own| own.of == next.of)
+                next.number > 1 && phase.window.as_ref().is_some_and(|own| own.phase == next.phase)
             });
             is_next_window || matches!(next.work, Activity::Settle { .. })
         });
@@ -120,7 +120,7 @@ fn measured(
     for number in 1..=count {
         let rest = duration - (number - 1) * window;
         let ends = Ends { duration_ns: Some(rest.min(*window)), operations: None };
-        let window = plan::PhaseWindow { of: name.clone(), number: number as u32 };
+        let window = plan::PhaseWindow { phase: name.clone(), number: number as u32 };
         let name = names.free(&format!("{name}-w{number:0width$}"));
         let work = Activity::Measure(Mix { ends, ..mix.clone() });
         phases.push(plan::Phase { name, window: Some(window), work });

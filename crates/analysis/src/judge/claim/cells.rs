@@ -103,7 +103,7 @@ fn rows<'g>(group: &'g Group, phase: &str) -> Vec<Row<'g>> {
     let runs = group.runs.iter().filter_map(|run| {
         let window = match &run.window {
             _ if run.phase == phase => None,
-            Some(window) if window.of == phase => Some(window.number),
+            Some(window) if window.phase == phase => Some(window.number),
             _ => return None,
         };
         Some(Row { group, phase: &run.phase, window, run: Some(run) })

@@ -136,7 +136,7 @@ fn windowed(claims: &[Claim]) -> Vec<Claimed> {
             continue;
         };
         let mut second = group.runs[index].clone();
-        let window = |number| Some(PhaseWindow { of: "measure".to_owned(), number });
+        let window = |number| Some(PhaseWindow { phase: "measure".to_owned(), number });
         (group.runs[index].phase, group.runs[index].window) = ("measure-w01".to_owned(), window(1));
         (second.phase, second.window) = ("measure-w02".to_owned(), window(2));
         for role in &mut second.roles {

@@ -183,7 +183,7 @@ fn drawn(plan: &Plan) -> String {
 
 /// The phase that one is a window of.
 fn longer(phase: &Phase) -> Option<&str> {
-    phase.window.as_ref().map(|window| window.of.as_str())
+    phase.window.as_ref().map(|window| window.phase.as_str())
 }
 
 /// Windows of one phase as one entry: `hours-w01 to w24`.
@@ -232,7 +232,7 @@ mod tests {
         let names = ["load", "hours-w1", "hours-w2", "hours-w3", "measure", "b-wide"];
         let mut phases = names.map(|name| Phase::new(name, Activity::Evict));
         for (phase, number) in phases[1..4].iter_mut().zip(1..) {
-            phase.window = Some(PhaseWindow { of: "hours".to_owned(), number });
+            phase.window = Some(PhaseWindow { phase: "hours".to_owned(), number });
         }
         let short = ["load", "hours-w1 to w3", "measure", "b-wide"];
         assert_eq!(shortened(&phases.each_ref()), short);
