@@ -14,9 +14,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const REMEDY: &str = "`kvdyno engines get mariadb` fetches the system's packages \
-    without installing them; \
-             `library = PATH` in a suite names a program `mariadbd`";
+const REMEDY: &str = "`kvdyno engines get mariadb` fetches the system's packages without \
+                      installing them; `library = PATH` in a suite names a program `mariadbd`";
 
 /// The program of this process.
 pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
