@@ -71,7 +71,7 @@ pub enum RawError {
         typed.display())]
     NotConfirmed { name: String, typed: PathBuf },
     /// The second name is another one.
-    #[error("--destroy-data-on={} differs from PLACE, {}; both must be the same full name",
+    #[error("--destroy-data-on={} differs from PATH, {}; both must be the same full name",
         confirmed.display(), typed.display())]
     ConfirmedAnother { confirmed: PathBuf, typed: PathBuf },
     /// Something works on it.

@@ -1,5 +1,6 @@
 //! One load, and a copy of the database for each case that works on it.
 
+use super::phases;
 use super::scratch::{Done, Running, Scratch, list, outcomes, records, wait_until};
 use super::suites::{Suite, UPDATE, suite};
 use super::volumes::can_make;
@@ -31,7 +32,7 @@ fn grows(database: &str) -> Suite {
 fn assert_each_from_the_start(cases: &[&CaseRecord], by: Copying) {
     assert_eq!(cases.len(), 2);
     for case in cases {
-        let verified = case.phases[1].verified.as_ref().unwrap();
+        let verified = phases::first(case, "verify").verified.as_ref().unwrap();
         assert_eq!((verified.counted, verified.expected), (Some(RECORDS), RECORDS));
         let copy = case.database_copy.as_ref().unwrap();
         assert_eq!(copy.method, by, "{}: {copy:?}", case.case.id);

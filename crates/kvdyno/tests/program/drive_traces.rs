@@ -1,7 +1,8 @@
 //! Traces of drives, replayed on a loop device, and by fio with the same log.
 
 use super::devices::{Loop, output};
-use super::scratch::{Scratch, measured, record};
+use super::phases::measured;
+use super::scratch::{Scratch, record};
 use super::suites::{Suite, suite};
 use super::workers::skipped;
 use std::fs;

@@ -1,5 +1,6 @@
 //! Engines that lose data, and engines that return errors.
 
+use super::phases;
 use super::scratch::{Scratch, outcomes, record};
 use super::suites::{GET, RECORDS, UPDATE, reads, suite};
 use kvdyno_record::case::Outcome;
@@ -45,7 +46,7 @@ fn what_a_load_lost_is_noticed_before_anything_is_measured() {
     scratch.run(&["run", "s.toml"]).assert_code(3);
     let run = scratch.only_run();
     let load = record(&run, "loses_load");
-    let verified = load.phases[1].verified.clone().unwrap();
+    let verified = phases::first(&load, "verify").verified.clone().unwrap();
     assert_eq!(verified.sampled, RECORDS);
     let lost = verified.sampled - verified.hits;
     let message = format!("{} of {} sampled keys are not there", grouped(lost), grouped(RECORDS));

@@ -43,6 +43,7 @@ mod mistakes;
 mod named;
 mod new_engine;
 mod parts;
+mod phases;
 mod quick;
 mod ram;
 mod readme;

@@ -29,8 +29,8 @@ fn parts_are_planned_run_and_told_apart() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &suite());
     let planned = scratch.run(&["plan", "s.toml"]);
-    planned.assert_ok().assert_says("slow: load, reopen, reads");
-    planned.assert_says("long: load, hours-w1 to w3");
+    planned.assert_ok().assert_says("slow: load, load-settle, reopen, reads");
+    planned.assert_says("long: load, load-settle, hours-w1 to w3");
     scratch.run(&["plan", "s.toml", "--cases"]).assert_ok().assert_says("0006_");
     let one = scratch.run(&["plan", "s.toml", "--part", "slow", "--json"]).json();
     assert_eq!(one["cases"].as_array().unwrap().len(), 2);
@@ -43,10 +43,10 @@ fn parts_are_planned_run_and_told_apart() {
     let load = record(&run, "slow_null_load");
     assert_eq!(load.case.part.as_deref(), Some("slow"));
     let kinds: Vec<&str> = load.phases.iter().map(|phase| phase.kind.as_str()).collect();
-    assert_eq!(kinds, ["load", "reopen"]);
-    assert!(matches!(&load.case.phases[1].work, Activity::Reopen { options }
+    assert_eq!(kinds, ["load", "settle", "reopen"]);
+    assert!(matches!(&load.case.phases[2].work, Activity::Reopen { options }
         if options.integer("latency_ns") == Ok(LATENCY_NS)));
-    assert_eq!((load.opens_ns.len(), load.phases[1].evicted.as_ref()), (2, None));
+    assert_eq!((load.opens_ns.len(), load.phases[2].evicted.as_ref()), (2, None));
     // Those that work on the database are opened with what it was last opened with.
     let reads = record(&run, "slow_null_t1");
     let read = &reads.phases[0].roles[0].ops["get"];

@@ -1,6 +1,7 @@
 //! Traces that are replayed: what they leave, when their requests are made, what is refused.
 
 use super::loops::samples;
+use super::phases;
 use super::scratch::{Scratch, record};
 use super::suites::{GET, Suite, suite};
 use kvdyno_record::case::PhaseRecord;
@@ -54,10 +55,11 @@ fn any_number_of_threads_leaves_the_same() {
     scratch.run(&["run", "s.toml"]).assert_ok();
     let contents = ["t1", "t4"].map(|threads| {
         let case = record(&scratch.only_run(), threads);
-        let ops = |phase: usize| case.phases[phase].roles[0].ops.clone();
-        let counts: Vec<u64> = ops(1).values().map(|op| op.count).collect();
+        let measured: Vec<_> = case.phases.iter().filter(|phase| phase.kind == "measure").collect();
+        let ops = |index: usize| measured[index].roles[0].ops.clone();
+        let counts: Vec<u64> = ops(0).values().map(|op| op.count).collect();
         assert_eq!(counts.iter().sum::<u64>(), 60_000);
-        let looked = &ops(2)["walk"];
+        let looked = &ops(1)["walk"];
         assert!(looked.items > 0 && looked.items < 1_000 && looked.wrong == 0);
         (counts, looked.items, looked.read_bytes)
     });
@@ -108,7 +110,7 @@ fn a_pause_is_in_the_response_times_of_what_was_due() {
     assert_eq!(service.count_between(400_000_000, u64::MAX), 1, "one call was slow");
     assert!(response.count_between(240_000_000, u64::MAX) >= 450, "half of those due meanwhile");
     let late = record(&run, "late_t1");
-    let role = &late.phases.iter().rfind(|phase| phase.kind == "measure").unwrap().roles[0];
+    let role = &phases::measured(&late).roles[0];
     let due = role.ops["get"].count + role.backlog;
     assert!(role.backlog > 100, "{}", role.backlog);
     assert!((2_990..3_010).contains(&due), "{due}");
@@ -173,9 +175,9 @@ fn what_is_read_first_is_loaded_and_nothing_else() {
         let case = record(&scratch.only_run(), "t2");
         let load = &case.phases[0].roles[0].ops;
         assert_eq!(load.values().map(|op| op.items.max(op.count)).sum::<u64>(), first);
-        let verified = case.phases[1].verified.as_ref().unwrap();
+        let verified = phases::first(&case, "verify").verified.as_ref().unwrap();
         assert_eq!((verified.sampled, verified.hits), (keys, first), "all were looked up");
-        let ops = &case.phases[2].roles[0].ops;
+        let ops = &phases::measured(&case).roles[0].ops;
         assert_eq!((ops["get"].misses, ops["get"].count + ops["update"].count), (0, 20_000));
         let read = |l: &&str| l.contains(",get,");
         let bytes = lines

@@ -1,7 +1,7 @@
 //! A directory for one test, the program in it, and a check that nothing remains.
 
 use super::workers;
-use kvdyno_record::case::{CaseRecord, PhaseRecord};
+use kvdyno_record::case::CaseRecord;
 use kvdyno_record::files::RunFolder;
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::RefCell;
@@ -441,11 +441,6 @@ pub(crate) fn record(run: &RunFolder, words: &str) -> CaseRecord {
     let ids: Vec<&String> = matching.iter().map(|record| &record.case.id).collect();
     assert_eq!(ids.len(), 1, "{words}: {ids:?}");
     matching.remove(0)
-}
-
-/// The last measured phase of a case: a settle phase may follow it.
-pub(crate) fn measured(record: &CaseRecord) -> &PhaseRecord {
-    record.phases.iter().rfind(|phase| phase.kind == "measure").unwrap()
 }
 
 /// Each case's outcome in a word, by id.

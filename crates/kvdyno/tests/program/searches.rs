@@ -2,7 +2,8 @@
 
 use super::limits::can_limit;
 use super::locations::can_mount;
-use super::scratch::{Done, Scratch, list, measured, outcomes, record, records};
+use super::phases::measured;
+use super::scratch::{Done, Scratch, list, outcomes, record, records};
 use super::suites::{GET, Suite, reads, suite};
 use super::workers::{needs, needs_root};
 use kvdyno_record::case::Outcome;

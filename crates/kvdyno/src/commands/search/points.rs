@@ -86,15 +86,23 @@ impl PointMaker {
 }
 
 /// The index of a phase in the suite: several may have no name of their own there. A warmup belongs
-/// to the phase after it.
+/// to the phase after it, and the plan adds a settle phase after each that writes.
 fn phase_index(plan: &Plan, phase: &str) -> usize {
     let has = |case: &&Case| case.phases.iter().any(|other| other.name == phase);
     let Some(case) = plan.cases.iter().find(has) else { return 0 };
     let loader = plan.cases.iter().find(|load| load.id == case.database.loaded_by);
     let loader = loader.filter(|load| load.id != case.id);
     let all = loader.into_iter().flat_map(|load| &load.phases).chain(&case.phases);
-    let before = all.take_while(|other| other.name != phase);
-    before.filter(|other| !matches!(other.work, Activity::Warmup(_))).count()
+    let before: Vec<&str> = all
+        .take_while(|other| other.name != phase)
+        .filter(|other| !matches!(other.work, Activity::Warmup(_)))
+        .map(|other| other.name.as_str())
+        .collect();
+    let is_added = |name: &str| {
+        name.strip_suffix("-settle")
+            .is_some_and(|of| before.contains(&of) || of.ends_with("-warmup"))
+    };
+    before.iter().filter(|name| !is_added(name)).count()
 }
 
 /// Names the cases of the first point.
