@@ -13,7 +13,7 @@ const percent = (value: number): string => `${value.toFixed(2)}%`;
 /** The levels: from which run to which. */
 function levelsOf(course: TrendCourse): { from: number; to: number; value: number }[] {
   const last = course.values.length - 1;
-  const starts = [0, ...course.changes.map((change) => change.at)];
+  const starts = [0, ...course.changes.map((change) => change.run_index)];
   return course.levels.map((value, at) => ({ from: starts[at] ?? 0, to: (starts[at + 1] ?? last + 1) - 1, value }));
 }
 
@@ -34,8 +34,8 @@ export function coursePlot(course: TrendCourse, runs: TrendRun[]): SVGElement {
       svg("title", {}, `${run?.label ?? ""}: ${reading(value, course.unit)}`))];
   });
   const changes = course.changes.flatMap((change) => [
-    line(x(change.at), x(change.at), 0, HEIGHT, `border ${change.verdict}`),
-    svg("svg", { x: percent(x(change.at)), y: "0", width: "12", height: "12", overflow: "visible" },
+    line(x(change.run_index), x(change.run_index), 0, HEIGHT, `border ${change.verdict}`),
+    svg("svg", { x: percent(x(change.run_index)), y: "0", width: "12", height: "12", overflow: "visible" },
       svg("path", { d: OUTLINES[change.verdict], transform: "translate(-6 0)", class: `point ${change.verdict}` })),
   ]);
   return svg("svg", { class: "course", height: String(HEIGHT), role: "img", "aria-label": `${course.figure} over ${runs.length} runs, ${course.changes.length} changes` },

@@ -14,10 +14,10 @@ export interface FleetData {
 export interface Fleet {
   suite: string;
   hosts: FleetHost[];
-  left_out: { run: string; why: string }[];
+  left_out: { run: string; reason: string }[];
   spreads: FleetSpread[];
   facts: FleetFact[];
-  apart: FleetApart[];
+  outlier_hosts: FleetApart[];
 }
 
 export interface FleetHost {
@@ -38,7 +38,7 @@ export interface FleetSpread {
   direction: Direction;
   values: (number | null)[];
   median: number;
-  apart: FleetOutlier[];
+  outliers: FleetOutlier[];
 }
 
 export interface FleetOutlier {
@@ -48,7 +48,7 @@ export interface FleetOutlier {
 }
 
 export interface FleetFact {
-  what: string;
+  name: string;
   values: string[];
   most: string | null;
 }

@@ -14,7 +14,7 @@ export function hostsPlot(spread: FleetSpread, hosts: FleetHost[], scale: Scale)
   const middle = HEIGHT / 2;
   const dots = spread.values.flatMap((value, at) => {
     if (value == null || spread.median <= 0) return [];
-    const found = spread.apart.find((one) => one.host === at);
+    const found = spread.outliers.find((one) => one.host === at);
     const title = svg("title", {}, `${hosts[at]?.name ?? ""}: ${reading(value, spread.unit)}`);
     const x = percent(scale.at(value / spread.median));
     if (!found) return [svg("circle", { cx: x, cy: String(middle), r: "3", class: "run" }, title)];
@@ -23,6 +23,6 @@ export function hostsPlot(spread: FleetSpread, hosts: FleetHost[], scale: Scale)
       svg("path", { d: OUTLINES[verdict], transform: "translate(-6 0)", class: `point ${verdict}` }, title))];
   });
   const median = svg("line", { x1: "50%", x2: "50%", y1: "0", y2: String(HEIGHT), class: "border" });
-  return svg("svg", { class: "course hosts", height: String(HEIGHT), role: "img", "aria-label": `${spread.figure} of ${dots.length} hosts, ${spread.apart.length} apart` },
+  return svg("svg", { class: "course hosts", height: String(HEIGHT), role: "img", "aria-label": `${spread.figure} of ${dots.length} hosts, ${spread.outliers.length} apart` },
     median, ...dots);
 }

@@ -55,7 +55,7 @@ describe("a search", () => {
 });
 
 describe("a step from a version to the next", () => {
-  const step = (ratio: number | null, verdict: string) => ({ ratio, ratio_low: null, ratio_high: null, p: null, verdict, why: null });
+  const step = (ratio: number | null, verdict: string) => ({ ratio, ratio_low: null, ratio_high: null, p: null, verdict, reason: null });
 
   test("is marked where it changed the figure by more than noise, and nowhere else", () => {
     expect([step(1.08, "improved"), step(0.5, "regressed"), step(1.2, "changed")].map(mark)).toEqual(["+8%", "-50%", "+20%"]);

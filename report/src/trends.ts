@@ -14,7 +14,7 @@ export interface Trend {
   suite: string;
   machine: string;
   runs: TrendRun[];
-  left_out: { run: string; why: string }[];
+  left_out: { run: string; reason: string }[];
   courses: TrendCourse[];
   gate: { result: "passed" | "failed" | "cannot_judge"; regressed: string[] } | null;
 }
@@ -39,7 +39,7 @@ export interface TrendCourse {
 }
 
 export interface TrendChange {
-  at: number;
+  run_index: number;
   ratio: number | null;
   verdict: Judgement;
 }

@@ -26,5 +26,5 @@ export interface HistoryStep {
   ratio_high: number | null;
   p: number | null;
   verdict: string;
-  why: string | null;
+  reason: string | null;
 }

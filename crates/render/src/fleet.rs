@@ -57,9 +57,9 @@ fn namesakes(fleet: &Fleet) -> Vec<Line> {
 
 /// Runs that take no part, those of one reason together.
 pub(crate) fn left_out(runs: &[LeftOut]) -> Vec<Line> {
-    let reasons = unique(runs.iter().map(|run| run.why.as_str()));
+    let reasons = unique(runs.iter().map(|run| run.reason.as_str()));
     let line = |why: &str| {
-        let runs_with_reason = runs.iter().filter(|run| run.why == why).count();
+        let runs_with_reason = runs.iter().filter(|run| run.reason == why).count();
         (Tone::Warning, "left out", format!("{}: {why}", counted(runs_with_reason, "run")))
     };
     reasons.into_iter().map(line).collect()
@@ -77,7 +77,7 @@ fn differs(fleet: &Fleet, fact: &Fact) -> String {
     values.sort_by_key(|value| Some(*value) != fact.most.as_deref());
     let values: Vec<String> =
         values.into_iter().map(|value| format!("{value} on {}", with(value))).collect();
-    format!("{}: {}", fact.what, some(&values))
+    format!("{}: {}", fact.name, some(&values))
 }
 
 /// A line for each figure: the lowest host, the median, the highest, who stands apart; with
@@ -112,7 +112,8 @@ fn title((title, side): (&str, Column)) -> (String, Column) {
 /// The value of each host; `*`: it stands apart.
 fn each(spread: &Spread) -> Vec<String> {
     let cell = |(host, value): (usize, &Option<f64>)| {
-        let mark = if spread.apart.iter().any(|outlier| outlier.host == host) { "*" } else { "" };
+        let mark =
+            if spread.outliers.iter().any(|outlier| outlier.host == host) { "*" } else { "" };
         value.map_or_else(|| "-".to_owned(), |value| figure(spread.unit, value) + mark)
     };
     let median = figure(spread.unit, spread.median);
@@ -130,7 +131,7 @@ fn ends(fleet: &Fleet, spread: &Spread) -> Vec<String> {
     let (first, last) = (finite.first(), finite.last());
     let ratio = first.zip(last).filter(|(first, _)| first.1 > 0.0);
     let apart: Vec<String> = spread
-        .apart
+        .outliers
         .iter()
         .map(|apart| format!("{} {}", fleet.hosts[apart.host].name, by(apart.ratio)))
         .collect();
@@ -160,7 +161,8 @@ pub fn aid(fleet: &Fleet) -> String {
 
 /// The lines below the table: hosts that stand apart, and what only they have.
 pub fn footer(fleet: &Fleet) -> Vec<Line> {
-    let mut lines: Vec<Line> = fleet.apart.iter().map(|host| host_apart(fleet, host)).collect();
+    let mut lines: Vec<Line> =
+        fleet.outlier_hosts.iter().map(|host| host_apart(fleet, host)).collect();
     if lines.is_empty() && fleet.hosts.len() >= HOSTS_MIN {
         lines.push((Tone::Good, "apart", "no host stands apart from the others".to_owned()));
     }
@@ -175,7 +177,7 @@ fn host_apart(fleet: &Fleet, host: &OutlierHost) -> Line {
     let named = |places: &[usize], word: &str| {
         let figures = places.iter().map(|index| {
             let spread = &fleet.spreads[*index];
-            let outlier = spread.apart.iter().find(|outlier| outlier.host == host.host);
+            let outlier = spread.outliers.iter().find(|outlier| outlier.host == host.host);
             format!(
                 "{} {}",
                 spread.name(),
@@ -188,7 +190,7 @@ fn host_apart(fleet: &Fleet, host: &OutlierHost) -> Line {
     };
     let only = host.only_apart.iter().map(|index| {
         let fact = &fleet.facts[*index];
-        format!("{} {}", fact.what, fact.values[host.host])
+        format!("{} {}", fact.name, fact.values[host.host])
     });
     let only: Vec<String> = only.collect();
     let only = (!only.is_empty())

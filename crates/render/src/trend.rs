@@ -53,7 +53,7 @@ pub fn table(trend: &Trend) -> Table {
             number(course.values.last().copied().flatten()),
             course.changes.last().map_or_else(
                 || "-".to_owned(),
-                |change| format!("{} at {}", by(change.ratio), trend.runs[change.at].label),
+                |change| format!("{} at {}", by(change.ratio), trend.runs[change.run_index].label),
             ),
         ]);
     }

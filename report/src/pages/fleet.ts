@@ -29,9 +29,9 @@ const name = (fleet: Fleet, host: number): string => fleet.hosts[host]?.name ?? 
 
 /** What is asked first. */
 function answer(fleet: Fleet): HTMLElement {
-  const worse = fleet.apart.filter((one) => one.worse.length > 0).map((one) => name(fleet, one.host));
-  const better = fleet.apart.filter((one) => one.worse.length === 0).map((one) => name(fleet, one.host));
-  const said = fleet.apart.length === 0 ? "No host stands apart from the others." : [
+  const worse = fleet.outlier_hosts.filter((one) => one.worse.length > 0).map((one) => name(fleet, one.host));
+  const better = fleet.outlier_hosts.filter((one) => one.worse.length === 0).map((one) => name(fleet, one.host));
+  const said = fleet.outlier_hosts.length === 0 ? "No host stands apart from the others." : [
     worse.length > 0 ? `Worse than the others: ${worse.join(", ")}.` : "", better.length > 0 ? `Better: ${better.join(", ")}.` : "",
   ].join(" ");
   return h("div", { class: "result" }, h("p", { class: "sentence" }, said));
@@ -41,16 +41,16 @@ const place = (spread: FleetSpread): string => spread.role ?? spread.phase;
 
 /** Each host that stands apart, in what, and what only such hosts have. */
 function apart(fleet: Fleet): HTMLElement | null {
-  if (fleet.apart.length === 0) return null;
+  if (fleet.outlier_hosts.length === 0) return null;
   const list = (one: FleetApart, places: number[]) => places.map((at) => {
     const spread = fleet.spreads[at];
     if (!spread) return "";
-    return `${spread.case}, ${place(spread)}: ${titled(spread.figure)} ${by(spread.apart.find((found) => found.host === one.host)?.ratio ?? null)}`;
+    return `${spread.case}, ${place(spread)}: ${titled(spread.figure)} ${by(spread.outliers.find((found) => found.host === one.host)?.ratio ?? null)}`;
   }).join("; ") || NONE;
-  const only = (one: FleetApart) => one.only_apart.map((at) => `${fleet.facts[at]?.what ?? ""} ${fleet.facts[at]?.values[one.host] ?? ""}`).join("; ") || NONE;
+  const only = (one: FleetApart) => one.only_apart.map((at) => `${fleet.facts[at]?.name ?? ""} ${fleet.facts[at]?.values[one.host] ?? ""}`).join("; ") || NONE;
   return section("apart", "Hosts that stand apart",
     stacked({ head: ["host", "worse than the others", "better", "only on hosts that stand apart"], words: 4,
-      rows: fleet.apart.map((one) => [name(fleet, one.host), list(one, one.worse), list(one, one.better), only(one)]) }, "Hosts that stand apart"),
+      rows: fleet.outlier_hosts.map((one) => [name(fleet, one.host), list(one, one.worse), list(one, one.better), only(one)]) }, "Hosts that stand apart"),
     h("p", { class: "note" }, "That something is found on these hosts only proves nothing: change it, and run the suite again."));
 }
 
@@ -59,7 +59,7 @@ function differs(fleet: Fleet): HTMLElement | null {
   if (fleet.facts.length === 0) return null;
   const rows = fleet.facts.flatMap((fact) => {
     const values = unique(fact.values).sort((a, b) => Number(b === fact.most) - Number(a === fact.most));
-    return values.map((value, at) => [at === 0 ? fact.what : "", value, fact.values.flatMap((other, host) => (other === value ? [name(fleet, host)] : [])).join(", ")]);
+    return values.map((value, at) => [at === 0 ? fact.name : "", value, fact.values.flatMap((other, host) => (other === value ? [name(fleet, host)] : [])).join(", ")]);
   });
   return section("differs", "In what the hosts differ", table({ head: ["what", "value", "hosts"], words: 3, rows }, "In what the hosts differ"));
 }
@@ -82,7 +82,7 @@ function figures(data: FleetData, choice: Choice): HTMLElement {
         h("th", { scope: "row", title: help(spread.figure) }, h("span", { class: "place" }, place(spread)), ` ${titled(spread.figure)} `, h("span", { class: "way" }, ARROWS[spread.direction])),
         h("td", { class: "plot" }, hostsPlot(spread, fleet.hosts, scale)),
         number(Math.min(...known), "lowest"), number(spread.median, "median"), number(Math.max(...known), "highest"),
-        h("td", {}, ...(spread.apart.length === 0 ? [NONE] : spread.apart.map(found))));
+        h("td", {}, ...(spread.outliers.length === 0 ? [NONE] : spread.outliers.map(found))));
     })));
   return section("figures", "Figures",
     h("p", { class: "note" }, "A dot is a host, by its share of the hosts' median. ↑ more is better, ↓ less is better."),
@@ -95,7 +95,7 @@ function byHost(fleet: Fleet, choice: Choice): HTMLElement {
   const list = among(fleet.spreads, choice);
   const cell = (spread: FleetSpread, host: number) => {
     const value = spread.values[host];
-    return value == null ? NONE : reading(value, spread.unit) + (spread.apart.some((one) => one.host === host) ? " *" : "");
+    return value == null ? NONE : reading(value, spread.unit) + (spread.outliers.some((one) => one.host === host) ? " *" : "");
   };
   return h("details", {}, h("summary", {}, "Each host's figures (* stands apart)"),
     table({ head: ["case", "of", "figure", ...fleet.hosts.map((host) => host.name)], words: 3,

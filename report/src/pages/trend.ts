@@ -41,12 +41,12 @@ const place = (course: TrendCourse): string => course.role ?? course.phase;
 
 /** By run, the newest first. */
 function changes(trend: Trend): HTMLElement | null {
-  const rows = trend.courses.flatMap((course) => course.changes.map((change) => ({ course, change }))).sort((a, b) => b.change.at - a.change.at);
+  const rows = trend.courses.flatMap((course) => course.changes.map((change) => ({ course, change }))).sort((a, b) => b.change.run_index - a.change.run_index);
   if (rows.length === 0) return null;
   return section("changes", "What changed", table({
     head: ["run", "began", "figure", "change", "verdict", "what else is new"], words: 6,
     rows: rows.map(({ course, change }) => {
-      const run = trend.runs[change.at];
+      const run = trend.runs[change.run_index];
       return [run?.label ?? "", date(run?.started_unix_ns ?? 0), `${course.case}, ${place(course)}: ${titled(course.figure)}`, by(change.ratio), WORDS[change.verdict], run?.differs.join("; ") || NONE];
     }),
   }, "Where figures changed"));
@@ -75,7 +75,7 @@ function row(course: TrendCourse, trend: Trend, help: string | undefined): HTMLE
     h("th", { scope: "row", title: help }, h("span", { class: "place" }, place(course)), ` ${titled(course.figure)} `, h("span", { class: "way" }, ARROWS[course.direction])),
     h("td", { class: "plot" }, coursePlot(course, trend.runs)),
     number(course.levels[0], "first level"), number(course.levels.at(-1), "level now"), number(course.values.at(-1), "newest"),
-    change ? h("td", { class: `verdict ${change.verdict}` }, verdictMark(change.verdict), ` ${by(change.ratio)} at ${trend.runs[change.at]?.label ?? ""}`) : h("td", {}, NONE));
+    change ? h("td", { class: `verdict ${change.verdict}` }, verdictMark(change.verdict), ` ${by(change.ratio)} at ${trend.runs[change.run_index]?.label ?? ""}`) : h("td", {}, NONE));
 }
 
 const AID = "A change is where the runs before and after it differ by more than 1 % and by more than chance: E-divisive (Matteson and James, 2014) with Student's t (Fleming and others, 2023), p < 0.001. "

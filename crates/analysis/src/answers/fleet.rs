@@ -35,7 +35,7 @@ pub struct Fleet {
     /// Facts in which the hosts differ.
     pub facts: Vec<Fact>,
     /// Hosts that are outliers in any figure.
-    pub apart: Vec<OutlierHost>,
+    pub outlier_hosts: Vec<OutlierHost>,
 }
 
 /// A host, by its newest run.
@@ -79,7 +79,7 @@ pub struct Spread {
     /// The median over the hosts.
     pub median: f64,
     /// Hosts whose value is too far from the others'.
-    pub apart: Vec<Outlier>,
+    pub outliers: Vec<Outlier>,
 }
 
 /// A value that is an outlier.
@@ -97,7 +97,7 @@ pub struct Outlier {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fact {
     /// Its name: `kernel`, `governor`, a setting's path.
-    pub what: String,
+    pub name: String,
     /// By host.
     pub values: Vec<String>,
     /// The value that at least half of them have; null: there is none.
@@ -129,7 +129,7 @@ impl Fleet {
         let (members, others): (Vec<Member>, Vec<Member>) =
             members.into_iter().partition(|member| member.entry.suite == suite);
         left_out.extend(others.into_iter().map(|Member { entry, .. }| LeftOut {
-            why: format!("its suite is {}, the first run's {suite}", entry.suite),
+            reason: format!("its suite is {}, the first run's {suite}", entry.suite),
             run: entry.run,
         }));
         let hosts = namesakes::hosts(members, &mut left_out);
@@ -142,7 +142,7 @@ impl Fleet {
             left_out,
             spreads,
             facts,
-            apart,
+            outlier_hosts: apart,
         })
     }
 
@@ -212,7 +212,7 @@ impl Spread {
             figure: definition.name,
             unit: definition.unit,
             direction: definition.direction,
-            apart: apart.collect(),
+            outliers: apart.collect(),
             median,
             values,
         }
@@ -261,7 +261,7 @@ fn facts(hosts: &[Member]) -> Vec<Fact> {
         let distinct = unique(values.iter().cloned());
         let share = |value: &String| values.iter().filter(|other| *other == value).count();
         let most = distinct.iter().find(|value| 2 * share(value) >= hosts.len()).cloned();
-        (distinct.len() > 1).then(|| Fact { what: what.clone(), values, most })
+        (distinct.len() > 1).then(|| Fact { name: what.clone(), values, most })
     });
     differing.collect()
 }
@@ -269,13 +269,13 @@ fn facts(hosts: &[Member]) -> Vec<Fact> {
 fn apart(hosts: usize, spreads: &[Spread], facts: &[Fact]) -> Vec<OutlierHost> {
     let outlying = |host: usize, better: bool| {
         let is_outlier = |spread: &Spread| {
-            spread.apart.iter().any(|outlier| (outlier.host, outlier.better) == (host, better))
+            spread.outliers.iter().any(|outlier| (outlier.host, outlier.better) == (host, better))
         };
         let spreads = spreads.iter().enumerate().filter(|(_, spread)| is_outlier(spread));
         spreads.map(|(index, _)| index).collect::<Vec<_>>()
     };
     let is_apart: Vec<bool> = (0..hosts)
-        .map(|host| spreads.iter().any(|spread| spread.apart.iter().any(|o| o.host == host)))
+        .map(|host| spreads.iter().any(|spread| spread.outliers.iter().any(|o| o.host == host)))
         .collect();
     let only_apart = |host: usize| {
         let only = |fact: &Fact| {

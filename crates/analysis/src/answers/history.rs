@@ -70,7 +70,7 @@ pub struct Step {
     /// The verdict.
     pub verdict: Verdict,
     /// Why there is no verdict, or no clearer one.
-    pub why: Option<String>,
+    pub reason: Option<String>,
 }
 
 impl Step {
@@ -81,7 +81,7 @@ impl Step {
             ratio_high: row.ratio_high,
             p: row.p,
             verdict: row.verdict,
-            why: row.reason.clone(),
+            reason: row.reason.clone(),
         }
     }
 

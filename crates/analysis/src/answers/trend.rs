@@ -69,7 +69,7 @@ pub struct LeftOut {
     /// Its id.
     pub run: String,
     /// Why.
-    pub why: String,
+    pub reason: String,
 }
 
 /// A figure over the runs.
@@ -100,7 +100,7 @@ pub struct Course {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// The index in `runs` of the first run of the new level.
-    pub at: usize,
+    pub run_index: usize,
     /// The new level over the one before; null where that has no meaning.
     pub ratio: Option<f64>,
     /// Whether it is an improvement.
@@ -114,7 +114,7 @@ impl Trend {
         let (mut included, mut left_out) = (Vec::new(), Vec::new());
         for entry in entries {
             match stranger(entry, newest, question) {
-                Some(why) => left_out.push(LeftOut { run: entry.run.clone(), why }),
+                Some(why) => left_out.push(LeftOut { run: entry.run.clone(), reason: why }),
                 None => included.push(entry),
             }
         }
@@ -137,12 +137,12 @@ impl Trend {
     /// Changes by run, the newest first: the run's index, and its changes.
     pub fn by_run(&self) -> Vec<(usize, Vec<(&Course, &Change)>)> {
         let indices =
-            self.courses.iter().flat_map(|course| &course.changes).map(|change| change.at);
+            self.courses.iter().flat_map(|course| &course.changes).map(|change| change.run_index);
         let mut indices: Vec<usize> = unique(indices);
         indices.sort_unstable_by(|a, b| b.cmp(a));
         let changes_at = |index: usize| {
             let changes = self.courses.iter().flat_map(move |course| {
-                let at_run = course.changes.iter().filter(move |change| change.at == index);
+                let at_run = course.changes.iter().filter(move |change| change.run_index == index);
                 at_run.map(move |change| (course, change))
             });
             (index, changes.collect())
@@ -240,7 +240,7 @@ fn levels(values: &[Option<f64>], definition: &Definition) -> (Vec<f64>, Vec<Cha
             Direction::Lower | Direction::Neither => after < before,
         };
         let verdict = if better { Verdict::Improved } else { Verdict::Regressed };
-        Change { at: indices[point], ratio: (before > 0.0).then(|| after / before), verdict }
+        Change { run_index: indices[point], ratio: (before > 0.0).then(|| after / before), verdict }
     };
     let changes = points.iter().zip(levels.windows(2)).map(change).collect();
     (levels, changes)

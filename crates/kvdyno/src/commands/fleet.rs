@@ -23,12 +23,13 @@ pub(super) fn show(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
                 let findings = findings.join(", ");
                 let host = &summary.host.hostname;
                 let why = format!("left out {host}: its figures are invalid ({findings})");
-                void.push(LeftOut { run: summary.run.id.clone(), why });
+                void.push(LeftOut { run: summary.run.id.clone(), reason: why });
             }
         }
     }
     let exit = if void.is_empty() { Exit::Ok } else { Exit::Invalid };
-    let reasons: Vec<String> = void.iter().map(|run| format!("{}: {}", run.run, run.why)).collect();
+    let reasons: Vec<String> =
+        void.iter().map(|run| format!("{}: {}", run.run, run.reason)).collect();
     let Some(fleet) = Fleet::from_members(members, void, &figures) else {
         let reasons = reasons.join("; ");
         printer.warning(&format!(

@@ -28,9 +28,9 @@ const RETIRED_TYPES: [&str; 14] = [
 ];
 
 /// Fields of public types, and so of JSON, that needed their comment to be understood.
-const RETIRED_FIELDS: [&str; 12] = [
-    "behind", "beside", "by", "found", "here", "lies_on", "made_by", "of", "place", "said",
-    "there", "told",
+const RETIRED_FIELDS: [&str; 16] = [
+    "apart", "at", "behind", "beside", "by", "found", "here", "lies_on", "made_by", "of", "place",
+    "said", "there", "told", "what", "why",
 ];
 
 const WORDS_PER_SENTENCE_MAX: usize = 30;

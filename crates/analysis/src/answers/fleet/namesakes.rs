@@ -22,7 +22,7 @@ pub(super) fn hosts(mut members: Vec<Member>, left_out: &mut Vec<LeftOut>) -> Ve
         match hosts.last().filter(|newer| newer.name == member.name) {
             Some(newer) => {
                 let why = format!("{} has a newer run: {}", newer.name, newer.entry.run);
-                left_out.push(LeftOut { run: member.entry.run, why });
+                left_out.push(LeftOut { run: member.entry.run, reason: why });
             }
             None => hosts.push(member),
         }
@@ -50,7 +50,7 @@ fn name(hostname: &str, members: &mut Vec<Member>, left_out: &mut Vec<LeftOut>) 
                 "{} machines are called {hostname}, and its record has no machine id",
                 machines.len()
             );
-            left_out.push(LeftOut { run: member.entry.run.clone(), why });
+            left_out.push(LeftOut { run: member.entry.run.clone(), reason: why });
             return false;
         };
         member.name = format!("{hostname} ({})", index + 1);

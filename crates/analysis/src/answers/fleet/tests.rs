@@ -52,13 +52,13 @@ fn slow_hosts_are_named_with_what_only_they_have() {
     let fleet = compare(members);
     let [spread] = &fleet.spreads[..] else { panic!("{:?}", fleet.spreads) };
     assert!((spread.median - 997.5).abs() < 5.0 && spread.values.len() == 10);
-    let apart: Vec<_> = spread.apart.iter().map(|one| (one.host, one.better)).collect();
+    let apart: Vec<_> = spread.outliers.iter().map(|one| (one.host, one.better)).collect();
     assert_eq!(apart, [(3, false), (7, false)]);
     assert_eq!(spread.name(), SLOW);
-    let facts: Vec<&str> = fleet.facts.iter().map(|fact| fact.what.as_str()).collect();
+    let facts: Vec<&str> = fleet.facts.iter().map(|fact| fact.name.as_str()).collect();
     assert_eq!(facts, ["drive's firmware", "governor", "memory"]);
     assert_eq!(fleet.facts[2].most, None, "each host has its own");
-    for apart in &fleet.apart {
+    for apart in &fleet.outlier_hosts {
         assert_eq!((apart.worse.as_slice(), apart.better.as_slice()), (&[0][..], &[][..]));
         assert_eq!(apart.only_apart, [0], "a fast host has the same governor as a slow one");
     }
@@ -67,15 +67,15 @@ fn slow_hosts_are_named_with_what_only_they_have() {
 
 #[test]
 fn hosts_that_are_alike_and_hosts_that_are_few_are_no_outliers() {
-    assert_eq!(compare(fleet_of(&alike(20))).apart, []);
+    assert_eq!(compare(fleet_of(&alike(20))).outlier_hosts, []);
     let few = compare(fleet_of(&[1000.0, 1001.0, 999.0, 400.0]));
-    assert_eq!((few.apart.len(), few.hosts.len()), (0, 4));
+    assert_eq!((few.outlier_hosts.len(), few.hosts.len()), (0, 4));
     // A smaller difference than between two runs of one program.
     let mut rates = vec![1000.0; 12];
     rates[5] = 1004.0;
-    assert_eq!(compare(fleet_of(&rates)).apart, []);
+    assert_eq!(compare(fleet_of(&rates)).outlier_hosts, []);
     rates[5] = 1040.0;
-    assert!(compare(fleet_of(&rates)).spreads[0].apart[0].better);
+    assert!(compare(fleet_of(&rates)).spreads[0].outliers[0].better);
 }
 
 #[test]
@@ -84,12 +84,12 @@ fn of_a_host_the_newest_run_counts_and_other_suites_take_no_part() {
     call(&mut members[1], "n00", None);
     members[1].entry.started_unix_ns += 1;
     members[2].entry.suite = "other".to_owned();
-    let void = LeftOut { run: "r".to_owned(), why: "its figures are void".to_owned() };
+    let void = LeftOut { run: "r".to_owned(), reason: "its figures are void".to_owned() };
     let fleet = Fleet::from_members(members, vec![void], &FigureChoice::Usual).unwrap();
     let hosts: Vec<&str> = fleet.hosts.iter().map(|host| host.name.as_str()).collect();
     assert_eq!(hosts, ["n00", "n03", "n04", "n05"]);
     assert!(fleet.hosts[0].run.ends_with("0001"));
-    let reasons: Vec<&str> = fleet.left_out.iter().map(|run| run.why.as_str()).collect();
+    let reasons: Vec<&str> = fleet.left_out.iter().map(|run| run.reason.as_str()).collect();
     assert_eq!(reasons.len(), 3, "{reasons:?}");
     assert_eq!(reasons[1], "its suite is other, the first run's fixture");
     assert!(reasons[2].starts_with("n00 has a newer run: "), "{reasons:?}");
@@ -124,7 +124,7 @@ fn machines_of_one_name_are_several_hosts_and_machines_of_one_identity_too() {
     assert_eq!(runs_of(&fleet), expected);
     let hosts: Vec<_> = fleet.hosts.iter().map(|host| host.hostname.as_str()).collect();
     assert_eq!(hosts, ["db", "db", "web-1", "web-2"]);
-    let reasons: Vec<&str> = fleet.left_out.iter().map(|run| run.why.as_str()).collect();
+    let reasons: Vec<&str> = fleet.left_out.iter().map(|run| run.reason.as_str()).collect();
     let [unknown, db, web] = reasons[..] else { panic!("{reasons:?}") };
     assert_eq!(unknown, "2 machines are called db, and its record has no machine id");
     assert!(db.starts_with("db (2) has a newer run: "), "{db}");

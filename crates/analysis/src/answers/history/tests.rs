@@ -48,7 +48,7 @@ fn a_change_has_its_interval_and_the_largest_comes_first() {
             ratio_high: Some(ratio + 0.1),
             p: Some(0.01),
             verdict,
-            why: None,
+            reason: None,
         })
     };
     let course = |phase: &str, steps| Course {

@@ -83,7 +83,7 @@ impl Judged {
 /// The values of the last level with enough runs, without the newest run's.
 fn stable(course: &Course, before: &[(usize, f64)]) -> Option<Vec<f64>> {
     let mut end = before.len();
-    for from in course.changes.iter().rev().map(|change| change.at).chain([0]) {
+    for from in course.changes.iter().rev().map(|change| change.run_index).chain([0]) {
         let start = before.partition_point(|(index, _)| *index < from).min(end);
         if end - start >= STABLE {
             return Some(before[start..end].iter().map(|(_, value)| *value).collect());

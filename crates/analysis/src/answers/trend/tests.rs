@@ -56,7 +56,7 @@ fn the_first_slower_run_is_named() {
     let trend = Trend::from_entries(&entries, &Question::default()).unwrap();
     let [course] = &trend.courses[..] else { panic!("{:?}", trend.courses) };
     let [change] = &course.changes[..] else { panic!("{course:?}") };
-    assert_eq!((change.at, change.verdict), (12, Verdict::Regressed));
+    assert_eq!((change.run_index, change.verdict), (12, Verdict::Regressed));
     assert!((change.ratio.unwrap() - 0.9).abs() < 0.01, "{change:?}");
     assert_eq!(trend.by_run().len(), 1);
     assert_eq!(trend.runs[12].label, "2026-11-13T10-15-02Z");
