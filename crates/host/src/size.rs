@@ -110,7 +110,7 @@ mod tests {
                 64 << 20,
             )
             .unwrap();
-            file.write_at(&[7; 1 << 20], 0).unwrap();
+            file.write_at(&vec![7; 1 << 20], 0).unwrap();
             file.sync_all().unwrap();
             let size = measure(&path).unwrap();
             assert_eq!((size.used_bytes, size.reserved_bytes), (1 << 20, 63 << 20), "{size:?}");

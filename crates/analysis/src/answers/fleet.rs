@@ -30,7 +30,7 @@ pub struct Fleet {
     pub hosts: Vec<HostOf>,
     /// Runs that were left out, and why.
     pub left_out: Vec<LeftOut>,
-    /// FigureChoice by host.
+    /// Figures by host.
     pub spreads: Vec<Spread>,
     /// Facts in which the hosts differ.
     pub facts: Vec<Fact>,
@@ -109,9 +109,9 @@ pub struct Fact {
 pub struct OutlierHost {
     /// Its index in `hosts`.
     pub host: usize,
-    /// FigureChoice in which it is worse than the others, as indices in `spreads`.
+    /// Figures in which it is worse than the others, as indices in `spreads`.
     pub worse: Vec<usize>,
-    /// FigureChoice in which it is better.
+    /// Figures in which it is better.
     pub better: Vec<usize>,
     /// Facts that it shares with no host that is not an outlier, as indices in `facts`. They are
     /// not proven to be the cause.

@@ -133,7 +133,7 @@ fn published_row(
         table: table.name.clone(),
         title: table.title.clone(),
         matches: table.matches,
-        selectors: selectors,
+        selectors,
         values: row.values.iter().map(value).collect(),
         doubt: row.doubt.clone(),
         gave_up: row.gave_up,

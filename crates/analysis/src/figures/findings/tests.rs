@@ -210,7 +210,7 @@ fn builds_clocks_and_machines_are_named() {
     });
     assert!(stolen.evidence.contains("up to 5.00 % of the CPU time"), "{stolen:?}");
     finding_after(Id::ConcurrentRun, |fixture| {
-        fixture.cases[1].record.concurrent_runs = vec![4711]
+        fixture.cases[1].record.concurrent_runs = vec![4711];
     });
     finding_after(Id::BusyHost, |fixture| fixture.run.host_before.machine.load_1m = Some(1.9));
     finding_after(Id::SwapOn, |fixture| fixture.run.host_before.machine.swap_bytes = 1 << 30);

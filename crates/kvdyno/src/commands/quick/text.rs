@@ -324,7 +324,7 @@ mod tests {
             [("--ram all", true), ("--data-to-ram 0.5", true), ("--ram 1GiB", false), ("", false)]
         {
             assert_eq!(
-                text(&format!("lmdb {typed}").trim_end()).contains("\"warm\""),
+                text(format!("lmdb {typed}").trim_end()).contains("\"warm\""),
                 warm,
                 "{typed}"
             );
