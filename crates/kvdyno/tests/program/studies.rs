@@ -114,7 +114,7 @@ fn media_can_be_block_devices() {
     let both = [flash.confirm(), optane.confirm()];
     let both = both.each_ref().map(String::as_str);
     let large = [&study[..], &both, &["--set", "data.records=40G"]].concat();
-    flash.assert_untouched(&scratch, &large, &["512 MiB", &flash.path]);
+    flash.assert_untouched(&scratch, &large, &["512 MiB", "larger device"]);
     let done = scratch.run(&[&study[..], &both].concat());
     done.assert_ok().assert_says(&format!("medium optane: {}", optane.path));
     let run = scratch.only_run();
