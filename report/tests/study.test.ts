@@ -34,9 +34,9 @@ describe.skipIf(executablePath === "")("a study beside a run", { timeout: 90_000
     const rows = await cells(section.locator("[data-sheet='published'] tbody tr"));
     const at = rows.findIndex((row) => row[0]?.startsWith("published") && row[1] === "rocksdb" && row.includes("444,000"));
     expect(at).toBeGreaterThan(-1);
-    expect(rows[at + 1]?.slice(0, 2)).toEqual(["here", "rocksdb"]);
+    expect(rows[at + 1]?.slice(0, 2)).toEqual(["this run", "rocksdb"]);
     // What has no like here says so.
-    expect(rows.some((row) => /^here - \[\d+\]$/.test(row[0] ?? ""))).toBe(true);
+    expect(rows.some((row) => /^this run - \[\d+\]$/.test(row[0] ?? ""))).toBe(true);
     const claims = await cells(section.locator("[data-sheet='claims'] tbody tr"));
     expect(claims.map((row) => row[0]?.replace(/ \[\d+\]$/, ""))).toEqual(["holds", "cannot tell here"]);
     expect(await section.locator("[data-sheet='claims'] tr.holds").count()).toBe(1);

@@ -130,7 +130,7 @@ fn published(name: &str, comparison: &StudyComparison, summary: &Summary) -> Tit
         }
         if let Some(why) = &row.why_none {
             let mut cells = vec![String::new(); table.columns().len()];
-            cells[0] = format!("here - {}", notes.mark(why));
+            cells[0] = format!("this run - {}", notes.mark(why));
             table.row(&cells);
         }
     }

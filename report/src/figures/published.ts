@@ -83,7 +83,7 @@ function draw(view: View): Drawing | null {
     controls: [figure], whole: true,
     chart: (width, theme) => chart(topic, source, width, theme),
     table: () => ({
-      head: ["row", `published: ${source}`, "here", "range", "trials", "remarks"], left: [true, false, false, false, false, true],
+      head: ["row", `published: ${source}`, "this run", "range", "trials", "remarks"], left: [true, false, false, false, false, true],
       rows: topic.rows.flatMap(({ name, row, value, own }) => {
         const remarks = row.doubt ? `doubt: ${row.doubt}` : "";
         if (own.length === 0) return [[name, textOf(value), NONE, NONE, NONE, [row.why_none, remarks].filter(Boolean).join("; ")]];
@@ -153,7 +153,7 @@ function there(rows: Row[], source: string, theme: Theme): object {
     itemStyle: { color: theme.ground, borderColor: theme.text, borderWidth: 1.6, opacity: 1 },
     tooltip: { formatter: (item: { data: { row: Row } }) => {
       const { row, value, name } = item.data.row;
-      return tip(`${name}: published`, [["published", textOf(value)], ["source", source], ...(row.doubt ? [["doubt", row.doubt] as [string, string]] : []), ...(row.why_none ? [["here", row.why_none] as [string, string]] : [])]);
+      return tip(`${name}: published`, [["published", textOf(value)], ["source", source], ...(row.doubt ? [["doubt", row.doubt] as [string, string]] : []), ...(row.why_none ? [["this run", row.why_none] as [string, string]] : [])]);
     } },
   };
 }
@@ -163,10 +163,10 @@ function here(rows: Row[], theme: Theme): object {
     value: [own.value, at], row, own, symbol: markerOf(own.engine), itemStyle: { color: colourOf(own.engine, theme), opacity: 1 },
   })));
   return {
-    type: "scatter", name: "here", data, symbolSize: 9, z: 5, emphasis: { disabled: true },
+    type: "scatter", name: "this run", data, symbolSize: 9, z: 5, emphasis: { disabled: true },
     tooltip: { formatter: (item: { data: { row: Row; own: Own } }) => {
       const { own } = item.data, { unit } = own.metric, range = rangeOf(own.metric);
-      return tip(`${own.label}: here`, [["here", inUnit(own.value, unit), colourOf(own.engine, theme)], ["range", range ? `${inUnit(range[0], unit)} to ${inUnit(range[1], unit)}` : "one trial"], ["published", textOf(item.data.row.value)]]);
+      return tip(`${own.label}: this run`, [["this run", inUnit(own.value, unit), colourOf(own.engine, theme)], ["range", range ? `${inUnit(range[0], unit)} to ${inUnit(range[1], unit)}` : "one trial"], ["published", textOf(item.data.row.value)]]);
     } },
   };
 }
