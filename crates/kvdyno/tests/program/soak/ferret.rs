@@ -1,6 +1,7 @@
 //! `MongoDB`, by the protocol of today that `FerretDB` speaks: it reads its whole table for each
 //! key, so the data is small. The server itself is in no package (docs/servers.md).
 
+use crate::phases;
 use crate::scratch::{Scratch, record, wait_until};
 use crate::suites::{GET, UPDATE, suite};
 use crate::theirs::free_port;
@@ -102,8 +103,9 @@ fn a_server_of_mongodbs_protocol_is_measured_and_left_as_it_was() {
     for folder in scratch.runs() {
         let record = record(&RunFolder::open(folder).unwrap(), "mongodb");
         assert_eq!(record.outcome, Outcome::Done);
-        let verified = record.phases[1].verified.as_ref().unwrap();
+        let verified = phases::first(&record, "verify").verified.as_ref().unwrap();
         assert_eq!((verified.counted, verified.wrong), (Some(200), 0));
-        assert!(record.phases[2].roles.iter().all(|role| role.ops.values().all(|op| op.count > 0)));
+        let roles = &phases::measured(&record).roles;
+        assert!(roles.iter().all(|role| role.ops.values().all(|op| op.count > 0)));
     }
 }
