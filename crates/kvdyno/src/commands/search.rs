@@ -116,7 +116,7 @@ impl<'a> Query<'a> {
         between: Option<Between>,
         printer: &Printer,
     ) -> anyhow::Result<Exit> {
-        let Self { args, target, within, budget, maker, plan, phase } = self;
+        let Self { args, target, within, budget, maker, phase, .. } = self;
         let search = Search {
             axis,
             target: target.text.clone(),
@@ -127,7 +127,7 @@ impl<'a> Query<'a> {
             making: maker.making.clone(),
         };
         let first = first(&search);
-        let mut prepared = maker.point(&search, &plan, first)?;
+        let mut prepared = maker.point(&search, first)?;
         check_one(&prepared.plan, &search)?;
         prepared.plan.search = Some(search.clone());
         prepared.destroy_allowed.clone_from(&args.destroy_data_on);
@@ -339,7 +339,7 @@ impl Searching {
                 printer.hint("for more points use a longer --budget, or fewer --trials");
                 return Ok(Ended::Complete);
             }
-            let point = self.maker.point(&search, &self.plan, next)?;
+            let point = self.maker.point(&search, next)?;
             append(&mut self.plan, &point.plan, next);
             points_left = answer.left.saturating_sub(1);
             self.plan.estimate = points::estimate(&self.plan, &self.env.workers);

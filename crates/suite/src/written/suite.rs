@@ -2,6 +2,7 @@
 
 use crate::written::engine::Engine;
 use crate::written::part::Part;
+use crate::written::phase_names::phase_name;
 use crate::written::source::Source;
 use crate::written::typed::Typed;
 use crate::written::worker::{Pick, WorkerSpec};
@@ -47,6 +48,12 @@ impl Suite {
     /// The published study that it repeats.
     pub(crate) fn study(&self) -> Option<&str> {
         self.typed().suite.study.as_ref().map(|study| study.as_str())
+    }
+
+    /// The index of the phase that the plan calls `name`; several may have no name of their own.
+    pub fn phase_index(&self, name: &str) -> Option<usize> {
+        let typed = &self.typed().phase;
+        (0..typed.len()).find(|&index| phase_name(typed, index) == name)
     }
 
     /// The directory for databases; none: a directory inside the run's own.

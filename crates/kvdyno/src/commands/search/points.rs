@@ -3,13 +3,13 @@
 use crate::cli::LocationArgs;
 use crate::exit::Complaint;
 use crate::running::prepare::{Prepared, prepare_text};
-use crate::running::workers::Workers;
+use crate::running::workers::{self, Workers};
 use kvdyno_analysis::answers::search::{Next, judged_mix};
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
 use kvdyno_record::search::{Axis, Making, Search};
 use kvdyno_record::units;
 use kvdyno_record::workload::Activity;
-use kvdyno_suite::{self as suite, Overrides};
+use kvdyno_suite::{self as suite, Overrides, Suite};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -52,18 +52,17 @@ impl PointMaker {
         if self.making.threads.is_none() { Ok(plan) } else { Ok(self.prepare(Vec::new())?.plan) }
     }
 
-    /// The suite at a point; `plan` is the plan without it, or at another point.
-    pub(super) fn point(
-        &self,
-        search: &Search,
-        plan: &Plan,
-        next: Next,
-    ) -> anyhow::Result<Prepared> {
+    /// The suite at a point.
+    pub(super) fn point(&self, search: &Search, next: Next) -> anyhow::Result<Prepared> {
         let set = match (&search.axis, next) {
             (Axis::Ram, Next::At(bytes)) => vec![format!("ram.limit={bytes}B")],
             (Axis::Ram, Next::Fastest) => Vec::new(),
             (Axis::Rate { role }, next) => {
-                let rate = format!("phase.{}.role.{role}.rate", phase_index(plan, &search.phase));
+                let installed = workers::find_all().into_keys().collect();
+                let overrides = Overrides { installed, ..self.overrides(Vec::new()) };
+                let suite = Suite::parse(&self.file, &self.text, &overrides)?;
+                let index = suite.phase_index(&search.phase).unwrap_or(0);
+                let rate = format!("phase.{index}.role.{role}.rate");
                 match next {
                     Next::At(per_s) => vec![format!("{rate}.per_second={per_s}")],
                     Next::Fastest => vec![format!("{rate}=")],
@@ -73,36 +72,20 @@ impl PointMaker {
         self.prepare(set)
     }
 
-    fn prepare(&self, set: Vec<String>) -> anyhow::Result<Prepared> {
-        let overrides = Overrides {
+    fn overrides(&self, set: Vec<String>) -> Overrides {
+        Overrides {
             set: self.making.set.iter().cloned().chain(set).collect(),
             engines: vec![self.making.engine.clone()],
             trials: Some(self.trials),
             threads: self.making.threads.into_iter().collect(),
             ..Overrides::default()
-        };
-        prepare_text(&self.file, self.text.clone(), overrides, &self.location, &self.runs)
+        }
     }
-}
 
-/// The index of a phase in the suite: several may have no name of their own there. A warmup belongs
-/// to the phase after it, and the plan adds a settle phase after each that writes.
-fn phase_index(plan: &Plan, phase: &str) -> usize {
-    let has = |case: &&Case| case.phases.iter().any(|other| other.name == phase);
-    let Some(case) = plan.cases.iter().find(has) else { return 0 };
-    let loader = plan.cases.iter().find(|load| load.id == case.database.loaded_by);
-    let loader = loader.filter(|load| load.id != case.id);
-    let all = loader.into_iter().flat_map(|load| &load.phases).chain(&case.phases);
-    let before: Vec<&str> = all
-        .take_while(|other| other.name != phase)
-        .filter(|other| !matches!(other.work, Activity::Warmup(_)))
-        .map(|other| other.name.as_str())
-        .collect();
-    let is_added = |name: &str| {
-        name.strip_suffix("-settle")
-            .is_some_and(|of| before.contains(&of) || of.ends_with("-warmup"))
-    };
-    before.iter().filter(|name| !is_added(name)).count()
+    fn prepare(&self, set: Vec<String>) -> anyhow::Result<Prepared> {
+        let (text, overrides) = (self.text.clone(), self.overrides(set));
+        prepare_text(&self.file, text, overrides, &self.location, &self.runs)
+    }
 }
 
 /// Names the cases of the first point.
