@@ -3,6 +3,10 @@
 # Build output goes to a cache folder outside the clone, so that a fresh clone builds only what
 # changed; CARGO_TARGET_DIR names another one (docs/dependencies.md).
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
+# Node.js does not look at the system's certificates by itself.
+ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
+export NODE_EXTRA_CA_CERTS ?= /etc/ssl/certs/ca-certificates.crt
+endif
 # What would help to build an edited file again slows the first build and fills the disk.
 export CARGO_INCREMENTAL ?= 0
 BIN := $(CARGO_TARGET_DIR)/release

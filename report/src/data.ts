@@ -135,7 +135,7 @@ export interface EngineInfo {
     title: string;
     version: string;
     build: Record<string, string>;
-    durability_means: string | null;
+    durability_settings: string | null;
     path: string;
     sha256: string;
     stores_nothing: boolean;

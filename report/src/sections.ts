@@ -195,7 +195,7 @@ function engines(all: EngineInfo[]): HTMLElement {
     return [
       info.worker?.bare_drive ? info.worker.title : info.worker?.title && info.worker.title !== label ? `${label} = ${info.worker.title}` : label,
       info.worker?.version ?? "no worker was found", info.durability,
-      info.worker?.durability_means ?? "", info.changed.join(", ") || "none", build(info),
+      info.worker?.durability_settings ?? "", info.changed.join(", ") || "none", build(info),
     ];
   };
   // The same in several parts of a suite is said once.
@@ -206,7 +206,7 @@ function engines(all: EngineInfo[]): HTMLElement {
   }
   const list = [...rows.values()], parts = list.some((one) => one.parts.length > 0);
   return stacked({
-    head: ["engine", ...(parts ? ["part"] : []), "version", "durability", "what that means", "options changed", "build"],
+    head: ["engine", ...(parts ? ["part"] : []), "version", "durability", "its settings", "options changed", "build"],
     words: parts ? 7 : 6,
     rows: list.map(({ row: [name = "", ...rest], parts: own }) => [name, ...(parts ? [own.join(", ")] : []), ...rest]),
   }, "Engines, versions and durability");

@@ -1,7 +1,8 @@
 //! What an engine says of itself, as data: a plan is checked against it before a process starts.
 
+use crate::durability::{Durability, PowerLoss, PowerLossUnder, Promise};
 use crate::graph::Isolation;
-use crate::{OptionKind, OptionSpec, Options, Transactions};
+use crate::{OptionKind, OptionSpec, Options, Transactions, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -47,6 +48,15 @@ impl Description {
             || self.transactions(options) != Transactions::None
     }
 
+    /// What a power loss does to completed writes under `options`; none: it lacks their class.
+    pub fn power_loss(&self, options: &Options) -> Option<PowerLoss> {
+        let promise = self.capabilities.durability.get(&options.durability)?;
+        let mut exceptions = promise.exceptions.iter();
+        let applies =
+            |under: &&PowerLossUnder| options.values.get(&under.option) == Some(&under.value);
+        Some(exceptions.find(applies).map_or(promise.power_loss, |under| under.power_loss))
+    }
+
     /// The words of that option; none: it has no such option.
     pub fn transaction_words(&self) -> Option<&[String]> {
         let option = self.options.iter().find(|option| option.name == TRANSACTIONS)?;
@@ -62,8 +72,8 @@ impl Description {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent ability, as data")]
 pub struct Capabilities {
-    /// The durability classes it has, each with the engine's own settings behind it, quoted.
-    pub durability: BTreeMap<Durability, String>,
+    /// The durability classes it has.
+    pub durability: BTreeMap<Durability, Promise>,
     /// Where its data can lie.
     pub places: Vec<PlaceKind>,
     /// Has `delete`.
@@ -130,16 +140,23 @@ impl Capabilities {
     /// is added here breaks no adapter:
     ///
     /// ```
-    /// # use kvdyno_engine::{Capabilities, Durability};
+    /// # use kvdyno_engine::{Capabilities, Durability, PowerLoss};
     /// let capabilities = Capabilities {
     ///     delete: true,
-    ///     ..Capabilities::least([(Durability::Commit, "fdatasync after each write")])
+    ///     ..Capabilities::least([
+    ///         (Durability::Commit, PowerLoss::Keeps, "fdatasync after each write"),
+    ///     ])
     /// };
     /// assert!(!capabilities.scan_forward);
     /// ```
-    pub fn least<const N: usize>(durability: [(Durability, &str); N]) -> Self {
+    pub fn least<const N: usize>(durability: [(Durability, PowerLoss, &str); N]) -> Self {
+        let promise = |power_loss, settings: &str| Promise {
+            settings: settings.to_owned(),
+            power_loss,
+            exceptions: Vec::new(),
+        };
         Self {
-            durability: durability.map(|(class, words)| (class, words.to_owned())).into(),
+            durability: durability.map(|(class, lost, text)| (class, promise(lost, text))).into(),
             places: vec![PlaceKind::Directory],
             delete: false,
             scan_forward: false,
@@ -165,7 +182,7 @@ impl Capabilities {
     }
 
     /// Of a bare drive: blocks by their numbers, in a file or on a device, several in flight.
-    pub fn of_bare_drive<const N: usize>(durability: [(Durability, &str); N]) -> Self {
+    pub fn of_bare_drive<const N: usize>(durability: [(Durability, PowerLoss, &str); N]) -> Self {
         Self {
             places: vec![PlaceKind::Directory, PlaceKind::Device],
             numbered_keys_only: true,
@@ -176,30 +193,22 @@ impl Capabilities {
             ..Self::least(durability)
         }
     }
-}
 
-/// The promise of a completed write. Tables mark figures of different classes.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Durability {
-    /// No promise: no log, or a log without sync. A crash of the process may lose or damage data.
-    None,
-    /// The write is in the operating system. It survives the process, not the power.
-    Async,
-    /// The write is on stable storage before the call returns.
-    Commit,
-}
-
-impl Durability {
-    /// As written in a suite.
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Async => "async",
-            Self::Commit => "commit",
+    /// Under `option = value`, a power loss has another consequence for writes of this class.
+    #[must_use]
+    pub fn except(
+        mut self,
+        class: Durability,
+        option: &str,
+        value: impl Into<Value>,
+        power_loss: PowerLoss,
+    ) -> Self {
+        let exception =
+            PowerLossUnder { option: option.to_owned(), value: value.into(), power_loss };
+        if let Some(promise) = self.durability.get_mut(&class) {
+            promise.exceptions.push(exception);
         }
+        self
     }
 }
 

@@ -23,6 +23,7 @@
 
 mod counters;
 mod describe;
+mod durability;
 mod error;
 pub mod graph;
 pub mod library;
@@ -38,7 +39,8 @@ mod transaction;
 pub mod conformance;
 
 pub use counters::{Counters, Edge, EngineEvent, EventKind, EventLog, Value};
-pub use describe::{BatchKind, Capabilities, Description, Durability, PlaceKind, Planning};
+pub use describe::{BatchKind, Capabilities, Description, PlaceKind, Planning};
+pub use durability::{Durability, PowerLoss, PowerLossUnder, Promise};
 pub use error::{Error, ErrorClass, Result};
 pub use option::{OptionKind, OptionSpec, Preset, Setting};
 pub use options::Options;

@@ -57,7 +57,11 @@ impl<const LIE: u8> Engine for Liar<LIE> {
                 scan_forward: true,
                 scan_reverse: true,
                 transactions: Transactions::Optimistic,
-                ..Capabilities::least([(Durability::None, "written when it is closed")])
+                ..Capabilities::least([(
+                    Durability::None,
+                    PowerLoss::LosesLast,
+                    "written when it is closed",
+                )])
             },
             options: Vec::new(),
             planning: Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 0 },

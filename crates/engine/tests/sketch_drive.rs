@@ -66,8 +66,8 @@ impl Engine for Drive {
                 bare_drive: true,
                 value_bytes_max: Some((SLOT - HEADER) as u64),
                 ..Capabilities::least([
-                    (Durability::Async, "pwrite"),
-                    (Durability::Commit, "pwrite, fdatasync"),
+                    (Durability::Async, PowerLoss::LosesLast, "pwrite"),
+                    (Durability::Commit, PowerLoss::Keeps, "pwrite, fdatasync"),
                 ])
             },
             options: Vec::new(),

@@ -176,7 +176,11 @@ impl Engine for Remote {
                 external_processes: true,
                 pipelined: true,
                 value_bytes_max: Some(u64::from(u32::MAX)),
-                ..Capabilities::least([(Durability::None, "memory of the server")])
+                ..Capabilities::least([(
+                    Durability::None,
+                    PowerLoss::LosesAll,
+                    "memory of the server",
+                )])
             },
             options: Vec::new(),
             planning: Planning { space_factor: 0.0, write_factor: 0.0, ram_bytes_min: 0 },

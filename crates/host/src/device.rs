@@ -9,6 +9,8 @@ use super::Root;
 use kvdyno_record::usage::DeviceUsage;
 use procfs_core::DiskStat;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// A block device or a partition of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +82,33 @@ impl Device {
         }
         Some(usage)
     }
+}
+
+/// No request finished for so long: the device is at rest.
+const QUIET: Duration = Duration::from_millis(200);
+
+impl Device {
+    /// Waits until it is at rest: no request in flight, and none finished for a while. Returns
+    /// whether it came to rest within `limit`; a device without counters does at once.
+    pub fn rest(&self, limit: Duration) -> bool {
+        let counters = || std::fs::read_to_string(self.directory.join("stat")).ok();
+        let begun = Instant::now();
+        let Some(mut before) = counters() else { return true };
+        while begun.elapsed() < limit {
+            sleep(QUIET);
+            let Some(now) = counters() else { return true };
+            if now == before && in_flight(&now) == 0 {
+                return true;
+            }
+            before = now;
+        }
+        false
+    }
+}
+
+/// Requests that a device has begun and not finished.
+fn in_flight(stat: &str) -> u64 {
+    stat.split_ascii_whitespace().nth(8).and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
 /// `254:0`.

@@ -72,7 +72,7 @@ fn is_unused(spec: &OptionSpec, description: &Description, options: &Options) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Capabilities, Durability, Planning};
+    use crate::engine::{Capabilities, Durability, Planning, PowerLoss};
     use std::collections::BTreeMap;
 
     fn engine(options: Vec<OptionSpec>) -> Description {
@@ -81,7 +81,7 @@ mod tests {
             title: "X".to_owned(),
             version: "1".to_owned(),
             build: BTreeMap::new(),
-            capabilities: Capabilities::least([(Durability::Async, "")]),
+            capabilities: Capabilities::least([(Durability::Async, PowerLoss::LosesLast, "")]),
             options,
             planning: Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 0 },
         }

@@ -91,6 +91,9 @@ pub struct Case {
     pub volume: Option<Volume>,
     /// The RAM the worker and the page cache of its files may use; null: no limit.
     pub ram_limit_bytes: Option<u64>,
+    /// The first phase that the limit holds in; the database is made before it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ram_limit_from: u32,
     /// What is below that limit, where the suite names memory tiers.
     pub tier: Option<Tier>,
     /// The data set.
@@ -111,6 +114,11 @@ pub struct Case {
     pub count: Option<Counting>,
     /// The case fails past this many failed operations.
     pub errors_max: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The counter of instructions.

@@ -52,7 +52,7 @@ pub struct ClassRecord {
     /// The class.
     pub durability: Durability,
     /// The engine's settings behind it, in its adapter's words.
-    pub means: String,
+    pub settings: String,
     /// Options that differ from its defaults.
     pub options: Vec<String>,
     /// What was tried.

@@ -80,6 +80,9 @@ impl<'c> Work<'c> {
         if matches!(purpose, Engines | Volumes | Runs) {
             all["threads"] = json!(case.threads);
         }
+        if case.ram_limit_from > 0 {
+            all["ram_limit_from"] = json!(case.ram_limit_from);
+        }
         if case.is_counted() {
             all["count"] = json!(true);
         }

@@ -121,6 +121,8 @@ pub enum Activity {
         /// Count all records by a scan.
         count: bool,
     },
+    /// Read every record once, so that the caches hold what fits into them.
+    Warm,
     /// Close the engine, let the program evict its files from the page cache, open it again.
     Evict,
     /// Close the engine, open it again with these options.
@@ -149,6 +151,7 @@ impl Activity {
             Self::Load(_) => "load",
             Self::Settle { .. } => "settle",
             Self::Verify { .. } => "verify",
+            Self::Warm => "warm",
             Self::Evict => "evict",
             Self::Reopen { .. } => "reopen",
             Self::Warmup(_) => "warmup",

@@ -296,7 +296,11 @@ fn engine_line(engine: &EngineInfo, groups: &[Group]) -> String {
         return format!("{}: {}", engine.label, without_worker(engine, groups));
     };
     let durability = engine.durability.as_str();
-    let means = worker.durability_means.as_deref().unwrap_or("not described");
+    let settings = worker.durability_settings.as_deref().unwrap_or("not described");
+    let group = groups.iter().find(|group| group.label == engine.label);
+    let power_loss = group
+        .and_then(|group| group.power_loss)
+        .map_or_else(String::new, |lost| format!("; a power loss {}", lost.as_str()));
     let name = if engine.label == worker.title {
         worker.title.clone()
     } else {
@@ -319,5 +323,8 @@ fn engine_line(engine: &EngineInfo, groups: &[Group]) -> String {
     };
     let lost =
         engine.lost.map_or_else(String::new, |lost| format!("; power loss: {}", lost.words()));
-    format!("{name} {}{library}; durability {durability}: {means}{lost}{changed}", worker.version)
+    format!(
+        "{name} {}{library}; durability {durability}: {settings}{power_loss}{lost}{changed}",
+        worker.version
+    )
 }

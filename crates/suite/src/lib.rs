@@ -27,6 +27,7 @@ pub use plan::estimate::{estimate, write_bytes_least};
 pub use plan::expand::expand;
 pub use plan::sizing::SizingHost;
 pub use plan::space::{NoSpace, check_space};
+pub use plan::trial::append_trial;
 pub use plan::workload::threads_of;
 pub use written::builtin::builtin;
 pub use written::mistake::{LocatedMistake, SuiteError, closest};

@@ -178,6 +178,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         let result = match &phase.work {
             Activity::Settle { limit_ns } => self.settle(*limit_ns),
             Activity::Verify { samples, count } => self.verify(index, *samples, *count),
+            Activity::Warm => self.warm(index),
             Activity::Reopen { options } => {
                 self.options = options;
                 self.evict()
@@ -401,6 +402,19 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             started_unix_ns: begun.0,
             wall_ns: self.clock.now() - begun.1,
             verified: Some(verified),
+            stopped: self.listener.stop.is_set(),
+            ..PhaseResult::default()
+        })
+    }
+
+    fn warm(&mut self, index: u32) -> Result<PhaseResult> {
+        let begun = (unix_ns(), self.clock.now());
+        let (samples, count) = (0, false);
+        let check = verify::Check { phase: index, samples, count, begun, seat: self.seat };
+        verify::warm(self.engine()?, self.clock, self.job, check, &self.listener.stop)?;
+        Ok(PhaseResult {
+            started_unix_ns: begun.0,
+            wall_ns: self.clock.now() - begun.1,
             stopped: self.listener.stop.is_set(),
             ..PhaseResult::default()
         })

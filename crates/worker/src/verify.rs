@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::control::Stop;
 use crate::keys::KeyWriter;
 use crate::output::send;
-use crate::values::is_sound;
+use crate::values::{is_sound, touch};
 use kvdyno_engine::{Direction, Engine, Error, Result, Session, Walk};
 use kvdyno_record::case::Verified;
 use kvdyno_record::crew::RankId;
@@ -97,6 +97,52 @@ pub(crate) fn run<E: Engine, C: Clock>(
     Ok(verified)
 }
 
+/// Reads every record: by a scan, or key by key where the engine has none. Each value is fetched.
+pub(crate) fn warm<E: Engine, C: Clock>(
+    engine: &E,
+    clock: C,
+    job: &Job,
+    check: Check,
+    stop: &Stop,
+) -> Result<()> {
+    let abilities = E::describe().capabilities;
+    if abilities.stores_nothing {
+        return Ok(());
+    }
+    let mut session = engine.session()?;
+    let records = job.data.records;
+    let tell = |done| {
+        send(&Event::Progress {
+            phase: check.phase,
+            started_unix_ns: check.begun.0,
+            done,
+            total: Some(records),
+            elapsed_ns: clock.now() - check.begun.1,
+            threads: None,
+        })
+    };
+    if abilities.scan_forward {
+        count(&mut session, records, tell, stop)?;
+        return Ok(());
+    }
+    let keys = KeyWriter::new(&job.data.key);
+    let mut key = Vec::new();
+    for number in 0..records {
+        key.clear();
+        keys.push(number, &mut key);
+        session
+            .get(&key, |value| value.map(|value| std::hint::black_box(touch(value))))
+            .map_err(|error: Error| error.context("warming the caches"))?;
+        if number % WALK_RECORDS == 0 {
+            tell(number)?;
+            if stop.is_set() {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Bytes that a value may have: those of the data, or as a trace has it.
 fn lengths(job: &Job) -> RangeInclusive<usize> {
     let size = &job.data.value.size;
@@ -111,8 +157,8 @@ fn lengths(job: &Job) -> RangeInclusive<usize> {
     }
 }
 
-/// Counts all records in key order; nothing when stopped on the way. Once there are more than
-/// `expected` it ends: an engine may go round in circles.
+/// Counts all records in key order, and fetches each value; nothing when stopped on the way. Once
+/// there are more than `expected` it ends: an engine may go round in circles.
 fn count<S: Session>(
     session: &mut S,
     expected: u64,
@@ -122,7 +168,10 @@ fn count<S: Session>(
     let (mut counted, mut walk) = (0, Walk::new(Direction::Forward));
     loop {
         let shown = session
-            .walk(&mut walk, WALK_RECORDS, |_, _| ControlFlow::Continue(()))
+            .walk(&mut walk, WALK_RECORDS, |_, value| {
+                std::hint::black_box(touch(value));
+                ControlFlow::Continue(())
+            })
             .map_err(|error| error.context("counting the records"))?;
         counted += shown;
         tell(counted)?;

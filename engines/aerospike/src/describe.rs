@@ -3,7 +3,8 @@
 use crate::client::READS;
 use kvdyno_engine::server::{LISTEN, Program};
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, OptionSpec, PlaceKind, Planning, Result,
+    BatchKind, Capabilities, Description, Durability, OptionSpec, PlaceKind, Planning, PowerLoss,
+    Result,
 };
 
 /// A block of its storage has 8 MiB, and a record lies in one.
@@ -35,6 +36,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             value_bytes_max: Some(VALUE_BYTES_MAX),
             ..Capabilities::least([(
                 Durability::None,
+                PowerLoss::LosesLast,
                 "answered out of a block in the server's memory, which is written within \
                  flush-max-ms (1 s), by the page cache but for a raw device; with two servers \
                  once both have it there",

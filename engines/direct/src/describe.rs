@@ -3,7 +3,7 @@
 use crate::format::VALUE_BYTES_MAX;
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, PlaceKind, Planning,
-    Value,
+    PowerLoss, Value,
 };
 use std::collections::BTreeMap;
 
@@ -36,11 +36,13 @@ fn capabilities() -> Capabilities {
         ..Capabilities::least([
             (
                 Durability::Async,
+                PowerLoss::Damages,
                 "one O_DIRECT write in place, handed to the drive and not flushed; a power loss \
                  may undo it, or tear its block and damage the neighbours in it, which is noticed",
             ),
             (
                 Durability::Commit,
+                PowerLoss::Keeps,
                 "the block's new image is written to the journal and flushed (fdatasync, shared by \
                  the operations in flight of a session), then written in place, before the call \
                  returns",

@@ -1,7 +1,8 @@
 //! The description of the engine, its options, and which of them go together.
 
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, Error, OptionSpec, Options, Planning, Result,
+    BatchKind, Capabilities, Description, Durability, Error, OptionSpec, Options, Planning,
+    PowerLoss, Result,
 };
 use std::collections::BTreeMap;
 
@@ -26,11 +27,13 @@ fn capabilities() -> Capabilities {
         ..Capabilities::of_bare_drive([
             (
                 Durability::Async,
+                PowerLoss::LosesLast,
                 "O_DIRECT write, answered when the drive's cache has it, never flushed (io = mmap, \
                  direct = false: when the page cache has it)",
             ),
             (
                 Durability::Commit,
+                PowerLoss::Keeps,
                 "RWF_DSYNC on each write: with FUA where the drive has it and no metadata changed, \
                  else followed by a flush, before it is answered (io = mmap: msync of the block)",
             ),

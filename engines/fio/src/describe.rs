@@ -1,6 +1,6 @@
 //! The description: fio's version, and the options of engine `drive` by the same names.
 
-use kvdyno_engine::{Capabilities, Description, Durability, OptionSpec, Planning};
+use kvdyno_engine::{Capabilities, Description, Durability, OptionSpec, Planning, PowerLoss};
 use std::collections::BTreeMap;
 use std::process::Command;
 
@@ -11,8 +11,8 @@ pub(crate) fn description() -> Description {
         version: version(),
         build: BTreeMap::new(),
         capabilities: Capabilities::of_bare_drive([
-            (Durability::Async, "direct=1, never flushed"),
-            (Durability::Commit, "direct=1 sync=dsync"),
+            (Durability::Async, PowerLoss::LosesLast, "direct=1, never flushed"),
+            (Durability::Commit, PowerLoss::Keeps, "direct=1 sync=dsync"),
         ]),
         options: vec![
             OptionSpec::words("io", &["io_uring", "psync", "mmap"], "fio's ioengine."),

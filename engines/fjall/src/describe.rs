@@ -6,7 +6,7 @@ use fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{CompressionType, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
 use kvdyno_engine::{
     BatchKind, Capabilities, Counters, Description, Durability, Error, OptionSpec, Options,
-    Planning, Result, Transactions, Value,
+    Planning, PowerLoss, Result, Transactions, Value,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,16 +43,19 @@ fn capabilities() -> Capabilities {
         ..Capabilities::least([
             (
                 Durability::None,
+                PowerLoss::LosesLast,
                 "manual_journal_persist: the journal's last 8 KiB and more stay in this process's \
                  buffer, and are lost with it",
             ),
             (
                 Durability::Async,
+                PowerLoss::LosesLast,
                 "PersistMode::Buffer, fjall's default: each write goes into the journal by a \
                  system call, none is flushed",
             ),
             (
                 Durability::Commit,
+                PowerLoss::Keeps,
                 "persist(PersistMode::SyncAll) after each write, or SyncData (persist_mode): fsync \
                  of the journal under its lock, one writer after the other",
             ),

@@ -3,7 +3,8 @@
 use crate::api::Settings;
 use crate::library::LevelDbLibrary;
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, OptionSpec, Options, Planning, Result,
+    BatchKind, Capabilities, Description, Durability, OptionSpec, Options, Planning, PowerLoss,
+    Result,
 };
 use std::collections::BTreeMap;
 
@@ -31,11 +32,13 @@ pub(crate) fn description(library: Result<&LevelDbLibrary>) -> Description {
             ..Capabilities::least([
                 (
                     Durability::Async,
+                    PowerLoss::LosesLast,
                     "WriteOptions.sync = false: the log is handed to the operating system, not \
                      synced",
                 ),
                 (
                     Durability::Commit,
+                    PowerLoss::Keeps,
                     "WriteOptions.sync = true: the log is synced (fdatasync) before the call \
                      returns; writers that wait share a sync",
                 ),

@@ -3,8 +3,8 @@
 use crate::library::{self, ffi};
 use crate::raw;
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, Error, OptionSpec, Options, Planning, Result,
-    Transactions,
+    BatchKind, Capabilities, Description, Durability, Error, OptionSpec, Options, Planning,
+    PowerLoss, Result, Transactions,
 };
 use std::collections::BTreeMap;
 
@@ -45,11 +45,13 @@ fn capabilities() -> Capabilities {
         ..Capabilities::least([
             (
                 Durability::None,
+                PowerLoss::Damages,
                 "MDB_NOSYNC, and MDB_WRITEMAP unless writemap = off: pages are changed in the \
                  shared map, never flushed; a power loss can damage the file",
             ),
             (
                 Durability::Async,
+                PowerLoss::Damages,
                 "MDB_NOSYNC: pages are written to the page cache at commit, never flushed; the \
                  file survives the process, a power loss can damage it (metasync = false: \
                  MDB_NOMETASYNC in its place, data flushed at commit, a power loss undoes the last \
@@ -57,9 +59,11 @@ fn capabilities() -> Capabilities {
             ),
             (
                 Durability::Commit,
+                PowerLoss::Keeps,
                 "no flag: each commit flushes data, then the meta page, before it returns",
             ),
         ])
+        .except(Durability::Async, "metasync", false, PowerLoss::LosesLast)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use kvdyno_engine::server::{LISTEN, LISTENS, Program};
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, Planning, Result,
-    Transactions, Value,
+    BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, Planning, PowerLoss,
+    Result, Transactions, Value,
 };
 
 /// A key of `MyRocks` takes 767 bytes at most; one of `InnoDB` 3072, in pages of 4 KiB 768.
@@ -39,17 +39,20 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             ..Capabilities::least([
                 (
                     Durability::None,
+                    PowerLoss::LosesLast,
                     "innodb_flush_log_at_trx_commit = 0 (rocksdb_...): the log is in the server's \
                      memory up to 1 s",
                 ),
                 (
                     Durability::Async,
+                    PowerLoss::LosesLast,
                     "innodb_flush_log_at_trx_commit = 2 (rocksdb_..., rocksdb_manual_wal_flush = \
                      OFF): the log is handed to the operating system before the answer, synced \
                      once a second",
                 ),
                 (
                     Durability::Commit,
+                    PowerLoss::Keeps,
                     "innodb_flush_log_at_trx_commit = 1 (rocksdb_...): the log is synced before \
                      the answer, for all sessions that wait together; no binary log",
                 ),

@@ -5,7 +5,7 @@ use crate::raw::{self, Opening};
 use crate::size;
 use kvdyno_engine::{
     BatchKind, Capabilities, DataShape, Description, Durability, Error, OptionSpec, Options,
-    Planning, Result, Transactions,
+    Planning, PowerLoss, Result, Transactions,
 };
 use std::collections::BTreeMap;
 
@@ -47,17 +47,20 @@ fn capabilities() -> Capabilities {
         ..Capabilities::least([
             (
                 Durability::None,
+                PowerLoss::Damages,
                 "MDBX_UTTERLY_NOSYNC, and MDBX_WRITEMAP unless writemap = off: pages are changed \
                  in the shared map, never flushed; a power loss can damage the file",
             ),
             (
                 Durability::Async,
+                PowerLoss::LosesLast,
                 "MDBX_SAFE_NOSYNC: pages are written to the page cache at commit and flushed every \
                  sync_bytes, and those of the last flushed commit are not overwritten; the file \
                  survives the process, and after a power loss it is as that commit left it",
             ),
             (
                 Durability::Commit,
+                PowerLoss::Keeps,
                 "MDBX_SYNC_DURABLE: each commit flushes data, then the meta page, before it \
                  returns",
             ),

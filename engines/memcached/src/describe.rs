@@ -3,7 +3,7 @@
 use crate::connection::KEY_BYTES_MAX;
 use kvdyno_engine::server::{LISTEN, LISTENS, Program};
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, Result,
+    BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, PowerLoss, Result,
 };
 
 /// An item is 1 GiB at most, and half of the memory.
@@ -29,6 +29,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             value_bytes_max: Some(VALUE_BYTES_MAX),
             ..Capabilities::least([(
                 Durability::None,
+                PowerLoss::LosesAll,
                 "-M -e FILE: a cache in memory that maps a file: refuses what does not fit, keeps \
                  all over an end in order (SIGUSR1), and nothing over any other",
             )])

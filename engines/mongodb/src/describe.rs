@@ -4,7 +4,8 @@ use crate::server::Kind;
 use kvdyno_engine::graph::Isolation;
 use kvdyno_engine::server::{LISTEN, LISTENS, Program};
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, Planning, Result,
+    BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, Planning, PowerLoss,
+    Result,
 };
 use std::collections::BTreeMap;
 
@@ -27,10 +28,12 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
         Kind::Mongod => Capabilities::least([
             (
                 Durability::None,
+                PowerLoss::LosesLast,
                 "writeConcern {w: 1, j: false}: the journal is in the server's memory up to 100 ms",
             ),
             (
                 Durability::Commit,
+                PowerLoss::Keeps,
                 "writeConcern {w: 1, j: true}: the journal is synced before the answer, for all \
                  that wait together",
             ),
@@ -38,11 +41,13 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
         Kind::FerretDb => Capabilities::least([
             (
                 Durability::Async,
+                PowerLoss::LosesLast,
                 "SQLite's journal_mode = WAL, synchronous = OFF: handed to the operating system, \
                  never synced",
             ),
             (
                 Durability::Commit,
+                PowerLoss::Keeps,
                 "SQLite's journal_mode = WAL, synchronous = FULL: its log is synced before the \
                  answer",
             ),

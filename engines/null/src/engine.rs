@@ -30,7 +30,8 @@ impl Engine for Null {
     type Session<'e> = NullSession<'e>;
 
     fn describe() -> Description {
-        let durability = [Durability::None, Durability::Async, Durability::Commit];
+        let durability = [Durability::None, Durability::Async, Durability::Commit]
+            .map(|class| (class, PowerLoss::LosesAll, "nothing is written"));
         Description {
             name: "null".to_owned(),
             title: "Null".to_owned(),
@@ -45,7 +46,7 @@ impl Engine for Null {
                 transactions: Transactions::Serial,
                 stores_nothing: true,
                 pipelined: true,
-                ..Capabilities::least(durability.map(|class| (class, "nothing is written")))
+                ..Capabilities::least(durability)
             },
             options: options(),
             planning: Planning { space_factor: 0.0, write_factor: 0.0, ram_bytes_min: 1 << 20 },

@@ -2,7 +2,8 @@
 
 use kvdyno_engine::server::{LISTEN, LISTENS, Program};
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, Result, Transactions,
+    BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, PowerLoss, Result,
+    Transactions,
 };
 
 /// A row of an index takes a third of its block of 8 KiB at most.
@@ -32,16 +33,19 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             ..Capabilities::least([
                 (
                     Durability::None,
+                    PowerLoss::LosesLast,
                     "fsync = on, synchronous_commit = off: the log is in the server's memory up to \
                      0.6 s",
                 ),
                 (
                     Durability::Async,
+                    PowerLoss::Damages,
                     "fsync = off, synchronous_commit = on: the log is handed to the operating \
                      system before the answer, never synced",
                 ),
                 (
                     Durability::Commit,
+                    PowerLoss::Keeps,
                     "fsync = on, synchronous_commit = on: the log is synced before the answer, for \
                      all sessions that wait together",
                 ),

@@ -1,7 +1,7 @@
 //! What redb is and can do, and its options.
 
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, Transactions,
+    BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, PowerLoss, Transactions,
 };
 use std::collections::BTreeMap;
 
@@ -37,12 +37,14 @@ fn capabilities() -> Capabilities {
         ..Capabilities::least([
             (
                 Durability::None,
+                PowerLoss::LosesLast,
                 "Durability::None: a commit is in this process's memory until one of \
                  Durability::Immediate, which sync and close make; a crash of the process undoes \
                  all since then",
             ),
             (
                 Durability::Commit,
+                PowerLoss::Keeps,
                 "Durability::Immediate: each commit writes its pages and a commit slot, and calls \
                  fdatasync (two_phase_commit: before the slot is made valid, and after)",
             ),

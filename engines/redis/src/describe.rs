@@ -2,7 +2,7 @@
 
 use kvdyno_engine::server::{LISTEN, LISTENS, Program};
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, Result,
+    BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, PowerLoss, Result,
 };
 
 /// The description with the program in use. `Err`: the reason why there is none.
@@ -37,15 +37,18 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             ..Capabilities::least([
                 (
                     Durability::None,
+                    PowerLoss::LosesAll,
                     "appendonly no, save \"\": in memory alone until it is shut down, which saves",
                 ),
                 (
                     Durability::Async,
+                    PowerLoss::LosesLast,
                     "appendonly yes, appendfsync everysec (option: no): in the log's file before \
                      the answer, synced once a second",
                 ),
                 (
                     Durability::Commit,
+                    PowerLoss::Keeps,
                     "appendonly yes, appendfsync always: the log is synced before the answer, for \
                      all clients that wait together",
                 ),

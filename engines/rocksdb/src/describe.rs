@@ -4,7 +4,7 @@ use crate::library::RocksLibrary;
 use crate::presets::with_presets;
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, Error, OptionKind, OptionSpec, Options,
-    Planning, Result, Transactions, Value,
+    Planning, PowerLoss, Result, Transactions, Value,
 };
 use std::collections::BTreeMap;
 
@@ -50,16 +50,19 @@ fn capabilities() -> Capabilities {
         ..Capabilities::least([
             (
                 Durability::None,
+                PowerLoss::LosesLast,
                 "WriteOptions.disableWAL = true: no write-ahead log; a crash of the process loses \
                  what is in the memtables; sync and close flush them",
             ),
             (
                 Durability::Async,
+                PowerLoss::LosesLast,
                 "WriteOptions.sync = false: the write-ahead log is handed to the operating system, \
                  not synced",
             ),
             (
                 Durability::Commit,
+                PowerLoss::Keeps,
                 "WriteOptions.sync = true: the write-ahead log is synced (fdatasync) before the \
                  call returns",
             ),

@@ -2,7 +2,7 @@
 
 use kvdyno_engine::{
     BatchKind, Capabilities, DataShape, Description, Durability, Error, OptionSpec, Options,
-    Planning, Result, Transactions,
+    Planning, PowerLoss, Result, Transactions,
 };
 use std::collections::BTreeMap;
 
@@ -45,12 +45,14 @@ fn capabilities() -> Capabilities {
         ..Capabilities::least([
             (
                 Durability::None,
+                PowerLoss::Damages,
                 "synchronous = OFF; journal_mode = MEMORY unless set: the journal of a transaction \
                  is in memory, so that a process killed in a commit leaves a damaged file; nothing \
                  is synced",
             ),
             (
                 Durability::Async,
+                PowerLoss::LosesLast,
                 "journal_mode = WAL with synchronous = NORMAL: commits are written to the log, \
                  which only a checkpoint syncs; they survive a killed process, a power loss takes \
                  the last of them and damages nothing (with delete, truncate or persist: \
@@ -58,10 +60,14 @@ fn capabilities() -> Capabilities {
             ),
             (
                 Durability::Commit,
+                PowerLoss::Keeps,
                 "journal_mode = WAL with synchronous = FULL: each commit syncs the log (with \
                  delete, truncate or persist: synchronous = EXTRA, which syncs the directory too)",
             ),
         ])
+        .except(Durability::Async, "journal_mode", "delete", PowerLoss::Damages)
+        .except(Durability::Async, "journal_mode", "truncate", PowerLoss::Damages)
+        .except(Durability::Async, "journal_mode", "persist", PowerLoss::Damages)
     }
 }
 

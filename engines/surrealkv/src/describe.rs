@@ -1,8 +1,8 @@
 //! The description of surrealkv, its options, and what they are to surrealkv.
 
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, OptionSpec, Options, Planning, Result,
-    Transactions,
+    BatchKind, Capabilities, Description, Durability, OptionSpec, Options, Planning, PowerLoss,
+    Result, Transactions,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -41,11 +41,13 @@ fn capabilities() -> Capabilities {
         ..Capabilities::least([
             (
                 Durability::Async,
+                PowerLoss::LosesLast,
                 "Durability::Eventual: the write-ahead log is written by a system call before a \
                  commit returns, and not flushed",
             ),
             (
                 Durability::Commit,
+                PowerLoss::Keeps,
                 "Durability::Immediate: the log is flushed (fsync) before a commit returns, once \
                  for the commits that wait together",
             ),

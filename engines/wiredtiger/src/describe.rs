@@ -3,7 +3,7 @@
 use crate::library::WiredTigerLibrary;
 use kvdyno_engine::{
     BatchKind, Capabilities, DataShape, Description, Durability, Error, OptionKind, OptionSpec,
-    Options, Planning, Result, Transactions, Value,
+    Options, Planning, PowerLoss, Result, Transactions, Value,
 };
 use std::collections::BTreeMap;
 
@@ -53,16 +53,19 @@ fn capabilities() -> Capabilities {
         ..Capabilities::least([
             (
                 Durability::None,
+                PowerLoss::LosesLast,
                 "log=(enabled=false): no log; a crash loses what was written since the last \
                  checkpoint; sync and close checkpoint",
             ),
             (
                 Durability::Async,
+                PowerLoss::LosesLast,
                 "log=(enabled=true),transaction_sync=(enabled=true,method=none): the log is \
                  written to the operating system at each commit, not synced",
             ),
             (
                 Durability::Commit,
+                PowerLoss::Keeps,
                 "log=(enabled=true),transaction_sync=(enabled=true,method=fsync): the log is \
                  synced at each commit; commits under way share a sync",
             ),

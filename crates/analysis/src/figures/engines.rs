@@ -43,7 +43,7 @@ pub struct WorkerInfo {
     /// Other properties of the build that affect its speed.
     pub build: BTreeMap<String, String>,
     /// The settings behind the durability class, quoted.
-    pub durability_means: Option<String>,
+    pub durability_settings: Option<String>,
     /// The program.
     pub path: PathBuf,
     /// Its checksum.
@@ -141,11 +141,12 @@ fn engine(case: &CaseEvidence) -> EngineInfo {
         lost: None,
         worker: worker.map(|worker| {
             let engine = &worker.description.engine;
+            let promise = engine.capabilities.durability.get(&options.durability);
             WorkerInfo {
                 title: engine.title.clone(),
                 version: engine.version.clone(),
                 build: engine.build.clone(),
-                durability_means: engine.capabilities.durability.get(&options.durability).cloned(),
+                durability_settings: promise.map(|promise| promise.settings.clone()),
                 path: worker.path.clone(),
                 sha256: worker.sha256.clone(),
                 library: worker.library.clone(),

@@ -238,6 +238,12 @@ impl CaseEvidence {
         Some(&worker.description.engine.capabilities)
     }
 
+    /// What a power loss does to its completed writes.
+    pub(crate) fn power_loss(&self) -> Option<PowerLoss> {
+        let worker = self.record.as_ref()?.worker.as_ref()?;
+        worker.description.engine.power_loss(&self.case.options)
+    }
+
     /// It is a bare drive: its figures are the drive's.
     pub fn is_bare_drive(&self) -> bool {
         self.capabilities().is_some_and(|able| able.bare_drive)

@@ -35,6 +35,8 @@ pub struct Group {
     pub part: Option<String>,
     /// The durability class of its writes.
     pub durability: Durability,
+    /// What a power loss does to its completed writes; null: no worker was found.
+    pub power_loss: Option<PowerLoss>,
     /// Stores nothing: its figures are the load generator's own.
     pub stores_nothing: bool,
     /// A bare drive: its figures are the drive's, and no engine is compared with it.
@@ -218,6 +220,7 @@ impl Group {
             label: case.label.clone(),
             part: case.part.clone(),
             durability: case.options.durability,
+            power_loss: trials.cases.iter().find_map(|(case, _)| case.power_loss()),
             stores_nothing: trials.cases.iter().any(|(case, _)| case.stores_nothing()),
             bare_drive,
             ceiling: case.ceiling,

@@ -6,4 +6,5 @@ pub(crate) mod comparison;
 pub mod confidence;
 pub mod ranking;
 pub mod relative;
+pub mod rule;
 pub mod versus;

@@ -30,6 +30,20 @@ pub fn next_within(values: &[f64], sure: f64) -> Option<(f64, f64)> {
     Some((middle - reach, middle + reach))
 }
 
+/// The interval of the mean with confidence `sure`; none below two values.
+pub fn mean_within(values: &[f64], sure: f64) -> Option<(f64, f64)> {
+    let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
+    let error = (squares(values) / freedom as f64 / values.len() as f64).sqrt();
+    let (middle, reach) = (mean(values), quantile_of_t(freedom, sure) * error);
+    Some((middle - reach, middle + reach))
+}
+
+/// How many standard errors on either side hold the share `sure`, at these degrees of freedom.
+pub fn quantile_of_t(freedom: usize, sure: f64) -> f64 {
+    let t = StudentsT::new(0.0, 1.0, freedom.max(1) as f64);
+    t.map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + sure / 2.0))
+}
+
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

@@ -128,6 +128,13 @@ impl Version {
         })
     }
 
+    /// Begins the peak anew, where the kernel can: v1.
+    pub(super) fn forget_peak(self, directory: &Path) {
+        if self == Self::V1 {
+            let _ = write(directory, "memory.max_usage_in_bytes", 0);
+        }
+    }
+
     /// Frees all page cache of the group that can be freed (on v2 since Linux 5.19).
     pub(super) fn reclaim(self, directory: &Path) -> io::Result<()> {
         if self == Self::V1 {

@@ -31,6 +31,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How long a group is given to lose its last process.
@@ -44,6 +45,8 @@ pub struct Group {
     directory: PathBuf,
     limit_bytes: u64,
     procs: File,
+    /// The limit is in force.
+    holds: AtomicBool,
     removed: bool,
 }
 
@@ -51,11 +54,15 @@ impl Group {
     /// Makes a group with a limit on memory and none of it in swap. A process gets into it by
     /// [`join`], before it touches a file that shall be held inside the limit.
     pub fn create(root: &Root, name: &str, limit_bytes: u64) -> Result<Self, Unavailable> {
+        let group = Self::create_open(root, name, limit_bytes)?;
+        group.hold().map_err(failed)?;
+        Ok(group)
+    }
+
+    /// The same with a limit that is in force from [`Self::hold`] on.
+    pub fn create_open(root: &Root, name: &str, limit_bytes: u64) -> Result<Self, Unavailable> {
         let parent = parent::choose(root)?;
         parent.check_room(root, limit_bytes)?;
-        let failed = |error: io::Error| {
-            Unavailable::new(format!("cannot make a control group: {error}"), "see `kvdyno doctor`")
-        };
         match parent.preparation {
             Preparation::Below | Preparation::Beside => Ok(()),
             Preparation::BelowRoot => {
@@ -74,18 +81,24 @@ impl Group {
     }
 
     fn open(root: &Root, version: Version, directory: &Path, bytes: u64) -> io::Result<Self> {
-        version.set_limit(directory, bytes)?;
         let procs = OpenOptions::new().write(true).open(directory.join("cgroup.procs"))?;
-        let group = Self {
+        Ok(Self {
             root: root.clone(),
             version,
             directory: directory.to_owned(),
             limit_bytes: bytes,
             procs,
+            holds: AtomicBool::new(false),
             removed: false,
-        };
-        group.check_limit().map_err(io::Error::other)?;
-        Ok(group)
+        })
+    }
+
+    /// Puts the limit in force: from now on no more memory is used than that.
+    pub fn hold(&self) -> io::Result<()> {
+        self.version.set_limit(&self.directory, self.limit_bytes)?;
+        self.version.forget_peak(&self.directory);
+        self.holds.store(true, Ordering::Relaxed);
+        self.check_limit().map_err(io::Error::other)
     }
 
     /// `cgroup v1` or `cgroup v2`.
@@ -122,6 +135,9 @@ impl Group {
     /// Fails where the limit was changed: call it again after the case, because the host's manager
     /// may have interfered.
     pub fn check_limit(&self) -> Result<(), String> {
+        if !self.holds.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         // The kernel rounds down to whole pages.
         let page = rustix::param::page_size() as u64;
         match self.version.limit(&self.directory) {
@@ -160,6 +176,10 @@ impl Drop for Group {
     fn drop(&mut self) {
         let _ = self.remove_now();
     }
+}
+
+fn failed(error: io::Error) -> Unavailable {
+    Unavailable::new(format!("cannot make a control group: {error}"), "see `kvdyno doctor`")
 }
 
 /// Puts the calling process into the group. Async-signal-safe: for a child between fork and exec.

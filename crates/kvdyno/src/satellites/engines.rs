@@ -148,8 +148,10 @@ fn one(name: &str, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
         line("build", &format!("{what}: {value}"));
     }
     line("abilities", &wrap(&abilities(&engine.capabilities), 12));
-    for (class, means) in &engine.capabilities.durability {
-        line("durability", &wrap(&format!("{}: {means}", class.as_str()), 12));
+    for (class, promise) in &engine.capabilities.durability {
+        let (settings, lost) = (&promise.settings, promise.power_loss.as_str());
+        let text = format!("{}: {settings}; a power loss {lost}", class.as_str());
+        line("durability", &wrap(&text, 12));
     }
     printer.data("");
     printer.heading("Options");

@@ -195,13 +195,14 @@ fn recording(engine: &str, class: Durability) -> String {
 fn class_record(args: &TortureArgs, victim: &Victim) -> ClassRecord {
     let (worker, class) = (&victim.worker, victim.class());
     let engine = &worker.description.engine;
+    let settings = engine.capabilities.durability.get(&class);
     ClassRecord {
         engine: victim.name.clone(),
         version: engine.version.clone(),
         worker_sha256: worker.sha256.clone(),
         library_sha256: worker.library.as_ref().map(|library| library.sha256.clone()),
         durability: class,
-        means: engine.capabilities.durability.get(&class).cloned().unwrap_or_default(),
+        settings: settings.map(|promise| promise.settings.clone()).unwrap_or_default(),
         options: args.set.iter().map(|option| redact(option)).collect(),
         trials: Vec::new(),
         recording: None,

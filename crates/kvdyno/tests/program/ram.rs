@@ -93,3 +93,30 @@ fn less_memory_is_more_reads_from_the_device() {
     scratch.run(&["check"]).assert_code(0);
     scratch.assert_nothing_left();
 }
+
+/// A random load of more data than RAM: without the limit at first, under it after the eviction.
+#[test]
+fn a_limit_can_begin_after_the_load() {
+    let test = "a_limit_can_begin_after_the_load";
+    let scratch = Scratch::new();
+    if !can_limit(&scratch, test) || !needs("lmdb", test) {
+        return;
+    }
+    let suite = suite()
+        .data("size = \"80MiB\"\nvalue_bytes = 1000")
+        .rams("\"32MiB\"\nwhile_loading = false")
+        .run("database = \"fresh\"")
+        .engine("lmdb")
+        .load("order = \"random\"\nbatch = 500")
+        .phase("evict", "")
+        .measure("operations = 24_000")
+        .role("readers", GET);
+    scratch.write("s.toml", &suite.text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let record = &record(&scratch.only_run(), "lmdb");
+    let loaded = record.phases[0].resident_after.as_ref().unwrap().resident_bytes;
+    assert!(loaded > 64 * MIB, "{loaded} bytes of the load were in memory");
+    assert_held(record, 32 * MIB);
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}

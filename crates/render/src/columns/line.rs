@@ -29,6 +29,7 @@ pub(crate) struct VisibleColumns {
     requested: Vec<ColumnName>,
     pub(super) part: bool,
     pub(super) durability: bool,
+    pub(super) power_loss: bool,
     pub(super) data: bool,
     pub(super) ram: bool,
     /// Several volumes among the engines.
@@ -63,6 +64,7 @@ impl VisibleColumns {
             requested: summary.run.columns.clone(),
             part: rows.iter().any(|row| row.group.part.is_some()),
             durability: several(real().map(|group| group.durability)),
+            power_loss: several(real().map(|group| group.power_loss)),
             data: several(engines().map(data)),
             ram: several(engines().map(Group::ram)),
             volume: several(engines().map(|group| &group.volume)),

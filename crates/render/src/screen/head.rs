@@ -153,6 +153,13 @@ fn engines(summary: &Summary) -> String {
             2 => format!("both {class}"),
             _ => format!("all {class}"),
         });
+        let groups = || contest.groups.iter();
+        if several(groups().map(|group| group.power_loss)) {
+            let lost = groups().filter_map(|group| {
+                Some(format!("{} {}", contest.name(&group.label), group.power_loss?.as_str()))
+            });
+            words.push(format!("a power loss: {}", unique(lost).join(", ")));
+        }
     }
     words.join(", ")
 }

@@ -164,6 +164,11 @@ fn axes<'s>(contest: &'s Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
     if several(groups().map(|group| group.durability)) {
         columns.push(column("durability", |row| row.group.durability.as_str().to_owned()));
     }
+    if several(groups().map(|group| group.power_loss)) {
+        columns.push(column("power loss", |row| {
+            row.group.power_loss.map_or_else(String::new, |lost| lost.as_str().to_owned())
+        }));
+    }
     if several(rows.iter().map(|row| row.run.map(|run| run.phase.as_str()))) {
         columns.push(column("phase", |row| {
             row.run.map_or_else(|| "load".to_owned(), |run| cut(&run.phase, 16))

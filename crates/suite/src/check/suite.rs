@@ -10,7 +10,7 @@ use crate::written::phase::{Measure, Phase, Role};
 use crate::written::read::{At, Or as _};
 use crate::written::scalar::{DataSize, Nanoseconds, Several, Threads};
 use crate::written::source::Span;
-use crate::written::typed::{Data, Ram, Sharing, Typed};
+use crate::written::typed::{Data, Sharing, Typed};
 use kvdyno_record::known::STUDIES;
 use kvdyno_record::operations::OpTrait;
 use kvdyno_record::text::steers;
@@ -25,7 +25,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     typed.suite.title.iter().for_each(|title| check_title(title, mistakes));
     typed.suite.study.iter().for_each(|study| check_study(study, mistakes));
     check_data(&typed.data, mistakes);
-    check_ram(&typed.ram, mistakes);
+    check_ram(typed, mistakes);
     check_engines(typed, mistakes);
     check_phases(typed, mistakes);
     check_sweep(typed, mistakes);
@@ -189,11 +189,23 @@ fn check_verified(length: &At<Length>, mistakes: &mut Mistakes) {
     }
 }
 
-fn check_ram(ram: &Ram, mistakes: &mut Mistakes) {
+fn check_ram(typed: &Typed, mistakes: &mut Mistakes) {
+    let ram = &typed.ram;
     if let (None, Some(unscaled)) = (&ram.limit, &ram.unscaled) {
         let mistake =
             mistakes.at(&unscaled.span, "`unscaled` without `limit`: it is added to the limit");
         mistake.label("expected `limit` next to it");
+    }
+    let made_without = ram.while_loading.as_ref().filter(|held| !held.value);
+    if let (Some(held), Some(_)) = (made_without, ram.tier.first()) {
+        let mistake = mistakes.at(&held.span, "a limit that begins after the load has no tier yet");
+        mistake.label("expected no `tier`, or while_loading = true");
+    }
+    let before_evict = typed.phase.iter().take_while(|one| !matches!(one.value, Phase::Evict(_)));
+    let measures = |one: &&At<Phase>| matches!(one.value, Phase::Measure(_));
+    if let (Some(held), Some(_)) = (made_without, before_evict.clone().find(measures)) {
+        let what = "a limit that does not hold while loading begins with an `evict` phase";
+        mistakes.at(&held.span, what).label("expected an `evict` phase before the first measured");
     }
     if let (Some(_), Some(ratio)) = (&ram.limit, &ram.data_to_ram) {
         let mistake = mistakes.at(&ratio.span, "[ram] has both `limit` and `data_to_ram`");

@@ -136,6 +136,17 @@ fn groups<'g, 'a>(grid: &'g Grid<'a>) -> Vec<CaseGroup<'g, 'a>> {
     engines.chain(drive).map(|owner| CaseGroup { grid, owner }).collect()
 }
 
+/// The first phase that the RAM limit holds in: the first that evicts, where the database is made
+/// without the limit.
+fn limit_from(part: &Part, phases: &[Phase]) -> u32 {
+    if part.typed.ram.while_loading.value_or(true) {
+        return 0;
+    }
+    let loads = phases.iter().any(|phase| matches!(phase.work, Activity::Load(_)));
+    let evict = phases.iter().position(|phase| phase.work == Activity::Evict);
+    if loads { evict.unwrap_or(phases.len()) as u32 } else { 0 }
+}
+
 impl Cases {
     fn group(&mut self, group: CaseGroup<'_, '_>, trial: u32, seed: u64) {
         let CaseGroup { grid, owner } = group;
@@ -287,6 +298,7 @@ impl Cases {
             database: Database { id: loaded_by.clone(), loaded_by, last_use: false, copy },
             volume,
             ram_limit_bytes: setup.limit.bytes,
+            ram_limit_from: limit_from(part, &phases),
             tier: setup.limit.tier.clone(),
             data: data.clone(),
             shape: shape(sized, &phases),

@@ -14,5 +14,6 @@ pub(crate) mod shuffle;
 pub(crate) mod sizing;
 pub(crate) mod slices;
 pub(crate) mod space;
+pub(crate) mod trial;
 pub(crate) mod warnings;
 pub(crate) mod workload;

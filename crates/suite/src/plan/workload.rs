@@ -38,6 +38,11 @@ impl PhaseContext<'_> {
     fn is_graph(&self) -> bool {
         self.sized.data.graph.is_some()
     }
+
+    /// The data is smaller than the RAM limit; without one it is taken to fit.
+    fn fits_ram(&self) -> bool {
+        self.setup.limit.bytes.is_none_or(|limit| self.sized.user_bytes() < limit as f64)
+    }
 }
 
 /// All phases of a case that loads its own database.
@@ -60,6 +65,9 @@ pub(crate) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase>
             }
             other => name.unwrap_or_else(|| names.free(other.kind())),
         };
+        if matches!(phase.value, Phase::Warm(_)) && !context.fits_ram() {
+            continue;
+        }
         let work = work(part, &phase.value, context, &mut reopened);
         phases.push(plan::Phase::new(name, work));
     }
@@ -189,6 +197,7 @@ fn work(
             .map_or(Activity::Evict, |options| Activity::Reopen { options: options.clone() }),
         // The caller has already handled measure phases, and an evict phase has no settings.
         Phase::Evict(_) | Phase::Measure(_) => Activity::Evict,
+        Phase::Warm(_) => Activity::Warm,
     }
 }
 

@@ -200,7 +200,7 @@ fn engine(name: &str) -> Description {
             scan_forward: true,
             scan_reverse: true,
             batch: BatchKind::Atomic,
-            ..Capabilities::least([(Durability::Async, "not waited for")])
+            ..Capabilities::least([(Durability::Async, PowerLoss::LosesLast, "not waited for")])
         },
         options: Vec::new(),
         planning: Planning { space_factor: 2.0, write_factor: 3.0, ram_bytes_min: 16 << 20 },
@@ -228,7 +228,8 @@ fn engines() -> Engines {
     ];
     let mut rocksdb = engine("rocksdb");
     let count = OptionKind::Integer { min: 1, max: 64 };
-    rocksdb.capabilities.durability.insert(Durability::Commit, "waited for".to_owned());
+    let commit = (Durability::Commit, PowerLoss::Keeps, "waited for");
+    rocksdb.capabilities.durability.extend(Capabilities::least([commit]).durability);
     rocksdb.options = vec![
         option("block_cache", OptionKind::Bytes, Value::Integer(32 << 20))
             .as_it_comes(8 << 20, "db.h")
@@ -243,7 +244,8 @@ fn engines() -> Engines {
             .tuned("zstd", "", ""),
     ];
     let mut drive = engine("drive");
-    drive.capabilities = Capabilities::of_bare_drive([(Durability::Async, "not waited for")]);
+    drive.capabilities =
+        Capabilities::of_bare_drive([(Durability::Async, PowerLoss::LosesLast, "not waited for")]);
     drive.planning = Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 1 << 20 };
     let words = ["io_uring", "psync", "mmap"].map(str::to_owned).to_vec();
     drive.options = vec![

@@ -110,6 +110,28 @@ fn threads_that_no_suite_sweeps_are_not_called_swept() {
     assert!(quick.contains(&(Some(4), Some(4))), "{quick:?}");
 }
 
+/// What fits is read once before it is measured; a limit that does not hold while loading begins
+/// with the eviction, and a case that only loads has none.
+#[test]
+fn data_that_fits_is_warm_and_the_limit_begins_after_the_load() {
+    let kinds = |case: &Case| case.phases.iter().map(|p| p.work.kind()).collect::<Vec<_>>();
+    let field = plan(builtin_text("field"), &["run.trials=1"]);
+    let random = |case: &&Case| case.part.as_deref() == Some("random");
+    assert!(field.cases.iter().any(|case| random(&case)));
+    for case in field.cases.iter().filter(random) {
+        let (limit, kinds) = (case.ram_limit_bytes.unwrap(), kinds(case));
+        assert_eq!(kinds.contains(&"warm"), case.user_bytes() < limit, "{}", case.id);
+        assert_eq!(kinds[case.ram_limit_from as usize], "evict");
+    }
+    let in_order = field.cases.iter().filter(|case| !random(case));
+    assert!(in_order.clone().count() > 0 && in_order.clone().all(|case| case.ram_limit_from == 0));
+    let quick = plan(builtin_text("quick"), &[]);
+    for case in quick.cases.iter().filter(|case| !case.ceiling) {
+        let loads = kinds(case)[0] == "load";
+        assert_eq!(case.ram_limit_from, if loads { case.phases.len() as u32 } else { 0 });
+    }
+}
+
 #[test]
 fn every_plan_is_consistent() {
     let sweeps: &[&[&str]] = &[

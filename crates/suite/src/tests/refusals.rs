@@ -62,6 +62,8 @@ refused! {
     a_budget_too_small: "[[engine]]" => "[run]\nbudget = \"4s\"\n[[engine]]";
     unscaled_of_no_limit: "[[engine]]" => "[ram]\nunscaled = \"1GiB\"\n[[engine]]";
     two_ram_limits: "[[engine]]" => "[ram]\nlimit = 0\ndata_to_ram = [4, 0]\n[[engine]]";
+    a_limit_that_never_begins: "[[engine]]" =>
+        "[ram]\nlimit = \"1GiB\"\nwhile_loading = false\n[[engine]]";
     sizes_without_a_unit: "records = \"1M\"\nvalue_bytes = 100" =>
         "size = 512\nvalue_bytes = 100\n[ram]\nlimit = [\"512\", \"64G\"]\nunscaled = 1_000";
     an_option_that_is_ambiguous: "name = \"null\"" =>

@@ -37,8 +37,8 @@ fn engines_of_studies() -> Engines {
     for name in ["transactions", "memtable"] {
         rocksdb.options.push(option(name, OptionKind::Text, Value::Text(String::new())));
     }
-    let none = "nothing is promised".to_owned();
-    rocksdb.capabilities.durability.insert(Durability::None, none);
+    let none = (Durability::None, PowerLoss::LosesLast, "nothing is promised");
+    rocksdb.capabilities.durability.extend(Capabilities::least([none]).durability);
     engine_of(&mut engines, "drive").capabilities.places =
         vec![PlaceKind::Directory, PlaceKind::Device];
     for name in ["lmdb1", "direct"] {

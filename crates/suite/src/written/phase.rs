@@ -24,6 +24,9 @@ pub(crate) enum Phase {
     /// Reads a sample of the records and checks each value. With `linkbench` it is the audit of the
     /// graph.
     Verify(Verify),
+    /// Reads every record once, where the data is smaller than the RAM limit, or there is no limit:
+    /// what is measured next finds it in memory. Larger data skips the phase.
+    Warm(Warm),
     /// Closes the engine, removes its files from the page cache, and opens it again.
     Evict(Evict),
     /// Closes the engine and opens it again, with other options if given. It evicts nothing. A
@@ -72,6 +75,15 @@ pub(crate) struct Verify {
     /// Counts all records by a scan. `"auto"` counts where the engine can scan and the data is at
     /// most 16 GiB. Default: auto.
     pub(crate) count: Option<At<Switch>>,
+}
+
+/// Reads every record once, where the data is smaller than the RAM limit, or there is no limit: what
+/// is measured next finds it in memory. Larger data skips the phase.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Warm {
+    /// The name of the phase in tables and files. Default: warm.
+    pub(crate) name: Option<At<Name>>,
 }
 
 /// Closes the engine, removes its files from the page cache, and opens it again.
@@ -229,6 +241,7 @@ impl Phase {
             Self::Load(_) => "load",
             Self::Settle(_) => "settle",
             Self::Verify(_) => "verify",
+            Self::Warm(_) => "warm",
             Self::Evict(_) => "evict",
             Self::Reopen(_) => "reopen",
             Self::Measure(_) => "measure",
@@ -240,6 +253,7 @@ impl Phase {
             Self::Load(Load { name, .. })
             | Self::Settle(Settle { name, .. })
             | Self::Verify(Verify { name, .. })
+            | Self::Warm(Warm { name })
             | Self::Evict(Evict { name })
             | Self::Reopen(Reopen { name, .. })
             | Self::Measure(Measure { name, .. }) => name.as_ref(),
@@ -256,7 +270,7 @@ impl Role {
 
 impl FromToml for Phase {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        const KINDS: [&str; 6] = ["load", "settle", "verify", "evict", "reopen", "measure"];
+        const KINDS: [&str; 7] = ["load", "settle", "verify", "warm", "evict", "reopen", "measure"];
         let mut fields = Fields::read(toml, "[[phase]]", mistakes)?;
         let kind: At<String> = fields.required("kind")?;
         fields.call(format!("a {} phase", kind.value));
@@ -267,6 +281,7 @@ impl FromToml for Phase {
             "load" => Load::read(fields).map(Self::Load),
             "settle" => Settle::read(fields).map(Self::Settle),
             "verify" => Verify::read(fields).map(Self::Verify),
+            "warm" => Warm::read(fields).map(Self::Warm),
             "evict" => Evict::read(fields).map(Self::Evict),
             "reopen" => Reopen::read(fields).map(Self::Reopen),
             "measure" => Measure::read(fields).map(Self::Measure),
@@ -298,6 +313,7 @@ fn refuse_options(fields: &mut Fields<'_, '_>) {
 table!(Load, "a load phase": name order batch threads);
 table!(Settle, "a settle phase": name limit);
 table!(Verify, "a verify phase": name samples count);
+table!(Warm, "a warm phase": name);
 table!(Evict, "an evict phase": name);
 table!(Reopen, "a reopen phase": name options);
 table!(Measure, "a measure phase": name warmup duration windows operations role);

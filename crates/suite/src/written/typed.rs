@@ -167,6 +167,10 @@ pub(crate) struct Ram {
     /// The size of the data over the limit, from 0.001 to 1000000. A list is swept. Default: no
     /// limit.
     pub(crate) data_to_ram: Option<At<OneOrMany<f64>>>,
+    /// Whether the limit holds while the database is made. `false`: from the first `evict` on, which
+    /// must come before anything is measured. A database that is made at random, or overwritten, is
+    /// then soon made, and the same. Default: true.
+    pub(crate) while_loading: Option<At<bool>>,
     /// Memory below the limit. Every engine runs under each limit with each tier. Default: no swap.
     #[schemars(default)]
     pub(crate) tier: Vec<At<Tier>>,
@@ -374,7 +378,7 @@ table!(Header, "[suite]": name title study);
 table!(Data, "[data]":
     records size key_bytes key_format key_order value_bytes compress_to seed verify
     linkbench);
-table!(Ram, "[ram]": limit unscaled data_to_ram tier);
+table!(Ram, "[ram]": limit unscaled data_to_ram while_loading tier);
 table!(DataDirTable, "[data_dir]": path);
 table!(Show, "[show]": columns);
 table!(Run, "[run]": threads phases trials budget slice io_latency count database max_errors);

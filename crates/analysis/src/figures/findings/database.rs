@@ -8,7 +8,8 @@ use kvdyno_record::plan::Copying;
 use kvdyno_record::units::bytes;
 use kvdyno_record::workload::{self, Mix, Phase};
 
-pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 3] = [shared, reflinked, too_small];
+pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 4] =
+    [shared, reflinked, too_small, compressed];
 
 /// A store may compress better than its values are made for, but not by more than this factor.
 const PACKS_AT_MOST: u64 = 2;
@@ -35,6 +36,22 @@ fn too_small(evidence: &Evidence) -> Option<Finding> {
         })
     };
     Finding::of_phases(Id::DatabaseTooSmall, evidence, small)
+}
+
+/// Files below this share of the data in them are compressed.
+const COMPRESSED: f64 = 0.8;
+
+fn compressed(evidence: &Evidence) -> Option<Finding> {
+    let smaller = |measured: &Measured<'_>| {
+        let database = measured.phase.database.filter(|_| is_engine(measured))?;
+        let case = &measured.case.case;
+        let (data, used) = (case.user_bytes(), database.used_bytes);
+        let is_small = (used as f64) < data as f64 * COMPRESSED;
+        let deletes = workload::deletes(&case.phases);
+        (data >= SMALL_DATA && !deletes && is_small)
+            .then(|| format!("{} of data in {} of files", bytes(data), bytes(used)))
+    };
+    Finding::of_phases(Id::DatabaseCompressed, evidence, smaller)
 }
 
 /// Not a bare drive: its blocks are overwritten in place, and the rule of steadiness covers it.

@@ -6,11 +6,13 @@ use super::kinds::Id;
 use super::storage;
 use crate::figures::block_io::{flushes_and_fua, writes};
 use crate::figures::evidence::Evidence;
+use crate::figures::lists::{several, together, unique};
 use kvdyno_record::blockio::{BlockIo, Cell, IoOwner, Watch};
 use kvdyno_record::engine::Durability;
 use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::host::Drive;
 use kvdyno_record::units::{grouped, percent};
+use kvdyno_record::workload::{Mix, Phase};
 
 /// With fewer commits there is no finding.
 const COMMITS_MIN: u64 = 1000;
@@ -20,7 +22,28 @@ const COMMITS_MIN: u64 = 1000;
 const SHARE: f64 = 0.01;
 
 pub(super) fn findings(evidence: &Evidence) -> Result<Vec<Finding>, RecordError> {
-    Ok(unflushed(evidence)?.into_iter().chain(foreign(evidence)?).collect())
+    let findings = [unflushed(evidence)?, foreign(evidence)?, unequal_promises(evidence)];
+    Ok(findings.into_iter().flatten().collect())
+}
+
+/// Engines that write in one durability class and lose different data in a power loss.
+fn unequal_promises(evidence: &Evidence) -> Option<Finding> {
+    let writing = evidence.cases.iter().filter(|case| {
+        let competes = !case.stores_nothing() && !case.is_bare_drive() && !case.case.ceiling;
+        competes && case.case.phases.iter().filter_map(Phase::mix).any(Mix::writes)
+    });
+    let promises = writing.filter_map(|case| {
+        let engine = without_part(&case.case.label, case.case.part.as_deref());
+        Some((case.case.options.durability, case.power_loss()?, engine))
+    });
+    let by_class = together(unique(promises), |a, b| a.0 == b.0);
+    let class =
+        by_class.into_iter().find(|class| several(class.iter().map(|promise| promise.1)))?;
+    let class_name = class[0].0.as_str();
+    let engines = class.iter().map(|(_, lost, engine)| format!("of {engine} {}", lost.as_str()));
+    let engines: Vec<String> = engines.collect();
+    let text = format!("in class {class_name}, a power loss {}", engines.join(", "));
+    Some(Finding::of_run(Id::PowerLossDiffers, text))
 }
 
 fn unflushed(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {

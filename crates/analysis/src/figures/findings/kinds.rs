@@ -205,6 +205,15 @@ kinds! {
     DatabaseTooSmall = Warning,
         "the rest is in memory, or in files that were removed while the engine had them open: \
          residency, eviction, space and reads from the drive do not cover its data";
+    /// The files are far smaller than the data in them.
+    DatabaseCompressed = Info,
+        "its RAM holds more of its data, and its drive writes less of it, than those of an engine \
+         that stores data as it is: compare engines that both compress, or neither (`kvdyno \
+         engines NAME` lists the options)";
+    /// Engines of one durability class lose different data in a power loss.
+    PowerLossDiffers = Warning,
+        "their writes promise different things: `kvdyno engines NAME` has each class, and \
+         `durability = \"commit\"` is the same for all";
     /// Cases worked on a database that others had written to before.
     DatabaseShared = Info,
         "several thread counts used one database that aged: an effect of threads may be one of \

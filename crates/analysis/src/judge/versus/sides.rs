@@ -424,12 +424,12 @@ fn engines(
         None => "no worker was found".to_owned(),
     };
     add("engine", version(&b), version(&n));
-    let means = |engine: &EngineInfo| {
+    let settings = |engine: &EngineInfo| {
         let worker = engine.worker.as_ref();
-        let means = worker.and_then(|worker| worker.durability_means.clone());
-        means.unwrap_or_else(|| "not described".to_owned())
+        let settings = worker.and_then(|worker| worker.durability_settings.clone());
+        settings.unwrap_or_else(|| "not described".to_owned())
     };
-    add(b.durability.as_str(), means(&b), means(&n));
+    add(b.durability.as_str(), settings(&b), settings(&n));
     let (limit_of_base, limit_of_new) = (ram_limit(base, &labels.0), ram_limit(new, &labels.1));
     add("RAM limit", limit_of_base, limit_of_new);
     if b.engine != n.engine {

@@ -83,6 +83,11 @@ impl<'r> CaseMemory<'r> {
         self.group.as_ref()
     }
 
+    /// Puts the limit in force, where it did not hold from the start.
+    pub(super) fn hold(&self) -> io::Result<()> {
+        self.group.as_ref().map_or(Ok(()), Group::hold)
+    }
+
     /// The swap device.
     pub(super) fn swap(&self) -> Option<&Device> {
         self.swap.as_ref()?.device.as_ref()
@@ -128,7 +133,9 @@ fn limited(environment: &CaseEnvironment<'_>) -> (Option<Group>, RamLimit) {
         return (None, RamLimit::default());
     };
     let limit = RamLimit { requested_bytes: Some(bytes), ..RamLimit::default() };
-    match Group::create(&environment.run.root, &environment.case.id, bytes) {
+    let create =
+        if environment.case.ram_limit_from == 0 { Group::create } else { Group::create_open };
+    match create(&environment.run.root, &environment.case.id, bytes) {
         Ok(group) => {
             let enforced_by = Some(group.enforced_by());
             (Some(group), RamLimit { enforced_by, ..limit })

@@ -3,10 +3,12 @@
 
 use super::consent::consent;
 use crate::exit::Complaint;
+use kvdyno_host::cache;
 use kvdyno_host::copy;
 use kvdyno_host::device::Device;
 use kvdyno_host::fresh::{self, namespace};
 use kvdyno_host::raw::{self, label};
+use kvdyno_host::size;
 use kvdyno_host::{DataDirLock, DataDirectory, Fresh, FreshError, Root, Storage, VolumeSpec};
 use kvdyno_record::case::CopyRecord;
 use kvdyno_record::engine;
@@ -18,6 +20,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The location of one database.
 #[derive(Clone, Debug)]
@@ -57,7 +60,15 @@ pub(crate) struct Volumes {
     data_dir: DataDirLock,
     /// The suite's directories and devices, by their paths.
     named: BTreeMap<PathBuf, DataDirLock>,
+    /// The drive was still at work after a deletion, as a sentence for the next case.
+    restless: Option<String>,
 }
+
+/// Deleting less than this leaves nothing to wait for.
+const REST_BYTES: u64 = 16 << 20;
+
+/// The longest wait for a drive after a deletion.
+const REST_LIMIT: Duration = Duration::from_secs(10);
 
 /// Fails if this machine cannot create a volume of the plan. Changes nothing.
 pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
@@ -142,7 +153,8 @@ impl Volumes {
                 ))
             })?;
         }
-        Ok(Self { root: root.clone(), label, made: BTreeMap::new(), data_dir, named })
+        let (root, made, restless) = (root.clone(), BTreeMap::new(), None);
+        Ok(Self { root, label, made, data_dir, named, restless })
     }
 
     pub(crate) fn data_dir(&self) -> &Path {
@@ -165,6 +177,12 @@ impl Volumes {
             self.remove(case)?;
             self.make(case)?;
         }
+        let mut site = self.locate(case)?;
+        site.not_measured.extend(self.restless.take());
+        Ok(site)
+    }
+
+    fn locate(&mut self, case: &Case) -> Result<DatabaseLocation, Complaint> {
         let (root, id) = (self.root.clone(), &case.database.id);
         if let Some(fresh) = self.made.get(id) {
             let (engine::Location::Directory(path) | engine::Location::Device(path)) =
@@ -232,7 +250,7 @@ impl Volumes {
     /// Removes the copy of a case, if there is one.
     pub(super) fn remove_copy(&mut self, case: &Case) -> Result<(), Complaint> {
         let Some(path) = self.made.get(&case.database.id).and_then(Fresh::copy) else {
-            return Ok(self.claim(case).remove_database(&case.id)?);
+            return self.remove_from_data_dir(case, &case.id);
         };
         match fs::remove_dir_all(&path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
@@ -287,8 +305,31 @@ impl Volumes {
         let id = &case.database.id;
         let name = case.volume.as_ref().map_or("", |volume| &volume.name);
         let gone = self.made.remove(id).map_or(Ok(()), Fresh::remove);
-        self.claim(case).remove_database(id)?;
+        self.remove_from_data_dir(case, id)?;
         gone.map_err(of_volume(name))
+    }
+
+    /// Removes a database, and waits until the drive has dealt with that: what is measured next is
+    /// not to pay for it.
+    fn remove_from_data_dir(&mut self, case: &Case, id: &str) -> Result<(), Complaint> {
+        let root = self.root.clone();
+        let claim = self.claim(case);
+        let removed =
+            claim.has_database(id).then(|| size::measure(&claim.database_path(id)).ok()).flatten();
+        claim.remove_database(id)?;
+        let data_dir = claim.path().to_owned();
+        let Some(bytes) = removed.map(|size| size.used_bytes).filter(|&bytes| bytes >= REST_BYTES)
+        else {
+            return Ok(());
+        };
+        let synced = cache::sync_volume(&data_dir).is_ok();
+        let device = look(&root, data_dir).ok().and_then(|(site, _)| site.device);
+        let rested = synced && device.is_none_or(|device| device.rest(REST_LIMIT));
+        self.restless = (!rested).then(|| {
+            let (seconds, bytes) = (REST_LIMIT.as_secs(), units::bytes(bytes));
+            format!("the drive was still at work {seconds} s after {bytes} of an earlier case were removed")
+        });
+        Ok(())
     }
 
     /// Restores and releases everything.

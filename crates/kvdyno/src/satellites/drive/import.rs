@@ -124,7 +124,9 @@ fn leave_out(file: &Path, report: &mut Report) -> Result<Vec<LeftOut>, Complaint
 
 fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
     let version = report.version.trim_start_matches("fio-").to_owned();
-    let durability = [Durability::Async, Durability::Commit].map(|d| (d, "from fio's options"));
+    let durability =
+        [(Durability::Async, PowerLoss::LosesLast), (Durability::Commit, PowerLoss::Keeps)]
+            .map(|(class, power_loss)| (class, power_loss, "from fio's options"));
     let engine = Description {
         name: "fio".to_owned(),
         title: "fio (imported)".to_owned(),

@@ -94,7 +94,7 @@ fn print_class(class: &ClassRecord, folder: &Path, printer: &Printer) {
         |trial: &&Trial| trial.kind != TrialKind::Control && !trial.examples.is_empty();
     let mut examples = class.trials.iter().filter(has_examples).peekable();
     if examples.peek().is_some() {
-        printer.data(&format!("  {}", wrap(&format!("its class means: {}", class.means), 4)));
+        printer.data(&format!("  {}", wrap(&format!("its settings: {}", class.settings), 4)));
     }
     for trial in examples {
         let Some(example) = trial.examples.first() else { continue };

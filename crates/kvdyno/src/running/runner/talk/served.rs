@@ -26,6 +26,7 @@ impl Talk<'_> {
             if let Some(begun) = &mut self.current {
                 begun.evicted = Some(words);
             }
+            self.hold_limit(worker);
         }
         let serve = |supervisor: &mut Supervisor| {
             if let Some(Activity::Reopen { options }) = work {
@@ -37,6 +38,15 @@ impl Talk<'_> {
             halted.unwrap_or(Ok(())).and_then(|()| self.supervisor.as_mut().map_or(Ok(()), serve));
         if let Err(why) = done {
             self.server_failed(why, worker);
+        }
+    }
+
+    /// Puts the RAM limit in force where this is the phase that it begins with.
+    fn hold_limit(&mut self, worker: &Worker) {
+        let from = self.environment.case.ram_limit_from as usize;
+        let begins = from > 0 && self.current.as_ref().is_some_and(|begun| begun.index == from);
+        if let Some(Err(error)) = begins.then(|| self.memory.hold()) {
+            self.refuse(format!("cannot limit RAM after the load: {error}"), worker);
         }
     }
 
