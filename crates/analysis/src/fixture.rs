@@ -27,7 +27,7 @@ use kvdyno_record::case::{
     CaseRecord, CounterFile, CounterPair, OpResult, Outcome, PhaseRecord, RamLimit, RoleResult,
     Verified,
 };
-use kvdyno_record::engine::{DataShape, Durability, Options, Value};
+use kvdyno_record::engine::{DataShape, Durability, Options, PowerLoss, Value};
 use kvdyno_record::files::{RunFolder, write_atomic, write_json};
 use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
@@ -444,6 +444,7 @@ impl PlannedCase<'_> {
             database: Database { id: database_id, loaded_by, last_use, copy: None },
             volume: None,
             ram_limit_bytes: Some(RAM),
+            ram_limit_from: 0,
             tier: None,
             data: data(),
             shape: DataShape {

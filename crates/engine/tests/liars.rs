@@ -4,7 +4,7 @@
 use kvdyno_engine::conformance::{self, Report, Verdict};
 use kvdyno_engine::{
     Capabilities, DataShape, Description, Direction, Durability, Engine, Error, ErrorClass,
-    Location, Options, Planning, Range, Records, Result, Session, Settled, Transaction,
+    Location, Options, Planning, PowerLoss, Range, Records, Result, Session, Settled, Transaction,
     Transactions, ValueVisitor,
 };
 use std::collections::BTreeMap;

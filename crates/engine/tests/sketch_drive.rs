@@ -3,7 +3,7 @@
 
 use kvdyno_engine::{
     Capabilities, DataShape, Description, Durability, Engine, Error, ErrorClass, Location, Options,
-    PlaceKind, Planning, Result, Session, Settled, conformance,
+    PlaceKind, Planning, PowerLoss, Result, Session, Settled, conformance,
 };
 use std::collections::BTreeMap;
 use std::fs::File;

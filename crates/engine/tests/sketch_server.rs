@@ -6,8 +6,8 @@
 
 use kvdyno_engine::{
     BatchKind, Capabilities, DataShape, Description, Direction, Durability, Engine, Error,
-    ErrorClass, Location, Options, PlaceKind, Planning, Range, Result, Session, Settled, Write,
-    conformance,
+    ErrorClass, Location, Options, PlaceKind, Planning, PowerLoss, Range, Result, Session, Settled,
+    Write, conformance,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, BufWriter, Read, Write as _};

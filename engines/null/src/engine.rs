@@ -7,8 +7,8 @@ use crate::script::Script;
 use crate::store::{self, Store};
 use kvdyno_engine::{
     BatchKind, Capabilities, Counters, DataShape, Description, Durability, Engine, EngineEvent,
-    Error, ErrorClass, Location, OptionSpec, Options, Planning, Range, Records, Result, Session,
-    Settled, Transaction, Transactions, ValueVisitor, Write,
+    Error, ErrorClass, Location, OptionSpec, Options, Planning, PowerLoss, Range, Records, Result,
+    Session, Settled, Transaction, Transactions, ValueVisitor, Write,
 };
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

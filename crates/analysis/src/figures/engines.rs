@@ -183,7 +183,7 @@ mod tests {
             worker_sha256: String::new(),
             library_sha256: None,
             durability: first.durability,
-            means: String::new(),
+            settings: String::new(),
             options: options_of(first),
             trials: vec![power],
             recording: None,

@@ -4,7 +4,7 @@
 use super::metric::Why;
 use super::spent::Spent;
 use kvdyno_record::case::{CaseRecord, CounterFile, Outcome, PhaseRecord};
-use kvdyno_record::engine::{Capabilities, EngineEvent, EventKind};
+use kvdyno_record::engine::{Capabilities, EngineEvent, EventKind, PowerLoss};
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
 use kvdyno_record::hlog::Kind;
 use kvdyno_record::plan::{Case, Plan};

@@ -11,7 +11,7 @@ use super::metric::{Metrics, Reading};
 use super::relative::RelativeTo;
 use super::trials::{At, Trials};
 use super::{cost, instructions, rates};
-use kvdyno_record::engine::Durability;
+use kvdyno_record::engine::{Durability, PowerLoss};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Case;

@@ -55,7 +55,7 @@ impl Group {
     /// [`join`], before it touches a file that shall be held inside the limit.
     pub fn create(root: &Root, name: &str, limit_bytes: u64) -> Result<Self, Unavailable> {
         let group = Self::create_open(root, name, limit_bytes)?;
-        group.hold().map_err(failed)?;
+        group.limit().map_err(failed)?;
         Ok(group)
     }
 
@@ -95,8 +95,13 @@ impl Group {
 
     /// Puts the limit in force: from now on no more memory is used than that.
     pub fn hold(&self) -> io::Result<()> {
-        self.version.set_limit(&self.directory, self.limit_bytes)?;
+        self.limit()?;
         self.version.forget_peak(&self.directory);
+        Ok(())
+    }
+
+    fn limit(&self) -> io::Result<()> {
+        self.version.set_limit(&self.directory, self.limit_bytes)?;
         self.holds.store(true, Ordering::Relaxed);
         self.check_limit().map_err(io::Error::other)
     }

@@ -2,7 +2,8 @@
 
 use super::column::{Column, text, words};
 use crate::cell::Cell;
-use kvdyno_analysis::figures::group::data;
+use kvdyno_analysis::figures::group::{Group, data};
+use kvdyno_record::engine::PowerLoss;
 
 /// On a terminal: the engine always, the rest where it differs.
 pub(crate) const AXES: &[Column] = &[

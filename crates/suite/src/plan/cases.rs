@@ -9,6 +9,7 @@ use crate::plan::shape::{records_max, shape};
 use crate::plan::shuffle::shuffle_trial;
 use crate::plan::sizing::SizedData;
 use crate::plan::workload;
+use crate::written::part::Part;
 use crate::written::read::{At, Or as _};
 use crate::written::scalar::{Count, Nanoseconds, slug};
 use crate::written::typed::Sharing;

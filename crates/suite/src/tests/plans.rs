@@ -1,6 +1,7 @@
 //! Expansion of suites.
 
 use super::*;
+use kvdyno_record::plan::Case;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 

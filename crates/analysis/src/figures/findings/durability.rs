@@ -6,6 +6,7 @@ use super::kinds::Id;
 use super::storage;
 use crate::figures::block_io::{flushes_and_fua, writes};
 use crate::figures::evidence::Evidence;
+use crate::figures::group::without_part;
 use crate::figures::lists::{several, together, unique};
 use kvdyno_record::blockio::{BlockIo, Cell, IoOwner, Watch};
 use kvdyno_record::engine::Durability;

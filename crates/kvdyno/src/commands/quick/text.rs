@@ -254,7 +254,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
     use clap::Parser as _;
-    use kvdyno_record::engine::{Capabilities, Durability, Planning};
+    use kvdyno_record::engine::{Capabilities, Durability, Planning, PowerLoss};
     use kvdyno_suite::{Overrides, Suite};
     use std::collections::BTreeMap;
 

@@ -13,7 +13,7 @@ use crate::running::start::{record, run_id};
 use anyhow::Context as _;
 use kvdyno_host::Root;
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, RoleResult, WorkerIdentity};
-use kvdyno_record::engine::{Capabilities, Description, Durability, Planning};
+use kvdyno_record::engine::{Capabilities, Description, Durability, Planning, PowerLoss};
 use kvdyno_record::files::{CaseFolder, RunFolder, sha256, write_atomic};
 use kvdyno_record::fio::{self, Job, Report};
 use kvdyno_record::hlog;

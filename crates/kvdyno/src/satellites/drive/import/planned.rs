@@ -42,6 +42,7 @@ pub(super) fn case(index: usize, job: &Job) -> Case {
         database: Database { id: id.clone(), loaded_by: id.clone(), last_use: true, copy: None },
         volume: None,
         ram_limit_bytes: None,
+        ram_limit_from: 0,
         tier: None,
         data: Data {
             records,
