@@ -41,7 +41,7 @@ help:
 	@echo "make crew      kvdyno-crew, several workers that drive one server (needs OpenMPI)"
 	@echo "make page      the report's page, where report/ was changed (needs Node.js)"
 	@echo "make bench     the load generator and the engines against their peers, as ratios"
-	@echo "make dist      one archive that runs on any Linux of the last years, into dist/"
+	@echo "make dist      one archive for x86-64 Linux with glibc 2.28 or newer, into dist/"
 	@echo "make try-dist  tries that archive in a minimal Debian (root, debootstrap)"
 
 # Without engines, RocksDB, a browser or root.

@@ -35,13 +35,14 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
                     Durability::None,
                     PowerLoss::LosesLast,
                     "fsync = on, synchronous_commit = off: the log is in the server's memory up to \
-                     0.6 s",
+                     0.6 s; a crash or power loss loses these writes and damages nothing",
                 ),
                 (
                     Durability::Async,
                     PowerLoss::Damages,
                     "fsync = off, synchronous_commit = on: the log is handed to the operating \
-                     system before the answer, never synced",
+                     system before the answer; nothing is ever synced, and a power loss can damage \
+                     the database",
                 ),
                 (
                     Durability::Commit,
