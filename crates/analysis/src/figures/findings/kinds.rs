@@ -88,6 +88,10 @@ kinds! {
     RunPartial = Info;
     /// The drive was not read: figures are of memory.
     DataAllCached = Info;
+    /// The data was read into memory first, and the drive was read all the same.
+    DataNotInMemory = Warning,
+        "not figures of memory: caches and page cache together hold less than the data; raise the \
+         RAM limit, or the engine's cache within it";
     /// Operations failed.
     OperationsFailed = Warning,
         "failed operations are in no figure; the case's log.txt has the engine's output";

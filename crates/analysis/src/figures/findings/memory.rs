@@ -17,8 +17,11 @@ const OUTGROWS: f64 = 1.5;
 /// A database above this share of the machine's memory may be evicted even without a limit.
 const NEAR_MEMORY: f64 = 0.5;
 
-pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 6] =
-    [not_held, not_real, all_cached, swap_on, damon_on, limit_above];
+/// Data in memory has fewer device reads for each lookup.
+const MEMORY_READS_MAX: f64 = 0.01;
+
+pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 7] =
+    [not_held, not_real, all_cached, not_cached, swap_on, damon_on, limit_above];
 
 fn not_held(evidence: &Evidence) -> Option<Finding> {
     let open = |_: &CaseEvidence, record: &CaseRecord| {
@@ -102,6 +105,19 @@ fn all_cached(evidence: &Evidence) -> Option<Finding> {
         "these are figures of memory: a RAM limit below the data would measure the drive"
     };
     Some(Finding::of_phases(Id::DataAllCached, evidence, unread)?.with_advice(advice))
+}
+
+/// Data that was warmed, and is read from the drive.
+fn not_cached(evidence: &Evidence) -> Option<Finding> {
+    let cold = |measured_phase: &Measured<'_>| {
+        let mut phases = measured_phase.case.case.phases.iter();
+        let (reads, lookups) = (measured_phase.device_reads()?, measured_phase.lookups());
+        let is_warmed = phases.any(|phase| phase.work == Activity::Warm);
+        let each = reads as f64 / lookups.max(1) as f64;
+        (is_warmed && lookups >= LOOKUPS_MIN && each > MEMORY_READS_MAX)
+            .then(|| format!("{each:.2} device reads for each of {} lookups", grouped(lookups)))
+    };
+    Finding::of_phases(Id::DataNotInMemory, evidence, cold)
 }
 
 fn swap_on(evidence: &Evidence) -> Option<Finding> {

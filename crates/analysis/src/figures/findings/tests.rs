@@ -9,11 +9,12 @@ mod volumes;
 
 use super::{Finding, Id, Severity};
 use crate::fixture::{Fixture, SECOND};
-use kvdyno_record::engine::{ErrorClass, Value};
+use kvdyno_record::engine::{ErrorClass, PowerLoss, Value};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::host::DriveHealth;
 use kvdyno_record::host::settings;
 use kvdyno_record::run::Hiccups;
+use kvdyno_record::workload::{Activity, Phase};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -127,6 +128,45 @@ fn a_limit_that_is_not_held_has_advice_for_what_was_done() {
         fixture.run.command.push("--no-ram-limit".to_owned());
     });
     assert!(finding.advice.contains("--no-ram-limit"), "{finding:?}");
+}
+
+#[test]
+fn data_that_was_warmed_and_is_read_from_the_drive_is_not_in_memory() {
+    let finding = finding_after(Id::DataNotInMemory, |fixture| {
+        for case in fixture.plan.cases.iter_mut().filter(|case| case.engine == "lmdb") {
+            case.phases.insert(0, Phase::new("warm", Activity::Warm));
+        }
+    });
+    assert!(finding.evidence.contains("device reads for each of"), "{finding:?}");
+}
+
+#[test]
+fn engines_of_one_class_that_lose_different_data_are_named() {
+    let finding = finding_after(Id::PowerLossDiffers, |fixture| {
+        for case in &mut fixture.cases {
+            let Some(worker) = &mut case.record.worker else { continue };
+            let classes = worker.description.engine.capabilities.durability.values_mut();
+            let is_lmdb = case.record.case.engine == "lmdb";
+            let lost = if is_lmdb { PowerLoss::Damages } else { PowerLoss::LosesLast };
+            classes.for_each(|promise| promise.power_loss = lost);
+        }
+    });
+    let evidence = &finding.evidence;
+    assert!(
+        evidence.contains("lmdb can damage") && evidence.contains("rocksdb loses"),
+        "{evidence}"
+    );
+}
+
+#[test]
+fn files_far_smaller_than_their_data_are_told() {
+    let finding = finding_after(Id::DatabaseCompressed, |fixture| {
+        let measure = fixture.case("lmdb_t1_r1").phase("measure");
+        let database = measure.database.as_mut().unwrap();
+        database.used_bytes /= 3;
+        database.apparent_bytes /= 3;
+    });
+    assert!(finding.evidence.contains("of data in"), "{finding:?}");
 }
 
 #[test]
