@@ -34,10 +34,13 @@ pub(crate) use torture::TortureArgs;
 pub(crate) use trace::{ImportArgs, RecordTraceArgs, ShowTraceArgs, TraceAction, TraceArgs};
 pub(crate) use versus::{CalibrateArgs, PairArgs, VersusArgs};
 
+use crate::exit::Complaint;
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use kvdyno_record::VERSION;
 use kvdyno_record::blockio::Watch;
+use kvdyno_record::units;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The position in help of options that every command has: after the command's own options.
 const LAST: usize = 900;
@@ -248,9 +251,28 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) plan: bool,
     #[command(flatten)]
+    pub(crate) budget: BudgetArgs,
+    #[command(flatten)]
     pub(crate) keep: KeepArgs,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
+}
+
+/// Trials beyond those of the suite.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct BudgetArgs {
+    /// After the suite's trials add more until every rate is decided, but none that would end after
+    /// this time, as 10m
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget: Option<String>,
+}
+
+impl BudgetArgs {
+    pub(crate) fn time(&self) -> Result<Option<Duration>, Complaint> {
+        let time = self.budget.as_deref().map(units::parse_duration).transpose();
+        let time = time.map_err(|error| Complaint::usage(format!("--budget: {error}")))?;
+        Ok(time.map(Duration::from_nanos))
+    }
 }
 
 /// Whether block I/O is recorded in the kernel.
@@ -298,6 +320,8 @@ pub(crate) struct ResumeArgs {
     /// The host of an attached server that the run may load; may be repeated
     #[arg(long, value_name = "HOST")]
     pub(crate) yes_load: Vec<String>,
+    #[command(flatten)]
+    pub(crate) budget: BudgetArgs,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
 }

@@ -124,6 +124,12 @@ impl RunFolder {
         write_atomic(&self.path.join("complete"), b"")
     }
 
+    /// Breaks the seal of a complete run, so that more can be measured.
+    pub fn unseal(&self) -> Result<()> {
+        let path = self.path.join("complete");
+        fs::remove_file(&path).map_err(io_error(&path))
+    }
+
     /// Files that changed, vanished or were added since the seal; none of a partial run. A user's
     /// files next to the record, such as notes, are not part of it.
     pub fn changed_since_sealed(&self) -> Result<Vec<String>> {

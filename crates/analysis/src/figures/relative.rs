@@ -8,14 +8,18 @@ use serde::Serialize;
 pub struct RelativeTo {
     /// The base: an engine's label, or a volume's name.
     pub base: String,
-    /// The ratio of the medians over trials.
+    /// The geometric mean of the ratios of the trials, pair by pair.
     pub ratio: f64,
-    /// Lower end of the ratio's 95 % interval; null: the base itself, or too few trials.
+    /// Lower end of the ratio's 99 % interval; null: the base itself, or too few trials.
     pub low: Option<f64>,
     /// Upper end of it.
     pub high: Option<f64>,
     /// Whether the two differ significantly.
     pub verdict: Significance,
+    /// They differ, or are equal within the margin.
+    pub decided: bool,
+    /// About how many more pairs would decide; null: it is decided, or more than 1,000.
+    pub more_pairs: Option<usize>,
 }
 
 /// Whether two figures differ significantly.
@@ -24,8 +28,7 @@ pub struct RelativeTo {
 pub enum Significance {
     /// It is the base itself.
     Base,
-    /// They differ: the ratio's interval excludes 1, a rank test agrees, and the difference exceeds
-    /// the noise.
+    /// They differ: the ratio's interval excludes 1.
     Different,
     /// Tied: undecided, or equal.
     NotDistinguishable,
@@ -52,7 +55,8 @@ mod tests {
     fn cells_show_their_certainty() {
         let cell = |verdict| {
             let base = "LMDB".to_owned();
-            RelativeTo { base, ratio: 1.0234, low: None, high: None, verdict }.cell()
+            let (low, high, more_pairs) = (None, None, None);
+            RelativeTo { base, ratio: 1.0234, low, high, verdict, decided: true, more_pairs }.cell()
         };
         assert_eq!(cell(Significance::Base), "1.02");
         assert_eq!(cell(Significance::Different), "1.02");

@@ -4,6 +4,7 @@
 pub mod claim;
 pub(crate) mod comparison;
 pub mod confidence;
+pub mod open;
 pub mod ranking;
 pub mod relative;
 pub mod rule;

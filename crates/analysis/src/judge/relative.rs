@@ -1,7 +1,6 @@
 //! A figure over the one that it is compared with, and whether they differ significantly. Judged as
 //! `kvdyno compare` judges two engines of a run, so that all tables, sentences and pages agree.
 
-use super::versus::DEFAULT_NOISE;
 use super::versus::judge::{Row, Verdict, side_by_side};
 use crate::figures::group::Group;
 use crate::figures::metric::Metric;
@@ -16,13 +15,16 @@ impl RelativeTo {
     ) -> Option<Self> {
         let numbers = [base_group, group].map(Group::trial_numbers);
         let (row, verdict) = judge((base, &numbers[0]), (metric, &numbers[1]));
-        let Row { ratio, ratio_low, ratio_high, .. } = row?;
+        let Row { ratio, ratio_low, ratio_high, more_pairs, verdict: decision, .. } = row?;
+        let open = [Verdict::Undecided, Verdict::TooFewTrials, Verdict::NotComparable];
         Some(Self {
             base: base_name.to_owned(),
             ratio: ratio?,
             low: ratio_low,
             high: ratio_high,
             verdict,
+            decided: !open.contains(&decision),
+            more_pairs,
         })
     }
 
@@ -30,7 +32,8 @@ impl RelativeTo {
     pub(crate) fn itself(name: &str, metric: &Metric) -> Option<Self> {
         metric.value.filter(|value| *value > 0.0)?;
         let base = name.to_owned();
-        Some(Self { base, ratio: 1.0, low: None, high: None, verdict: Significance::Base })
+        let (low, high, more_pairs, verdict) = (None, None, None, Significance::Base);
+        Some(Self { base, ratio: 1.0, low, high, verdict, decided: true, more_pairs })
     }
 }
 
@@ -39,7 +42,7 @@ pub(crate) fn judge(
     base: (&Metric, &[u32]),
     new: (&Metric, &[u32]),
 ) -> (Option<Row>, Significance) {
-    let row = side_by_side(base, new, DEFAULT_NOISE);
+    let row = side_by_side(base, new);
     let verdict = match row.as_ref().map(|row| row.verdict) {
         Some(Verdict::Improved | Verdict::Regressed | Verdict::Changed) => Significance::Different,
         Some(Verdict::Undecided | Verdict::Equal) => Significance::NotDistinguishable,

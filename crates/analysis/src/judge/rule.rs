@@ -5,8 +5,8 @@
 //! logarithm of each pair's ratio: what slows both of a pair cancels. At 4, 6, 8, 12, 16, 24 and 32
 //! pairs Student's interval of their mean is looked at, two-sided, at a nominal 1 %:
 //!
-//! - it excludes 0: the two differ, by the mean, within the interval;
-//! - it lies within `within` of 0 on both sides: they are equal, as far as was asked;
+//! - it excludes 0 (or a known bias around it): the two differ, by the mean, within the interval;
+//! - else it lies within `within` of 0 on both sides: they are equal, as far as was asked;
 //! - else it is undecided, and more pairs may tell.
 //!
 //! Who stops as soon as it is decided looks seven times at most, and calls equals different in
@@ -57,18 +57,33 @@ pub struct Judgement {
     pub more: Option<usize>,
 }
 
-/// Judges pairs of a base and a new value, all above 0; none without a pair. `within`: a smaller
-/// difference is none.
-pub fn judge(pairs: &[(f64, f64)], within: f64) -> Option<Judgement> {
+/// What is asked of the pairs, as shares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Margins {
+    /// Two that differ by less are equal.
+    pub within: f64,
+    /// A difference below this may be a bias that no number of pairs removes: of the layout of a
+    /// build in memory.
+    pub bias: f64,
+}
+
+impl Default for Margins {
+    fn default() -> Self {
+        Self { within: WITHIN, bias: 0.0 }
+    }
+}
+
+/// Judges pairs of a base and a new value, all above 0; none without a pair.
+pub fn judge(pairs: &[(f64, f64)], margins: Margins) -> Option<Judgement> {
     let logs: Vec<f64> = pairs.iter().map(|(base, new)| (new / base).ln()).collect();
     if logs.is_empty() || logs.iter().any(|log| !log.is_finite()) {
         return None;
     }
-    Some(judge_logs(&logs, within))
+    Some(judge_logs(&logs, margins))
 }
 
 /// The same from the logarithms of the ratios.
-fn judge_logs(logs: &[f64], within: f64) -> Judgement {
+fn judge_logs(logs: &[f64], margins: Margins) -> Judgement {
     let pairs = logs.len();
     let mean = logs.iter().sum::<f64>() / pairs as f64;
     let undecided = Judgement {
@@ -82,26 +97,28 @@ fn judge_logs(logs: &[f64], within: f64) -> Judgement {
     let Some((low, high)) = mean_within(logs, CONFIDENCE).filter(|_| pairs >= LOOKS[0]) else {
         return Judgement { more: Some(LOOKS[0] - pairs), ..undecided };
     };
-    let margin = (1.0 + within).ln();
-    let decision = if -margin <= low && high <= margin {
-        Decision::Equal
-    } else if low > 0.0 || high < 0.0 {
+    let [within, bias] = [margins.within, margins.bias].map(f64::ln_1p);
+    let decision = if low > bias || high < -bias {
         Decision::Different
+    } else if -within <= low && high <= within {
+        Decision::Equal
     } else {
         Decision::Undecided
     };
-    let more = (decision == Decision::Undecided).then(|| more_pairs(logs, mean, margin)).flatten();
+    let more =
+        (decision == Decision::Undecided).then(|| more_pairs(logs, [within, bias])).flatten();
     Judgement { low: Some(low.exp()), high: Some(high.exp()), decision, more, ..undecided }
 }
 
 /// About how many more pairs decide, if their mean and scatter stay as they are.
-fn more_pairs(logs: &[f64], mean: f64, margin: f64) -> Option<usize> {
+fn more_pairs(logs: &[f64], [within, bias]: [f64; 2]) -> Option<usize> {
     let pairs = logs.len();
+    let mean = logs.iter().sum::<f64>() / pairs as f64;
     let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
     let scatter = (squares / (pairs as f64 - 1.0)).sqrt();
     let decides = |n: usize| {
         let reach = quantile_of_t(n - 1, CONFIDENCE) * scatter / (n as f64).sqrt();
-        reach < mean.abs() || reach + mean.abs() <= margin
+        reach < mean.abs() - bias || reach + mean.abs() <= within
     };
     // It is about so many: each guess is a tenth more.
     let guesses = std::iter::successors(Some(pairs + 1), |n| Some(n + (n / 10).max(1)));
@@ -144,7 +161,7 @@ mod tests {
         let mut last = None;
         for look in LOOKS {
             logs.resize_with(look, || (1.0 + effect).ln() + scatter * noise(random));
-            let judgement = judge_logs(&logs, WITHIN);
+            let judgement = judge_logs(&logs, Margins::default());
             if judgement.decision != Decision::Undecided {
                 return judgement;
             }
@@ -191,7 +208,7 @@ mod tests {
         for n in 4..=32 {
             let found = (0..500).filter(|_| {
                 let logs: Vec<f64> = (0..n).map(|_| 0.05 + 0.06 * normal(&mut random)).collect();
-                judge_logs(&logs, WITHIN).decision == Decision::Different
+                judge_logs(&logs, Margins::default()).decision == Decision::Different
             });
             let found = found.count();
             assert!(found + 40 >= before, "{n}: {found} after {before}");
@@ -205,22 +222,22 @@ mod tests {
             .map(|trial| f64::from(trial))
             .map(|slow| (100.0 * slow, 120.0 * slow))
             .collect();
-        let judgement = judge(&pairs, WITHIN).unwrap();
+        let judgement = judge(&pairs, Margins::default()).unwrap();
         assert_eq!((judgement.decision, judgement.more), (Decision::Different, None));
         assert!((judgement.ratio - 1.2).abs() < 1e-9);
     }
 
     #[test]
     fn what_is_undecided_says_how_many_more_pairs_it_takes() {
-        let three = judge(&[(1.0, 2.0), (1.0, 2.1), (1.0, 1.9)], WITHIN).unwrap();
+        let three = judge(&[(1.0, 2.0), (1.0, 2.1), (1.0, 1.9)], Margins::default()).unwrap();
         assert_eq!((three.decision, three.low, three.more), (Decision::Undecided, None, Some(1)));
         let pairs = [(1.0, 1.1), (1.0, 0.98), (1.0, 1.15), (1.0, 1.02)];
-        let wide = judge(&pairs, WITHIN).unwrap();
+        let wide = judge(&pairs, Margins::default()).unwrap();
         assert_eq!(wide.decision, Decision::Undecided);
         let more = wide.more.unwrap();
         assert!((4..60).contains(&more), "{wide:?}");
-        assert_eq!(judge(&[], WITHIN), None);
-        assert_eq!(judge(&[(0.0, 1.0)], WITHIN), None);
+        assert_eq!(judge(&[], Margins::default()), None);
+        assert_eq!(judge(&[(0.0, 1.0)], Margins::default()), None);
         assert_eq!((next_look(4), next_look(32)), (Some(6), None));
     }
 }

@@ -1,6 +1,6 @@
 //! The command line of `kvdyno quick`.
 
-use super::{KeepArgs, LocationArgs, ViewArgs};
+use super::{BudgetArgs, KeepArgs, LocationArgs, ViewArgs};
 use clap::{Args, ValueEnum, ValueHint};
 use kvdyno_record::engine::Preset;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ Examples:
   kvdyno quick lmdb rocksdb --no-drive --trials 6
   kvdyno quick lmdb rocksdb --read 95 --save-suite mine.toml --plan
 
-Every engine loads the data in key order; clients then read and update it at the same time, each
+Every engine loads the data in random order; clients then read and update it at the same time, each
 thread count on a fresh copy of the database. Every engine is tuned by its authors' own guide for
 the RAM limit (`kvdyno engines NAME` lists the values), and none compresses. The drive and the load
 generator are measured as baselines. The options become a suite: --save-suite writes it, `kvdyno run
@@ -97,6 +97,8 @@ pub(crate) struct QuickArgs {
     /// Show what would be done and how long it takes, without running it
     #[arg(long)]
     pub(crate) plan: bool,
+    #[command(flatten)]
+    pub(crate) budget: BudgetArgs,
     #[command(flatten)]
     pub(crate) keep: KeepArgs,
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! The command lines of `versus` and `calibrate`. Both run two engines side by side in a suite.
 
-use super::{BendArgs, ComparisonArgs, KeepArgs, SuiteName};
+use super::{BendArgs, BudgetArgs, ComparisonArgs, KeepArgs, SuiteName};
 use crate::exit::Complaint;
 use clap::{Args, ValueHint};
 use kvdyno_analysis::stats::MIN_TRIALS;
@@ -88,6 +88,8 @@ pub(crate) struct PairArgs {
     /// Number of trials of each case: four can show differences, six or more small ones
     #[arg(long, value_name = "N", value_parser = trials)]
     pub(crate) trials: Option<u32>,
+    #[command(flatten)]
+    pub(crate) budget: BudgetArgs,
     #[command(flatten)]
     pub(crate) bend: BendArgs,
     #[command(flatten)]

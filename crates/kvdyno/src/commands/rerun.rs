@@ -49,7 +49,7 @@ pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     let (runs, io) = (args.name.runs.clone(), block_io.into());
     let keep = KeepArgs { runs, io, ..KeepArgs::default() };
-    let (folder, ended) = start::run_prepared(&prepared, &keep, printer)?;
+    let (folder, ended) = start::run_prepared(&prepared, &keep, None, printer)?;
     let exit = show::show_ended(folder.clone(), ended, &args.view, printer)?;
     compare(&old, &folder, args, printer);
     Ok(exit)

@@ -11,6 +11,6 @@ pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> 
     if plan.search.is_some() {
         return search::resume(env, plan, args.view.json, printer);
     }
-    let (folder, ended) = finish::run(env, &plan, printer)?;
+    let (folder, ended) = finish::run(env, &plan, args.budget.time()?, printer)?;
     show::show_ended(folder, ended, &args.view, printer)
 }

@@ -6,6 +6,7 @@ use crate::printer::Printer;
 use crate::running::prepare::{Prepared, prepare};
 use crate::running::start;
 use kvdyno_record::exit::Exit;
+use std::time::Duration;
 
 pub(crate) fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let mut prepared = prepare(&args.suite, &args.keep.runs.runs)?;
@@ -14,16 +15,17 @@ pub(crate) fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     prepared.destroy_allowed.clone_from(&args.destroy_data_on);
     prepared.load_allowed.clone_from(&args.yes_load);
-    to_tables(&prepared, &args.keep, &args.view, printer)
+    to_tables(&prepared, &args.keep, args.budget.time()?, &args.view, printer)
 }
 
 /// Runs a prepared suite and shows it.
 pub(super) fn to_tables(
     prepared: &Prepared,
     keep: &KeepArgs,
+    budget: Option<Duration>,
     view: &ViewArgs,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let (folder, ended) = start::run_prepared(prepared, keep, printer)?;
+    let (folder, ended) = start::run_prepared(prepared, keep, budget, printer)?;
     show::show_ended(folder, ended, view, printer)
 }

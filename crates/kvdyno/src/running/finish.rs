@@ -1,5 +1,6 @@
 //! The common end of all commands that measure: the remaining cases, and the end of the record.
 
+use super::decide;
 use super::machine;
 use super::runner::{Ended, RunEnvironment};
 use crate::printer::Printer;
@@ -12,15 +13,20 @@ use kvdyno_record::units;
 use std::path::Path;
 use std::time::Duration;
 
+/// Runs the plan; within a budget, further trials too, until its figures are decided.
 pub(crate) fn run(
     mut env: RunEnvironment,
     plan: &Plan,
+    budget: Option<Duration>,
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
     begin(printer);
     let estimate = Duration::from_nanos(plan.estimate.wall_ns);
     let progress = printer.progress(plan.cases.len(), estimate);
-    let ended = env.cases(plan, &progress);
+    let ended = match budget {
+        Some(budget) => decide::run(&mut env, plan, budget, &progress, printer),
+        None => env.cases(plan, &progress),
+    };
     drop(progress);
     close(env, ended, printer)
 }

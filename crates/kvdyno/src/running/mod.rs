@@ -1,5 +1,6 @@
 //! The way of a run from its suite to the end of its record; every command that measures takes it.
 
+mod decide;
 pub(crate) mod finish;
 pub mod libraries;
 pub(crate) mod machine;

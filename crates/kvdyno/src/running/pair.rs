@@ -36,7 +36,7 @@ pub(crate) fn run(
     args: &PairArgs,
     printer: &Printer,
 ) -> anyhow::Result<Option<(RunFolder, Record)>> {
-    let (folder, ended) = start::run_prepared(prepared, &args.keep, printer)?;
+    let (folder, ended) = start::run_prepared(prepared, &args.keep, args.budget.time()?, printer)?;
     if ended == Ended::Interrupted {
         return Ok(None);
     }

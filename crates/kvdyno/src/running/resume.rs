@@ -32,9 +32,16 @@ pub(crate) fn start(
         return Err(Complaint::usage(message).hint("`kvdyno rerun` repeats its run").into());
     }
     let folder = RunFolder::open(std::path::absolute(&folder.path)?)?;
-    if folder.is_complete() {
+    let goes_on = args.budget.time()?.is_some();
+    if folder.is_complete() && !goes_on {
         let message = format!("{} is complete", folder.path.display());
-        return Err(Complaint::usage(message).hint("`kvdyno show` shows it").into());
+        let hint = "`kvdyno show` shows it; `--budget 10m` adds trials until it is decided";
+        return Err(Complaint::usage(message).hint(hint).into());
+    }
+    let altered = folder.changed_since_sealed()?;
+    if let Some(file) = altered.first() {
+        let message = format!("{}: {file} has changed since the run ended", folder.path.display());
+        return Err(Complaint::usage(message).hint("`kvdyno check` lists what differs").into());
     }
     let plan = folder.plan()?;
     check_secrets(&plan)?;
@@ -50,6 +57,9 @@ pub(crate) fn start(
     let destroy_allowed = &args.destroy_data_on;
     let tiers = Tiers::acquire(&root, &plan, images(data_dir, &folder.path), destroy_allowed)?;
     let volumes = Volumes::acquire(&root, claim, &plan, &folder.path, &run.id, destroy_allowed)?;
+    if folder.is_complete() {
+        folder.unseal()?;
+    }
     let workers = workers_of(&folder, printer)?;
     run.resumed_unix_ns.push(meter::unix_ns());
     run.ended_unix_ns = None;

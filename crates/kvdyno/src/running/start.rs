@@ -20,17 +20,19 @@ use kvdyno_record::redact::{redact, without_secrets};
 use kvdyno_record::run::RunRecord;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Runs a prepared suite into a new directory, as far as possible.
 pub(crate) fn run_prepared(
     prepared: &Prepared,
     keep: &KeepArgs,
+    budget: Option<Duration>,
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
     let checked = prepared.check()?;
     report_plan(prepared, |text| printer.note(text), printer);
     // The plan itself: the stored one has no secrets.
-    finish::run(start(checked, keep, None, printer)?, &prepared.plan, printer)
+    finish::run(start(checked, keep, None, printer)?, &prepared.plan, budget, printer)
 }
 
 /// Locks the data directory, creates the run's directory, and records what is known in advance.

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         None if args.read_only => Consent::Read,
         None => Consent::None,
     };
-    let (folder, ended) = start::run_prepared(&prepared, &args.keep, printer)?;
+    let (folder, ended) = start::run_prepared(&prepared, &args.keep, None, printer)?;
     let exit = show::show_ended(folder.clone(), ended, &args.view, printer)?;
     if !args.view.json {
         steady::print_steady(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;

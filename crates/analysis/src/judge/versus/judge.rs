@@ -1,16 +1,14 @@
 //! One figure of two sides: their ratio, its certainty, and the verdict.
 
-use super::noise::DEFAULT_NOISE;
+use super::noise::{COUNTED_NOISE, DEFAULT_NOISE, LEAST_NOISE, is_counted};
 use crate::figures::metric::{Direction, Metric};
-use crate::stats::{MIN_TRIALS, mann_whitney, median, ratio_of_medians, signed_rank};
+use crate::judge::rule::{self, Decision, Margins, WITHIN};
+use crate::stats::{MIN_TRIALS, mann_whitney, median, ratio_of_medians};
 use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Pairs the signed-rank test needs to come below half of 5 %: with six it reaches 3.1 %.
-const MIN_PAIRS: usize = 7;
-
-/// A difference is claimed below this probability of chance.
+/// Of two runs, a difference is claimed below this probability of chance.
 const SIGNIFICANT: f64 = 0.05;
 
 /// The verdict on a figure.
@@ -23,7 +21,7 @@ pub enum Verdict {
     Regressed,
     /// Different, certainly enough and by more than noise, where neither direction is better.
     Changed,
-    /// Equal: the whole interval is within 2 %, or within the noise where that is smaller.
+    /// Equal: the whole interval is within 3 %; of two runs within 2 %, or their noise.
     Equal,
     /// The interval contains equality: more trials may decide.
     Undecided,
@@ -54,14 +52,18 @@ pub struct Row {
     pub new: Sample,
     /// Trials were taken side by side and compared pair by pair.
     pub paired: bool,
-    /// The new side's median over the base's.
+    /// The new side over the base: of pairs the geometric mean of their ratios, else the ratio of
+    /// the medians.
     pub ratio: Option<f64>,
-    /// Lower end of its 95 % interval; null with too few trials.
+    /// Lower end of its interval, of 99 % for pairs and 95 % for two runs; null with too few trials.
     pub ratio_low: Option<f64>,
     /// Upper end of it.
     pub ratio_high: Option<f64>,
-    /// The probability of such a difference by chance alone: of the rank test, two-sided.
+    /// Of two runs, the probability of such a difference by chance alone: of the rank test,
+    /// two-sided.
     pub p: Option<f64>,
+    /// About how many more pairs would decide; null: it is decided, or they are no pairs.
+    pub more_pairs: Option<usize>,
     /// The share below which no difference is reported.
     pub noise: f64,
     /// The verdict.
@@ -111,6 +113,7 @@ pub(super) struct Bout<'m> {
     pub(super) new: Trials<'m>,
     /// Equal trials were taken side by side.
     pub(super) paired: bool,
+    /// The share below which no difference is reported: of pairs their bias, of two runs the noise.
     pub(super) noise: f64,
 }
 
@@ -151,13 +154,10 @@ impl Row {
 
 /// A figure of two engines of one run, each with the numbers of its trials, which were taken side
 /// by side. None where neither has a value.
-pub(crate) fn side_by_side(
-    base: (&Metric, &[u32]),
-    new: (&Metric, &[u32]),
-    noise: f64,
-) -> Option<Row> {
+pub(crate) fn side_by_side(base: (&Metric, &[u32]), new: (&Metric, &[u32])) -> Option<Row> {
     let trials = |(metric, numbers)| Trials { metric: Some(metric), numbers };
     let spot = Spot { phase: "", role: None, op: None };
+    let noise = if is_counted(base.0.name) { COUNTED_NOISE } else { 0.0 };
     Bout { spot, base: trials(base), new: trials(new), paired: true, noise }.row()
 }
 
@@ -183,6 +183,7 @@ impl Bout<'_> {
             ratio_low: None,
             ratio_high: None,
             p: None,
+            more_pairs: None,
             noise: self.noise,
             verdict: Verdict::NotComparable,
             reason: None,
@@ -216,6 +217,7 @@ impl Bout<'_> {
         row.ratio = (base_median > 0.0).then(|| new_median / base_median);
         let trials = base.len().min(new.len());
         if trials < MIN_TRIALS {
+            row.more_pairs = self.paired.then_some(MIN_TRIALS - trials);
             let why = format!("expected {MIN_TRIALS} trials on each side, found {trials}");
             return (Verdict::TooFewTrials, Some(why));
         }
@@ -225,10 +227,13 @@ impl Bout<'_> {
         if base_median <= 0.0 {
             return not("0 in BASE, so there is no ratio".to_owned());
         }
-        let Some(interval) = ratio_of_medians(base, new, self.paired) else {
+        if self.paired {
+            return self.judge_pairs(row, base, new);
+        }
+        let Some(interval) = ratio_of_medians(base, new, false) else {
             return not("0 in too many trials of BASE, so there is no ratio".to_owned());
         };
-        let p = p_value(base, new, self.paired);
+        let p = mann_whitney(base, new).map_or(1.0, |test| test.p);
         (row.ratio_low, row.ratio_high) = (Some(interval.low), Some(interval.high));
         row.p = Some(p);
         // Noise above the default must not make figures equal.
@@ -250,21 +255,36 @@ impl Bout<'_> {
         }
         (word(row.direction, interval.ratio), None)
     }
+
+    /// By the one rule.
+    fn judge_pairs(&self, row: &mut Row, base: &[f64], new: &[f64]) -> (Verdict, Option<String>) {
+        let pairs: Vec<(f64, f64)> = base.iter().copied().zip(new.iter().copied()).collect();
+        // What was counted to a thousandth is equal within that.
+        let within = if self.noise < LEAST_NOISE && self.noise > 0.0 { self.noise } else { WITHIN };
+        let Some(judgement) = rule::judge(&pairs, Margins { within, bias: self.noise }) else {
+            let why = "0 in a pair, so it has no ratio".to_owned();
+            return (Verdict::NotComparable, Some(why));
+        };
+        row.ratio = Some(judgement.ratio);
+        (row.ratio_low, row.ratio_high) = (judgement.low, judgement.high);
+        row.more_pairs = judgement.more;
+        match judgement.decision {
+            Decision::Different => (word(row.direction, judgement.ratio), None),
+            Decision::Equal => {
+                (Verdict::Equal, Some(format!("equal within {}", units::percent(within))))
+            }
+            Decision::Undecided => (Verdict::Undecided, Some(more_words(judgement.more))),
+        }
+    }
 }
 
-/// Whether the sides differ at all, by ranks. Pairs are tested twice, and the smaller p-value
-/// counts double (Bonferroni): as pairs, which cancel a machine that drifts but suffer from one bad
-/// trial; and as two plain samples, where it is the other way round.
-fn p_value(base: &[f64], new: &[f64], paired: bool) -> f64 {
-    let plain = mann_whitney(base, new).map_or(1.0, |test| test.p);
-    if !paired || base.len() < MIN_PAIRS {
-        return plain;
+/// `about 14 more pairs would decide`.
+fn more_words(more: Option<usize>) -> String {
+    match more {
+        Some(1) => "about 1 more pair would decide".to_owned(),
+        Some(pairs) => format!("about {pairs} more pairs would decide"),
+        None => "more than 1,000 pairs would decide".to_owned(),
     }
-    let positive = base.iter().chain(new).all(|value| *value > 0.0);
-    let difference = |(b, n): (&f64, &f64)| if positive { (n / b).ln() } else { n - b };
-    let differences: Vec<f64> = base.iter().zip(new).map(difference).collect();
-    let pairs = signed_rank(&differences).map_or(1.0, |test| test.p);
-    (2.0 * plain.min(pairs)).min(1.0)
 }
 
 fn word(direction: Direction, ratio: f64) -> Verdict {
@@ -290,7 +310,7 @@ impl Row {
 
     /// Whether the two sides differ by their trials, with or without the machine's noise.
     pub(super) fn is_certain(&self) -> bool {
-        self.leaves_one_out() && self.p.is_some_and(|p| p < SIGNIFICANT)
+        self.leaves_one_out() && self.p.is_none_or(|p| p < SIGNIFICANT)
     }
 
     /// The share by which it got worse, at this ratio; negative: better.

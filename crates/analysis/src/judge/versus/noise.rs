@@ -117,7 +117,7 @@ pub fn least(figure: &str) -> f64 {
     if is_counted(figure) { COUNTED_NOISE } else { LEAST_NOISE }
 }
 
-fn is_counted(figure: &str) -> bool {
+pub(super) fn is_counted(figure: &str) -> bool {
     [&c::INSTRUCTIONS_PER_OP, &c::ENGINE_INSTRUCTIONS_PER_OP].iter().any(|c| c.name == figure)
 }
 

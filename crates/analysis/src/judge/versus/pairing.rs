@@ -2,7 +2,7 @@
 
 use super::choice::{FigureChoice, FigureScope};
 use super::judge::{Bout, Row, Spot, Trials};
-use super::noise::Noise;
+use super::noise::{Noise, least};
 use super::refusal::Refusal;
 use super::sides::{Chosen, Sides};
 use super::work;
@@ -279,7 +279,7 @@ impl RowBuilder<'_> {
                 base: Trials { metric: Some(metric), numbers: &self.numbers[0] },
                 new: Trials { metric: other, numbers: &self.numbers[1] },
                 paired: self.paired,
-                noise: self.noise.share(metric.name),
+                noise: if self.paired { least(metric.name) } else { self.noise.share(metric.name) },
             };
             self.rows.extend(bout.row());
         }

@@ -35,7 +35,7 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
     let checked = prepared.check()?;
     prepare::report_plan(&prepared, |text| printer.note(text), printer);
     let environment = start::start(checked, &args.keep, Some(output), printer)?;
-    let (folder, ended) = finish::run(environment, &prepared.plan, printer)?;
+    let (folder, ended) = finish::run(environment, &prepared.plan, None, printer)?;
     if ended == Ended::Interrupted {
         return Ok(Exit::Interrupted);
     }
