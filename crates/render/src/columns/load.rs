@@ -37,7 +37,7 @@ pub(super) static KIND: Kind = Kind {
 };
 
 const COLUMNS: &[Column] = &[
-    text("threads", |line| line.swept()).when(|shown| shown.swept),
+    text("threads", |line| line.threads_swept()).when(|shown| shown.swept),
     main(&c::WALL, "wall", "wall, s"),
     figure(&c::CPU_USER, "user", "user, s"),
     figure(&c::CPU_SYSTEM, "sys", "sys, s"),
