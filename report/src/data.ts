@@ -113,6 +113,7 @@ export interface Group {
   bare_drive: boolean; // Its figures are the drive's: no engine under test.
   ceiling: boolean;
   threads: number | null;
+  threads_swept: number | null;
   records: number;
   key_bytes: number;
   value_bytes_mean: number;

@@ -3,7 +3,7 @@
 
 import type { Question } from "./ranked";
 import type { Group, LoadRow, Metric, PageData, RoleRow, RunRow } from "./data";
-import { bytes, si } from "./format";
+import { bytes, NONE, si } from "./format";
 import { HUES, huesOf } from "./hues";
 
 /** An engine with a durability class: what has a colour. */
@@ -55,7 +55,10 @@ export interface Case {
   group: Group;
   engine: Engine;
   work: Work;
+  /** The swept number, or that of all roles of its group's first phase: null of a load. */
   threads: number | null;
+  /** The swept number, and nothing where none is swept. */
+  swept: number | null;
   load: LoadRow | null;
   run: RunRow | null;
 }
@@ -82,7 +85,8 @@ export function model(data: PageData): Model {
       const work = works.get(part.id) ?? makeWork(part, parts, titleOf(data, index, part.phase));
       works.set(part.id, work);
       const threads = part.load ? null : group.threads;
-      cases.push({ index, group, engine, work, threads, load: part.load, run: part.run });
+      const swept = part.load ? null : group.threads_swept;
+      cases.push({ index, group, engine, work, threads, swept, load: part.load, run: part.run });
     }
   });
   const sorted = [...works.values()].sort((a, b) => Number(a.drive) - Number(b.drive) || Number(a.load) - Number(b.load));
@@ -244,6 +248,12 @@ export const unique = <T>(items: T[]): T[] => [...new Set(items)];
 
 export function metricOf(metrics: Metric[] | undefined, name: string): Metric | null {
   return metrics?.find((metric) => metric.name === name) ?? null;
+}
+
+/** The threads of its phase: the swept number, or those of all its roles where none is swept. */
+export function threadsText(one: Case): string {
+  if (one.run == null) return NONE;
+  return String(one.swept ?? one.run.roles.reduce((sum, role) => sum + role.threads, 0));
 }
 
 export function roleOf(one: Case, role: string): RoleRow | null {

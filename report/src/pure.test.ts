@@ -7,7 +7,7 @@ import { limitWord } from "./figures/efficiency";
 import { columnsOf, roundStep } from "./figures/heat";
 import { mark } from "./figures/history";
 import { bar, relativeToBase, cellsOf, inWords, sure } from "./figures/board";
-import type { Engine } from "./model";
+import { threadsText, type Case, type Engine } from "./model";
 import { label, PARTS, readable } from "./figures/time";
 import { merged, totalCells } from "./figures/timeline";
 import { front } from "./figures/tradeoff";
@@ -27,6 +27,12 @@ import { parse, write } from "./view";
 
 test("a client group stands with its own threads, the single writer beside four readers too", () => {
   expect([ownThreads(4, 4), ownThreads(1, 4), ownThreads(2, null), ownThreads(undefined, 4)]).toEqual(["4", "1 @4", "2", "4"]);
+});
+
+test("a phase stands with the swept number, or with the threads of its own roles", () => {
+  const roles = [{ threads: 1 }, { threads: 2 }];
+  const one = (swept: number | null) => ({ swept, threads: 8, run: { roles } }) as unknown as Case;
+  expect([threadsText(one(4)), threadsText(one(null))]).toEqual(["4", "3"]);
 });
 
 describe("a search", () => {

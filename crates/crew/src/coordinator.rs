@@ -309,7 +309,7 @@ impl Coordinator {
         let (mut before, mut after, mut counters) = (Vec::new(), Vec::new(), Vec::new());
         let (mut roles, mut verified, mut settled) = (Vec::new(), Vec::new(), None);
         let (mut started, mut longest, mut any_stopped) = (None, 0, false);
-        let mut ranks = Vec::new();
+        let (mut ranks, mut live_records) = (Vec::new(), Vec::new());
         for (rank, event) in (0..).zip(events) {
             let Event::Finished {
                 started_unix_ns,
@@ -320,6 +320,7 @@ impl Coordinator {
                 roles: own,
                 verified: checked,
                 settled: idle,
+                live_records: live,
                 stopped,
                 ..
             } = event
@@ -339,6 +340,7 @@ impl Coordinator {
             roles.push(own);
             verified.extend(checked);
             settled = both_settled(settled, idle);
+            live_records.push(live);
         }
         let started_unix_ns = started.unwrap_or(0);
         self.at = Stage::Finished(phase);
@@ -353,6 +355,7 @@ impl Coordinator {
             roles: sum::roles(roles),
             verified: sum::verified(verified),
             settled,
+            live_records: live_records.into_iter().sum(),
             stopped: any_stopped,
             failed: None,
             ranks: if self.works(phase) { ranks } else { Vec::new() },

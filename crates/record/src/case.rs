@@ -167,6 +167,10 @@ pub struct PhaseRecord {
     pub verified: Option<Verified>,
     /// Of a settle phase: whether the engine settled, and its report.
     pub settled: Option<(bool, String)>,
+    /// Records that the database had when it was over, by the load generator's count of what it
+    /// wrote and deleted; null: unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_records: Option<u64>,
     /// Of an evict phase: the methods, in words (`fadvise`, `drop_caches`).
     pub evicted: Option<String>,
     /// How much of the database was cached when the phase began.

@@ -188,6 +188,11 @@ impl Case {
         }
     }
 
+    /// Bytes of keys and values of so many of them, of mean length.
+    pub fn bytes_of(&self, records: u64) -> f64 {
+        self.user_bytes() as f64 * (records as f64 / self.data.records.max(1) as f64)
+    }
+
     /// Whether it starts from nothing.
     pub fn makes_database(&self) -> bool {
         self.database.loaded_by == self.id

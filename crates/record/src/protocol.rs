@@ -35,6 +35,9 @@ pub struct Job {
     pub data: Data,
     /// The phases, in order.
     pub phases: Vec<Phase>,
+    /// The phases that the database has behind it, by the cases that loaded and used it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases_before: Vec<Phase>,
     /// Length of a slice.
     pub slice_ns: u64,
     /// Failed operations allowed.
@@ -170,6 +173,10 @@ pub enum Event {
         verified: Option<Verified>,
         /// Of a settle phase: whether the engine settled, and its report.
         settled: Option<(bool, String)>,
+        /// Records that the database has now; null: unknown. Of a crew, the first rank's are those
+        /// loaded, and each has what it inserted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        live_records: Option<u64>,
         /// It was ended by [`Control::Stop`].
         stopped: bool,
         /// It was ended by a failure: its class and message. After go the worker sends

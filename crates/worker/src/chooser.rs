@@ -49,9 +49,8 @@ pub(crate) enum Chooser {
         zipf: GrayZipf,
         mapping: KeyMapping,
     },
-    /// Made anew when inserts have moved the newest record on.
+    /// Grown when inserts have moved the newest record on.
     Latest {
-        theta: f64,
         records: u64,
         zipf: Zipf,
     },
@@ -127,7 +126,7 @@ impl Chooser {
                 gray(theta, items, spread, keyspace.numbers(domain, records))
             }
             Choice::Latest { theta, exact: true } => {
-                Self::Latest { theta, records, zipf: Zipf::new(records, theta) }
+                Self::Latest { records, zipf: Zipf::new(records, theta) }
             }
             Choice::Latest { theta, exact: false } => {
                 Self::SkewedLatest { records, zipf: GrayZipf::new(but_the_oldest(records), theta) }
@@ -162,9 +161,10 @@ impl Chooser {
             Self::Uniform => rng.below(records),
             Self::Zipf { zipf, spread } => until(records, || spread.at(zipf.rank(rng))),
             Self::GrayZipf { zipf, mapping } => until(records, || mapping.map_rank(zipf.rank(rng))),
-            Self::Latest { theta, records: records_known, zipf } => {
+            Self::Latest { records: records_known, zipf } => {
                 if *records_known != records {
-                    (*records_known, *zipf) = (records, Zipf::new(records, *theta));
+                    *records_known = records;
+                    zipf.grow(records);
                 }
                 records - 1 - zipf.rank(rng)
             }

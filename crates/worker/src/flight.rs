@@ -17,6 +17,7 @@ use crate::hot::RETRIES_MAX;
 use crate::keyed::{Action, KeyedBlock, KeyedStep, Thread, View};
 use crate::keyvalue::perform;
 use crate::kind::Supply;
+use crate::missing::MissingKeys;
 use crate::recorder::Recorder;
 use crate::recording::note_together;
 use crate::rng::Rng;
@@ -31,7 +32,7 @@ use std::hint::black_box;
 const BLOCK_STEPS_MAX: usize = 32;
 
 /// The operations of one thread that are under way.
-struct Flight {
+struct Flight<'p> {
     /// By ticket.
     slots: Vec<InFlight>,
     free: Vec<u32>,
@@ -40,6 +41,9 @@ struct Flight {
     /// The answers of one round.
     landed: Vec<(u32, Result<Completion>)>,
     again: RetryBuffers,
+    /// Keys of inserts that failed.
+    lost: Vec<u64>,
+    missing: Option<&'p MissingKeys>,
     /// The end of the last round, or of what was filed or prepared since, in ticks.
     now: u64,
     sink: u64,
@@ -50,6 +54,7 @@ struct Flight {
 struct InFlight {
     tally: u8,
     reads: bool,
+    inserts: bool,
     retries: u16,
     key_bytes: u32,
     /// Of a drive, the offset.
@@ -99,7 +104,8 @@ pub(crate) fn drive<S: Session, C: Clock>(
 ) -> Recorder {
     let shared = context.shared;
     let again = RetryBuffers::new(source.supply(), context.thread);
-    let mut flight = Flight::new(depth, again, context.clock.ticks());
+    let now = context.clock.ticks();
+    let mut flight = Flight { missing: source.missing(), ..Flight::new(depth, again, now) };
     let steps_max = source.steps_max().min(BLOCK_STEPS_MAX);
     let mut prepared = !block.steps.is_empty();
     while context.recorder.edge != OVER && !shared.is_over() {
@@ -122,10 +128,13 @@ pub(crate) fn drive<S: Session, C: Clock>(
         flight.now = context.clock.ticks();
         let outcome = flight.work_off(&mut context, source, &block);
         context.publish_progress();
-        if let Err(error) = outcome {
-            // After an error of the session there is nothing to wait for.
-            shared.fail(error);
-            return context.recorder;
+        match outcome {
+            Ok(begun) => flight.settle(source, &block, begun),
+            Err(error) => {
+                // After an error of the session there is nothing to wait for.
+                shared.fail(error);
+                return context.recorder;
+            }
         }
     }
     // Operations begun in time are completed, and the window reaches to the end of the last.
@@ -135,11 +144,12 @@ pub(crate) fn drive<S: Session, C: Clock>(
             return context.recorder;
         }
     }
+    flight.settle(source, &block, block.steps.len());
     black_box(flight.sink);
     context.recorder
 }
 
-impl Flight {
+impl Flight<'_> {
     fn new(depth: u32, again: RetryBuffers, now: u64) -> Self {
         Self {
             slots: vec![InFlight::default(); depth as usize],
@@ -147,6 +157,8 @@ impl Flight {
             tickets_shown: Vec::with_capacity(depth as usize),
             landed: Vec::with_capacity(depth as usize),
             again,
+            lost: Vec::new(),
+            missing: None,
             now,
             sink: 0,
         }
@@ -156,18 +168,20 @@ impl Flight {
         self.free.len() == self.slots.len()
     }
 
-    /// Takes every step of the block on, with a round whenever the depth is filled.
+    /// Takes every step of the block on, with a round whenever the depth is filled. Returns how
+    /// many were begun.
     fn work_off<S: Session, C: Clock>(
         &mut self,
         context: &mut ThreadContext<'_, Thread<S>, C>,
         source: &Source<'_>,
         block: &KeyedBlock,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let (view, ordered) = (source.view(block, context.task), source.is_ordered());
         // From here on they begin together.
         let mut first = 0;
         for (index, step) in block.steps.iter().enumerate() {
-            let request = InFlight::new(step, &view);
+            let inserts = source.inserts(step.slot);
+            let request = InFlight { inserts, ..InFlight::new(step, &view) };
             let alone = matches!(step.action.action, Action::Flush | Action::Discard);
             let full = |flight: &Self| flight.free.is_empty() || ordered && flight.meets(&request);
             let waits = |flight: &Self| if alone { !flight.is_empty() } else { full(flight) };
@@ -182,7 +196,8 @@ impl Flight {
                 self.now = context.clock.ticks();
             }
             if context.recorder.edge == OVER || context.shared.is_over() {
-                return note(context, &block.steps[first..index], &view, self.now);
+                note(context, &block.steps[first..index], &view, self.now)?;
+                return Ok(index);
             }
             if alone {
                 self.do_alone(context, step, &view);
@@ -193,7 +208,17 @@ impl Flight {
         // Operations taken on do not wait until the next block is prepared.
         let began = self.now;
         self.hand_over(context)?;
-        note(context, &block.steps[first..], &view, began)
+        note(context, &block.steps[first..], &view, began)?;
+        Ok(block.steps.len())
+    }
+
+    /// New keys are there once their answers are; those of steps that were not begun are free.
+    fn settle(&mut self, source: &mut Source<'_>, block: &KeyedBlock, begun: usize) {
+        let not_begun = block.steps[begun..].iter().filter(|step| source.inserts(step.slot));
+        let not_begun = not_begun.map(|step| block.data.numbers[step.action.first as usize]);
+        self.lost.extend(not_begun);
+        let under_way = self.slots.iter().filter(|slot| slot.busy && slot.inserts);
+        source.settle_in_flight(under_way.map(|slot| slot.number), self.lost.drain(..));
     }
 
     /// Something is in flight that this must come after: to the same bytes, and one of them writes.
@@ -321,6 +346,9 @@ impl Flight {
                         landed.value_bytes.map(|bytes| bytes + u64::from(request.key_bytes));
                     tally.read_bytes += read_bytes.unwrap_or(0);
                     tally.write_bytes += request.write_bytes;
+                    if let Some(missing) = self.missing.filter(|_| !request.reads) {
+                        missing.remove(request.number);
+                    }
                     if !together.takes(request) {
                         let before =
                             std::mem::replace(&mut together, SharedOutcome::from_request(request));
@@ -336,6 +364,7 @@ impl Flight {
                 Err(error) => {
                     tally.error(error.class);
                     context.shared.judge(error, context.task.errors_max);
+                    self.lost.extend(request.inserts.then_some(request.number));
                 }
             }
             request.busy = false;

@@ -29,8 +29,10 @@ use kvdyno_record::replay::replays;
 use kvdyno_record::usage::{ProcessUsage, ThreadsUsage};
 use kvdyno_record::workload::{self, Activity, Load, Mix, Op, Phase, Role, Size};
 use kvdyno_trace::Spool;
+use live::LiveRecords;
 use std::time::Duration;
 
+mod live;
 mod recorded;
 
 /// A job at work.
@@ -42,6 +44,7 @@ pub(crate) struct Case<'j, G: GraphEngine, C: Clock> {
     files: Files,
     supply: KeySupply,
     population: &'j Population,
+    live: LiveRecords,
     /// Of data that is a graph.
     graph: Option<&'j GraphCase>,
     /// What the engine is opened with: the job's, until a reopen phase has others.
@@ -73,27 +76,30 @@ pub(crate) fn run<G: GraphEngine, C: Clock>(
     let early = |error| (None, error);
     let files = Files::create(&job.folder).map_err(early)?;
     let seat = job.crew.unwrap_or(RankId::ALONE);
-    let population = Population::new(job.data.records, seat);
     let longest = replays(&job.phases).map(|replay| replay.value_bytes_max).max().unwrap_or(0);
     let isolation = |graph: &Graph| isolation(&G::Engine::describe(), &job.options, graph);
     let graph = job.data.graph.as_ref().map(|graph| GraphCase::new(graph, isolation(graph)));
+    let supply = KeySupply {
+        keys: KeyWriter::new(&job.data.key),
+        values: Values::up_to(longest, &job.data.value, job.data.verify, job.data.seed),
+        keyspace: Keyspace {
+            records: job.data.records.max(1),
+            ycsb_items: workload::ycsb_items(job.data.records, &job.phases),
+            absent: job.shape.records_max.max(job.data.records),
+            seed: job.data.seed,
+        },
+    };
+    let missing = live::missing_keys(job, &supply);
+    let population = Population::new(job.data.records, seat).without(missing);
     let mut case = Case::<G, C> {
         job,
         seat,
         clock,
         listener,
         files,
-        supply: KeySupply {
-            keys: KeyWriter::new(&job.data.key),
-            values: Values::up_to(longest, &job.data.value, job.data.verify, job.data.seed),
-            keyspace: Keyspace {
-                records: job.data.records.max(1),
-                ycsb_items: workload::ycsb_items(job.data.records, &job.phases),
-                absent: job.shape.records_max.max(job.data.records),
-                seed: job.data.seed,
-            },
-        },
+        supply,
         population: &population,
+        live: LiveRecords::new(job, seat),
         graph: graph.as_ref(),
         options: &job.options,
         engine: None,
@@ -144,6 +150,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             roles: result.roles,
             verified: result.verified,
             settled: result.settled,
+            live_records: self.live.after(phase, self.population),
             stopped,
             failed: result.failure.as_ref().map(|error| (error.class, error.message.clone())),
             ranks: Vec::new(),

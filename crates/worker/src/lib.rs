@@ -25,6 +25,7 @@ mod keyed;
 mod keys;
 mod keyvalue;
 mod kind;
+mod missing;
 mod on_device;
 mod output;
 mod pace;

@@ -1,6 +1,7 @@
 //! Which key numbers exist: shared by the threads of a case, touched once a block and never by an
 //! operation.
 
+use crate::missing::MissingKeys;
 use kvdyno_record::crew::RankId;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,6 +19,8 @@ pub(crate) struct Population {
     loaded: u64,
     seat: RankId,
     state: Mutex<State>,
+    /// Where keys are deleted, or were never loaded.
+    missing: Option<MissingKeys>,
 }
 
 #[derive(Debug)]
@@ -37,7 +40,34 @@ impl Population {
             loaded: records,
             seat,
             state: Mutex::new(State { next: records, claims: Vec::new(), returned: Vec::new() }),
+            missing: None,
         }
+    }
+
+    /// The same without the keys that are `missing`, and with a look at what is deleted.
+    pub(crate) fn without(self, missing: Option<MissingKeys>) -> Self {
+        Self { missing, ..self }
+    }
+
+    /// What is missing, where that is looked at.
+    pub(crate) fn missing(&self) -> Option<&MissingKeys> {
+        self.missing.as_ref()
+    }
+
+    /// How many were loaded, or were to be.
+    pub(crate) fn loaded(&self) -> u64 {
+        self.loaded
+    }
+
+    /// How many keys there are while nobody inserts. Of a crew the first rank counts what was
+    /// loaded, and each what it inserted: together they are all.
+    pub(crate) fn live(&self) -> u64 {
+        let state = self.lock();
+        let open: u64 = state.returned.iter().map(|range| range.end - range.start).sum();
+        let inserted = state.next - self.loaded - open;
+        let missing = self.missing.as_ref().map_or(0, MissingKeys::count);
+        let loaded = if self.seat.rank == 0 { self.loaded } else { 0 };
+        (loaded + inserted).saturating_sub(missing)
     }
 
     /// How many numbers exist without a gap.
@@ -103,8 +133,10 @@ impl<'p> Inserter<'p> {
             return number;
         }
         let mut state = self.population.lock();
-        self.range = if let Some(range) = state.returned.pop() {
-            range
+        let holes = state.returned.iter().enumerate();
+        let lowest = holes.min_by_key(|(_, range)| range.start).map(|(index, _)| index);
+        self.range = if let Some(index) = lowest {
+            state.returned.swap_remove(index)
         } else {
             let start = state.next;
             state.next += CHUNK;
@@ -122,10 +154,40 @@ impl<'p> Inserter<'p> {
     /// The block at hand is done: all numbers taken exist now, but for those of the keys
     /// `not_inserted`.
     pub(crate) fn settle(&mut self, not_inserted: impl IntoIterator<Item = u64>) {
-        let mut state = self.population.lock();
-        let numbers = not_inserted.into_iter().map(|key| self.population.number(key));
+        self.settle_in_flight(std::iter::empty(), not_inserted);
+    }
+
+    /// All numbers taken exist now, but for those of the keys that are still `under_way`, and of
+    /// those `not_inserted`.
+    pub(crate) fn settle_in_flight(
+        &mut self,
+        under_way: impl IntoIterator<Item = u64>,
+        not_inserted: impl IntoIterator<Item = u64>,
+    ) {
+        let population = self.population;
+        let mut state = population.lock();
+        let numbers = not_inserted.into_iter().map(|key| population.number(key));
         state.returned.extend(numbers.map(|number| number..number + 1));
-        state.claims[self.index] = self.range.clone();
+        // A thread that seldom inserts would else keep those above its numbers from being seen.
+        state.give_back(std::mem::replace(&mut self.range, 0..0));
+        let numbers = under_way.into_iter().map(|key| population.number(key));
+        let claim = numbers.map(|number| number..number + 1);
+        let claim = claim.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end));
+        state.claims[self.index] = claim.unwrap_or(0..0);
+    }
+}
+
+impl State {
+    /// Numbers that were handed to a thread and not used.
+    fn give_back(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        if range.end == self.next {
+            self.next = range.start;
+        } else {
+            self.returned.push(range);
+        }
     }
 }
 
@@ -133,10 +195,7 @@ impl Drop for Inserter<'_> {
     fn drop(&mut self) {
         let mut state = self.population.lock();
         state.claims[self.index] = 0..0;
-        let rest = std::mem::replace(&mut self.range, 0..0);
-        if !rest.is_empty() {
-            state.returned.push(rest);
-        }
+        state.give_back(std::mem::replace(&mut self.range, 0..0));
     }
 }
 
@@ -164,6 +223,49 @@ mod tests {
         numbers.dedup();
         assert_eq!(numbers.len(), 130);
         assert!(numbers.contains(&11) && !numbers.contains(&10) && !numbers.contains(&from_b));
+    }
+
+    /// A writer of ten inserts a second beside a fast one: readers of the latest saw nothing new
+    /// while it used its 64 numbers up.
+    #[test]
+    fn a_slow_thread_hides_no_inserts_of_others() {
+        let population = Population::new(10, RankId::ALONE);
+        let (mut slow, mut fast) = (Inserter::new(&population), Inserter::new(&population));
+        slow.next();
+        slow.settle([]);
+        assert_eq!(population.visible(), 11);
+        for _ in 0..10 {
+            for _ in 0..100 {
+                fast.next();
+            }
+            fast.settle([]);
+        }
+        assert_eq!((population.visible(), population.live()), (1_011, 1_011));
+        // Two at once: the rest of the first is not the last any more, and is used up next.
+        let held = [slow.next(), fast.next()];
+        slow.settle([]);
+        assert_eq!((held, population.visible()), ([1_011, 1_075], 1_012));
+        fast.settle([]);
+        assert_eq!((slow.next(), population.visible()), (1_012, 1_012));
+    }
+
+    /// Answers come in any order, and some inserts fail.
+    #[test]
+    fn what_is_in_flight_is_not_there_yet() {
+        let population = Population::new(10, RankId::ALONE);
+        let mut inserter = Inserter::new(&population);
+        for _ in 0..8 {
+            inserter.next();
+        }
+        inserter.settle_in_flight([12, 15], []);
+        assert_eq!(population.visible(), 12);
+        inserter.settle_in_flight([15], [12]);
+        assert_eq!(population.visible(), 12, "it failed");
+        assert_eq!(inserter.next(), 12, "and is tried first");
+        inserter.settle_in_flight([15], []);
+        assert_eq!(population.visible(), 15);
+        inserter.settle_in_flight([], []);
+        assert_eq!((population.visible(), population.live()), (18, 18));
     }
 
     #[test]

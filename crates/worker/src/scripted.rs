@@ -23,7 +23,7 @@ use kvdyno_engine::{
 use kvdyno_record::crew::RankId;
 use kvdyno_record::hlog::Kind;
 use kvdyno_record::workload::{
-    Choice, ExpectedHits, Key, KeyFormat, MixEntry, Op, Rate, Role, Schedule, Size, ValueShape,
+    Choice, Key, KeyFormat, MixEntry, Op, Rate, Role, Schedule, Size, ValueShape,
 };
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -145,6 +145,10 @@ impl Session for Script {
         Ok(())
     }
 
+    fn submit_put(&mut self, ticket: u32, key: &[u8], _value: &[u8]) -> Result<()> {
+        self.submit_get(ticket, key)
+    }
+
     fn send(&mut self) -> Result<()> {
         spend(self.send_ns);
         Ok(())
@@ -199,8 +203,9 @@ pub(crate) const START: u64 = 1_000_000;
 /// How long before it the threads are told.
 const LEAD_NS: u64 = 100_000;
 
-/// A phase of one thread that looks keys up.
+/// A phase of one thread that looks keys up, or inserts them.
 pub(crate) struct Play {
+    pub(crate) inserts: bool,
     pub(crate) costs: Costs,
     pub(crate) slice_ns: u64,
     pub(crate) duration_ns: Option<u64>,
@@ -218,6 +223,7 @@ pub(crate) struct Play {
 impl Default for Play {
     fn default() -> Self {
         Self {
+            inserts: false,
             costs: Costs { reading: 1, preparing: 0, filing: 0 },
             slice_ns: 1_000_000_000,
             duration_ns: None,
@@ -252,6 +258,8 @@ pub(crate) struct Played {
     pub(crate) result: ThreadResult,
     pub(crate) packets: Vec<Packet>,
     pub(crate) failure: Option<Error>,
+    /// Keys that are there without a gap, and in all; before, there are 100.
+    pub(crate) records: (u64, u64),
 }
 
 impl Play {
@@ -273,21 +281,26 @@ impl Play {
         let spec = ThreadSpec {
             role: 0,
             thread: 0,
-            ops: vec![Op::Get.info()],
+            ops: vec![self.op().info()],
             depth: self.depth,
             pace: rate.map(|rate| (rate, (0, 1), Rng::new(&[1]))),
         };
         let (sender, packets) = channel();
         let population = Population::new(100, RankId::ALONE);
-        let source = gets(&population);
+        let source = one_op(self.op(), &population);
         let stage = Stage(Mutex::new(Some(script)));
         (0..self.others).for_each(|_| shared.leave(0));
         let client = Client { spec, source, packets: sender };
         let mut results =
             work::<KeyValue<Stage>, _>(&stage, Scripted, vec![client], &task, &shared);
-        let results = results.remove(0);
+        let result = results.remove(0);
         let failure = shared.failure.lock().unwrap().take();
-        Played { result: results, packets: packets.iter().collect(), failure }
+        let records = (population.visible(), population.live());
+        Played { result, packets: packets.iter().collect(), failure, records }
+    }
+
+    fn op(&self) -> Op {
+        if self.inserts { Op::Insert } else { Op::Get }
     }
 }
 
@@ -333,16 +346,9 @@ pub(crate) fn supply() -> KeySupply {
     }
 }
 
-fn gets(population: &Population) -> Source<'_> {
-    let role = Role {
-        name: "readers".to_owned(),
-        threads: 1,
-        mix: vec![MixEntry { op: Op::Get, weight: 1.0, keys: Choice::Uniform }],
-        rate: None,
-        depth: None,
-        os_threads: None,
-        expected_hits: ExpectedHits::All,
-        replay: None,
-    };
-    Source::Mix(MixSource::new(&role, 0, false, &supply(), Rng::new(&[1]), population))
+fn one_op(op: Op, population: &Population) -> Source<'_> {
+    let grows = op == Op::Insert;
+    let mix = vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }];
+    let role = Role::new("clients", 1, mix);
+    Source::Mix(MixSource::new(&role, 0, grows, &supply(), Rng::new(&[1]), population))
 }

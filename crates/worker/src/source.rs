@@ -1,21 +1,23 @@
 //! Where a thread's operations come from: an operation mix, the order of a load, or a trace.
 
-use crate::bijection::Bijection;
 use crate::block::Step;
 use crate::chooser::{Chooser, Keyspace};
 use crate::keyed::{Action, Keyed, KeyedBlock, KeyedStep, View};
 use crate::keys::{Digits, KeyWriter};
 use crate::kind::Supply;
+use crate::missing::MissingKeys;
 use crate::population::{Inserter, Population};
 use crate::replay::Dealt;
 use crate::rng::Rng;
 use crate::shared::Task;
 use crate::values::{Values, draw};
-use kvdyno_record::workload::{LoadOrder, Op, Role, Size};
-use std::ops::Range;
+use kvdyno_record::workload::{Op, Role, Size};
 
+mod load;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use load::LoadRange;
 
 /// Keys, and bytes of values, prepared in one block at most (one operation is always taken), so
 /// that a block of large batches stays small beside the RAM limit.
@@ -78,7 +80,15 @@ impl Supply<KeyedStep, Keyed> for Source<'_> {
     }
 }
 
-impl Source<'_> {
+impl<'p> Source<'p> {
+    /// Where keys are missing, what keeps count of them.
+    pub(crate) fn missing(&self) -> Option<&'p MissingKeys> {
+        match self {
+            Self::Mix(mix) => mix.population.missing(),
+            Self::Load(_) | Self::Trace(_) => None,
+        }
+    }
+
     /// What performing `block` needs.
     pub(crate) fn view<'b>(&'b self, block: &'b KeyedBlock, task: &Task) -> View<'b> {
         let (data, supply) = (&block.data, self.supply());
@@ -119,6 +129,23 @@ impl Source<'_> {
         match self {
             Self::Mix(mix) => mix.records,
             Self::Load(_) | Self::Trace(_) => 0,
+        }
+    }
+
+    /// An operation of this slot writes a new key.
+    pub(crate) fn inserts(&self, slot: u8) -> bool {
+        matches!(self, Self::Mix(mix) if mix.entries[usize::from(slot)].inserts)
+    }
+
+    /// The keys of the inserts that are `under_way` may come to be or not, `lost` ones do not; all
+    /// before them are there.
+    pub(crate) fn settle_in_flight(
+        &mut self,
+        under_way: impl Iterator<Item = u64>,
+        lost: impl Iterator<Item = u64>,
+    ) {
+        if let Self::Mix(MixSource { inserter: Some(inserter), .. }) = self {
+            inserter.settle_in_flight(under_way, lost);
         }
     }
 
@@ -324,6 +351,11 @@ impl<'p> MixSource<'p> {
     }
 
     fn settle(&mut self, block: &KeyedBlock, done: usize, failed: &[usize]) {
+        if let Some(missing) = self.population.missing().filter(|_| block.writes) {
+            let steps = block.steps[..done].iter().enumerate();
+            let succeeded = steps.filter(|(index, _)| !failed.contains(index));
+            succeeded.for_each(|(_, step)| mark(missing, &block.data, step.action));
+        }
         let Some(inserter) = &mut self.inserter else { return };
         let entries = &self.entries;
         let inserts = |step: &&Step<KeyedStep>| entries[step.slot as usize].inserts;
@@ -331,6 +363,18 @@ impl<'p> MixSource<'p> {
         let failed = failed.iter().map(|index| &block.steps[*index]);
         let lost = undone.chain(failed).filter(inserts);
         inserter.settle(lost.map(|step| block.data.numbers[step.action.first as usize]));
+    }
+}
+
+/// Notes which keys a step wrote or deleted.
+fn mark(missing: &MissingKeys, data: &Keyed, step: KeyedStep) {
+    let mark: fn(&MissingKeys, u64) = match step.action {
+        Action::Delete => MissingKeys::add,
+        Action::Put | Action::Batch | Action::ReadModifyWrite => MissingKeys::remove,
+        _ => return,
+    };
+    for number in &data.numbers[step.first as usize..][..step.items as usize] {
+        mark(missing, *number);
     }
 }
 
@@ -365,100 +409,4 @@ fn fill_with_gets(
 
 fn scan_length(length: &Size, rng: &mut Rng) -> u32 {
     draw(length, rng).clamp(1, u64::from(u32::MAX)) as u32
-}
-
-/// One thread's share of a load: a contiguous range of the order.
-#[derive(Debug)]
-pub(crate) struct LoadRange {
-    supply: KeySupply,
-    rng: Rng,
-    numbers_left: Range<u64>,
-    order: Order,
-    batch: u32,
-}
-
-/// Names the draws of a load.
-const DRAWN: u64 = 0x6472_6177;
-
-/// Names the order of a random load: popular keys are chosen by the seed alone, and would otherwise
-/// be those that were loaded first.
-const ORDER: u64 = 0x6f72_6465;
-
-/// Which number a place of a load's order has.
-#[derive(Debug)]
-enum Order {
-    Sequential,
-    Random(Bijection),
-    /// One of so many, each time anew; by draws of its own, or a reader would draw the same keys.
-    Drawn(u64, Rng),
-}
-
-impl LoadRange {
-    /// The share of thread `thread` of `threads` in a load of `records`.
-    pub(crate) fn new(
-        order: LoadOrder,
-        batch: u32,
-        records: u64,
-        (thread, threads): (u32, u32),
-        supply: &KeySupply,
-        mut rng: Rng,
-    ) -> Self {
-        let bound = |t: u32| (u128::from(records) * u128::from(t) / u128::from(threads)) as u64;
-        let values = supply.values.for_thread(&mut rng);
-        let draws = Rng::new(&[rng.clone().next(), DRAWN]);
-        Self {
-            supply: KeySupply { values, ..supply.clone() },
-            rng,
-            numbers_left: bound(thread)..bound(thread + 1),
-            order: match order {
-                LoadOrder::Sequential => Order::Sequential,
-                LoadOrder::Random => {
-                    Order::Random(Bijection::new(records, supply.keyspace.seed ^ ORDER))
-                }
-                LoadOrder::Drawn => Order::Drawn(records, draws),
-                LoadOrder::FirstRead => unreachable!("a trace is dealt: the suite has it read"),
-            },
-            batch: batch.max(1),
-        }
-    }
-
-    fn fill(&mut self, block: &mut KeyedBlock, steps: usize) {
-        match self.supply.keys.of_one_length() {
-            Some(digits) => self.write(block, steps, |data, number| data.push(number, digits)),
-            None => {
-                let keys = self.supply.keys.clone();
-                self.write(block, steps, |data, number| data.push_of_its_length(number, &keys));
-            }
-        }
-    }
-
-    fn write(
-        &mut self,
-        block: &mut KeyedBlock,
-        steps: usize,
-        push: impl Fn(&mut Keyed, u64) -> u64,
-    ) {
-        block.clear();
-        (block.data.batches, block.writes) = (self.batch > 1, true);
-        let data = &mut block.data;
-        while block.steps.len() < steps && !self.numbers_left.is_empty() {
-            let (first, value) = (data.numbers.len() as u32, data.values.len() as u32);
-            let (mut items, mut write_bytes) = (0, 0);
-            for number_in_order in self.numbers_left.by_ref().take(self.batch as usize) {
-                let number = match &mut self.order {
-                    Order::Sequential => number_in_order,
-                    Order::Random(order) => order.at(number_in_order),
-                    Order::Drawn(records, rng) => rng.below(*records),
-                };
-                write_bytes += push(data, number);
-                let stored = self.supply.values.prepare(number, 0, &mut self.rng, &mut data.arena);
-                write_bytes += stored.bytes as u64;
-                data.values.push(stored);
-                items += 1;
-            }
-            let action = if self.batch == 1 { Action::Put } else { Action::Batch };
-            let action = KeyedStep { action, first, items, value };
-            block.steps.push(Step { slot: 0, action, write_bytes });
-        }
-    }
 }

@@ -26,6 +26,12 @@ impl Zipf {
         Self { n, theta, h_first, h_last, squeeze }
     }
 
+    /// There are `n` ranks now.
+    pub(crate) fn grow(&mut self, n: u64) {
+        self.n = n as f64;
+        self.h_last = h_integral(self.n + 0.5, self.theta);
+    }
+
     /// A rank, from 0.
     #[inline]
     pub(crate) fn rank(&self, rng: &mut Rng) -> u64 {
@@ -74,6 +80,10 @@ pub(crate) struct GrayZipf {
     items_at_start: f64,
     theta: f64,
     zeta: f64,
+    /// For the sum over more items; none until there are more.
+    sums: Option<ZetaSums>,
+    /// The sum of the first two terms.
+    two: f64,
     alpha: f64,
     eta: f64,
 }
@@ -91,20 +101,21 @@ impl GrayZipf {
     /// With another sum of r^-theta than the exact one.
     pub(crate) fn with_zeta(items: u64, theta: f64, zeta: f64) -> Self {
         let (items, alpha) = (items as f64, 1.0 / (1.0 - theta));
-        let mut made = Self { items, items_at_start: items, theta, zeta, alpha, eta: 0.0 };
+        let (items_at_start, sums, two) = (items, None, 1.0 + 0.5f64.powf(theta));
+        let mut made = Self { items, items_at_start, theta, zeta, sums, two, alpha, eta: 0.0 };
         made.eta = made.eta();
         made
     }
 
-    /// There are more items now.
+    /// There are more items now: asked after every block of a mix that inserts.
     pub(crate) fn grow(&mut self, items: u64) {
-        (self.items, self.zeta) = (items as f64, zeta(items, self.theta));
+        let sums = self.sums.get_or_insert_with(|| ZetaSums::new(self.theta));
+        (self.items, self.zeta) = (items as f64, sums.up_to(items));
         self.eta = self.eta();
     }
 
     fn eta(&self) -> f64 {
-        let second = 1.0 + 0.5f64.powf(self.theta);
-        (1.0 - (2.0 / self.items_at_start).powf(1.0 - self.theta)) / (1.0 - second / self.zeta)
+        (1.0 - (2.0 / self.items_at_start).powf(1.0 - self.theta)) / (1.0 - self.two / self.zeta)
     }
 
     /// A rank, from 0.
@@ -114,7 +125,7 @@ impl GrayZipf {
         let uz = u * self.zeta;
         if uz < 1.0 {
             0
-        } else if uz < 1.0 + 0.5f64.powf(self.theta) {
+        } else if uz < self.two {
             1
         } else {
             let rank = self.items * (self.eta * u - self.eta + 1.0).powf(self.alpha);
@@ -126,17 +137,43 @@ impl GrayZipf {
 /// The sum of r^-theta for r from 1 to n: term by term at first, then by the formula of Euler and
 /// Maclaurin, to the last digits that a sum term by term would have.
 pub(crate) fn zeta(n: u64, theta: f64) -> f64 {
+    if n > ZetaSums::HEAD { ZetaSums::new(theta).up_to(n) } else { sum_of_terms(n, theta) }
+}
+
+fn sum_of_terms(n: u64, theta: f64) -> f64 {
+    (1..=n).map(|r| (r as f64).powf(-theta)).sum()
+}
+
+/// Such sums for one theta: the terms of the head are added up once.
+#[derive(Clone, Copy, Debug)]
+struct ZetaSums {
+    theta: f64,
+    /// The head's sum less the formula's value at its end.
+    constant: f64,
+}
+
+impl ZetaSums {
     const HEAD: u64 = 1_000;
-    let term = |r: u64| (r as f64).powf(-theta);
-    let head: f64 = (1..=n.min(HEAD)).map(term).sum();
-    if n <= HEAD {
-        return head;
+
+    fn new(theta: f64) -> Self {
+        let head = sum_of_terms(Self::HEAD, theta);
+        Self { theta, constant: head - euler_maclaurin(Self::HEAD, theta) }
     }
-    let integral = |x: u64| h_integral(x as f64, theta);
-    let slope = |x: u64| -theta * (x as f64).powf(-theta - 1.0);
-    head + integral(n) - integral(HEAD)
-        + f64::midpoint(term(n), -term(HEAD))
-        + (slope(n) - slope(HEAD)) / 12.0
+
+    fn up_to(self, n: u64) -> f64 {
+        if n <= Self::HEAD {
+            return sum_of_terms(n, self.theta);
+        }
+        self.constant + euler_maclaurin(n, self.theta)
+    }
+}
+
+/// The sum up to n, but for a constant.
+fn euler_maclaurin(n: u64, theta: f64) -> f64 {
+    let x = n as f64;
+    let term = x.powf(-theta);
+    let slope = -theta * term / x;
+    h_integral(x, theta) + 0.5 * term + slope / 12.0
 }
 
 /// The same sum as `LinkBench` takes it: from 100,000 terms on by an integral and a constant.
@@ -240,6 +277,33 @@ mod tests {
         // `ScrambledZipfianGenerator.ZETAN`, summed term by term over ten billion.
         let ycsbs = zeta(GrayZipf::YCSB_ITEMS, GrayZipf::YCSB_THETA);
         assert!((ycsbs - 26.469_028_201_783_02).abs() < 1e-6, "{ycsbs}");
+    }
+
+    /// What has grown is what is made anew.
+    #[test]
+    fn growing_changes_nothing_but_the_number() {
+        for items in [7, 999, 1_000, 1_001, 50_000, 3_000_000] {
+            let (mut gray, mut zipf) = (GrayZipf::new(5, 0.99), Zipf::new(5, 0.99));
+            gray.grow(items);
+            zipf.grow(items);
+            let exact = sum_of_terms(items, 0.99);
+            assert!((gray.zeta / exact - 1.0).abs() < 1e-12, "{items}");
+            let made = Zipf::new(items, 0.99);
+            let mut draws = [Rng::new(&[8]), Rng::new(&[8])];
+            let same = (0..1_000).all(|_| zipf.rank(&mut draws[0]) == made.rank(&mut draws[1]));
+            assert!(same, "{items}");
+        }
+    }
+
+    /// A block of 512 operations takes 10 us of a fast engine's time: growing after each may take
+    /// nothing of that. Regression test: it added 1,000 powers up.
+    #[test]
+    fn growing_adds_no_head_up() {
+        let mut zipf = GrayZipf::new(1_000_000, 0.99);
+        zipf.grow(1_000_001);
+        let sums = zipf.sums.expect("kept from the first time");
+        zipf.grow(1_000_002);
+        assert_eq!(zipf.sums.map(|sums| sums.constant.to_bits()), Some(sums.constant.to_bits()));
     }
 
     /// P(rank < r) is the u that the formula sends to r: ((r / n)^(1 - theta) - 1 + eta) / eta.

@@ -167,6 +167,7 @@ impl<'j> Case<'j> {
                 .collect(),
             verified: None,
             settled: None,
+            live_records: Some(self.job.data.records),
             stopped: outcome.stopped,
             failed: None,
             ranks: Vec::new(),

@@ -2,7 +2,7 @@
 
 import { better, paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE } from "../format";
-import { costOf, rangeOf } from "../model";
+import { costOf, rangeOf, threadsText } from "../model";
 import type { View } from "../view";
 import { barChart, type BarPanel } from "./bars";
 import { atThreads, threadsControl } from "./choices";
@@ -38,7 +38,7 @@ function draw(view: View): Drawing | null {
     table: () => ({
       head: ["engine", "threads", ...KINDS.flatMap(([, title]) => [title, "range", "n"])],
       rows: view.cases.filter((one) => !one.engine.loadGenerator).map((one) => [
-        one.engine.name, String(one.threads ?? NONE),
+        one.engine.name, threadsText(one),
         ...KINDS.flatMap(([name]) => {
           const metric = costOf(one, name), range = rangeOf(metric);
           return [metric?.value == null ? metric?.missing ?? NONE : inUnit(metric.value, "B/B"),

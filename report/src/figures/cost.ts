@@ -2,7 +2,7 @@
 
 import { better, paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { bytes, duration, inUnit, NONE, si } from "../format";
-import { costOf, rangeOf, type Case } from "../model";
+import { costOf, rangeOf, threadsText, type Case } from "../model";
 import type { View } from "../view";
 import { barChart, type Bar, type BarPanel } from "./bars";
 import type { Theme } from "../colour";
@@ -90,5 +90,5 @@ function rowOf(one: Case): string[] {
   const figures = FIGURES.map((name) => costOf(one, name));
   const cells = figures.map((metric) => (metric?.value == null ? NONE : inUnit(metric.value, metric.unit)));
   const time = (name: string) => { const found = split.find((part) => part.name === name); return found ? duration(found.value) : NONE; };
-  return [one.engine.name, String(one.threads ?? NONE), cells[0] ?? NONE, time("user"), time("system"), ...cells.slice(1), String(figures[0]?.n ?? 0)];
+  return [one.engine.name, threadsText(one), cells[0] ?? NONE, time("user"), time("system"), ...cells.slice(1), String(figures[0]?.n ?? 0)];
 }

@@ -5,7 +5,7 @@
 import type { Efficiency, Limit } from "../data";
 import { paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE, si } from "../format";
-import { costOf, rangeOf, type Case } from "../model";
+import { costOf, rangeOf, threadsText, type Case } from "../model";
 import type { View } from "../view";
 import { barChart, type Bar, type BarPanel } from "./bars";
 import { atThreads, threadsControl } from "./choices";
@@ -99,7 +99,7 @@ function row(one: Case): string[] {
   const queue = costOf(one, "device_queue_depth_mean")?.value;
   return [
     one.engine.name, standing ? limitWord(standing) || NONE : NONE,
-    ceiling ? `${ceiling.method} ${ceiling.block_bytes / 1024}k × ${ceiling.in_flight}` : NONE, String(one.threads ?? NONE),
+    ceiling ? `${ceiling.method} ${ceiling.block_bytes / 1024}k × ${ceiling.in_flight}` : NONE, threadsText(one),
     ceiling ? si(ceiling.ios_per_s) : NONE, said("device_reads_per_s"), said("device_writes_per_s"),
     said("ceiling_share_percent") + (standing?.reads_alone ? " (reads alone)" : ""),
     range ? `${percent(range[0])} to ${percent(range[1])}` : NONE, said("drive_share_percent"),

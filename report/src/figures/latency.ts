@@ -48,7 +48,7 @@ function draw(view: View): Drawing | null {
       head: ["engine", "role", "operation", "threads", ...TAILS.flatMap(([, title]) => [title, "range"]), "trials"],
       words: 3,
       rows: view.cases.flatMap((one) => (one.run?.roles ?? []).flatMap((row) => opsApart([one], row.role).map((op) => [
-        one.engine.name, row.role, op ?? row.mix, ownThreads(row.threads, one.threads),
+        one.engine.name, row.role, op ?? row.mix, ownThreads(row.threads, one.swept),
         ...TAILS.flatMap(([name]) => {
           const metric = tailOf(one, row.role, name, op), range = rangeOf(metric);
           return [metric?.value == null ? NONE : duration(metric.value), range ? `${duration(range[0])} to ${duration(range[1])}` : NONE];

@@ -3,7 +3,7 @@
 
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { bytes, NONE, ratio, si } from "../format";
-import { costOf, opsOf, rateOf, unique, type Case, type Work } from "../model";
+import { costOf, opsOf, rateOf, threadsText, unique, type Case, type Work } from "../model";
 import { marksOf, searchAt, searchNote } from "../search";
 import type { View } from "../view";
 import { lineChart, pointOf, valuesOf, type LinePanel } from "./lines";
@@ -51,7 +51,7 @@ function draw(view: View): Drawing | null {
       head: ["engine", "threads", "data", "RAM limit", "data/RAM", ...view.work.roles.map((role) => `${role} ops/s`)],
       rows: cases.map((one) => {
         const over = dataToRam(one);
-        return [one.engine.name, String(one.threads ?? NONE), bytes(one.group.user_bytes),
+        return [one.engine.name, threadsText(one), bytes(one.group.user_bytes),
           one.group.ram_limit_bytes == null ? NONE : bytes(one.group.ram_limit_bytes), over == null ? NONE : ratio(over),
           ...view.work.roles.map((role) => { const value = rateOf(one, role)?.value; return value == null ? NONE : si(value); })];
       }),

@@ -3,7 +3,7 @@
 
 import { trialsNote, type Drawing, type Figure } from "../drawing";
 import { duration, inUnit, NONE, si } from "../format";
-import { costOf, opsApart, rangeOf, rateOf, tailOf, type Case } from "../model";
+import { costOf, opsApart, rangeOf, rateOf, tailOf, threadsText, type Case } from "../model";
 import { rateWords, tailWords } from "../phrases";
 import type { Metric } from "../data";
 import { threadsOf, type View } from "../view";
@@ -64,7 +64,7 @@ function draw(view: View): Drawing | null {
     },
     table: () => ({
       head: ["engine", "threads", ...shown.flatMap(({ title }) => [title, "range", "n"])],
-      rows: cases.map((one) => [one.engine.name, String(one.threads ?? NONE), ...shown.flatMap(({ read, format }) => {
+      rows: cases.map((one) => [one.engine.name, threadsText(one), ...shown.flatMap(({ read, format }) => {
         const metric = read(one), range = rangeOf(metric);
         return [metric?.value == null ? metric?.missing ?? NONE : format(metric.value), range ? `${format(range[0])} to ${format(range[1])}` : NONE, String(metric?.n ?? 0)];
       })]),

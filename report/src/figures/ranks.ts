@@ -7,7 +7,7 @@ import { trialsNote, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { inUnit, NONE } from "../format";
 import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layout";
-import { metricOf, unique, type Case } from "../model";
+import { metricOf, threadsText, unique, type Case } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 
@@ -36,7 +36,7 @@ function draw(view: View): Drawing | null {
       head: ["engine", "host", "threads", "rank", "its threads", "ops/s", "of median", "CPUs", "CPU/op", "began after", "clock ahead", "± clock", "errors", "backlog"],
       words: 2,
       rows: all.flatMap(({ one, rows }) => rows.map((row) => [
-        one.engine.name, row.host, String(one.threads ?? NONE), String(row.rank), String(row.threads), ...FIGURES.map((name) => cell(row, name)),
+        one.engine.name, row.host, threadsText(one), String(row.rank), String(row.threads), ...FIGURES.map((name) => cell(row, name)),
       ])),
     }),
   };

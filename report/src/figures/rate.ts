@@ -56,7 +56,7 @@ function draw(view: View): Drawing | null {
           const value = metricOf(metrics, name)?.value;
           return value == null ? NONE : format(value);
         };
-        return [one.engine.name, role, ownThreads(roleOf(one, role)?.threads, one.threads), show("offered_ops_per_s", si), show("ops_per_s", si), ...TAILS.map(([name]) => show(name, duration))];
+        return [one.engine.name, role, ownThreads(roleOf(one, role)?.threads, one.swept), show("offered_ops_per_s", si), show("ops_per_s", si), ...TAILS.map(([name]) => show(name, duration))];
       })),
     }),
   };

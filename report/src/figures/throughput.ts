@@ -43,7 +43,7 @@ function draw(view: View): Drawing | null {
         const metric = rateOf(one, row.role);
         const range = rangeOf(metric);
         return [
-          one.engine.name, row.role, ownThreads(row.threads, one.threads),
+          one.engine.name, row.role, ownThreads(row.threads, one.swept),
           metric?.value == null ? metric?.missing ?? NONE : inUnit(metric.value, "1/s"),
           range ? `${si(range[0])} to ${si(range[1])}` : NONE,
           String(metric?.n ?? 0),

@@ -70,7 +70,7 @@ function draw(view: View): Drawing | null {
       head: ["engine", "of", "most", "threads", ...PARTS.map((part) => part.short), "samples", "in words", "not known"],
       words: 3,
       rows: all.map(({ one, told, values }) => [
-        one.engine.name, roleOf(told), told.cause ? LIMITS[told.cause] : NONE, ownThreads(told.threads, one.threads),
+        one.engine.name, roleOf(told), told.cause ? LIMITS[told.cause] : NONE, ownThreads(told.threads, one.swept),
         ...values.map((value, at) => (known(told, PARTS[at]!) ? inUnit(value, "%") : NONE)),
         String(told.wait_samples), told.sentence ?? NONE, told.unknown.join("; "),
       ]),

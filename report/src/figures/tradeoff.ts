@@ -6,7 +6,7 @@ import { paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { duration, NONE, ratio, si } from "../format";
 import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layout";
-import { costOf, opsApart, rateOf, tailOf, type Case } from "../model";
+import { costOf, opsApart, rateOf, tailOf, threadsText, type Case } from "../model";
 import type { View } from "../view";
 import { roleControl } from "./choices";
 import { apartOf } from "./mixes";
@@ -85,7 +85,7 @@ function draw(view: View): Drawing | null {
           return value == null ? NONE : price.format(value);
         });
         return [
-          one.engine.name, String(one.threads ?? NONE), rate == null ? NONE : si(rate), ...costs,
+          one.engine.name, threadsText(one), rate == null ? NONE : si(rate), ...costs,
         ];
       }),
     }),

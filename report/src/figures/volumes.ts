@@ -62,7 +62,7 @@ function draw(view: View): Drawing | null {
       words: 2,
       rows: cases.flatMap((one) => view.work.roles.map((name) => {
         const value = figure(one, name)?.value;
-        return [one.engine.name, one.work.volume ?? NONE, ownThreads(roleOf(one, name)?.threads, one.threads), name, value == null ? NONE : si(value), relativeToBase(beside(one, name))];
+        return [one.engine.name, one.work.volume ?? NONE, ownThreads(roleOf(one, name)?.threads, one.swept), name, value == null ? NONE : si(value), relativeToBase(beside(one, name))];
       })),
     }),
   };

@@ -7,7 +7,7 @@ import { pale, colourOf, type Theme } from "../colour";
 import type { Option } from "../echarts";
 import { bytes, NONE } from "../format";
 import { axis, axisLabel, cut, FONT, tip, tooltip } from "../layout";
-import { costOf, unique, type Case } from "../model";
+import { costOf, threadsText, unique, type Case } from "../model";
 import type { View } from "../view";
 import { binaryScale } from "./bars";
 import { atThreads, threadsControl } from "./choices";
@@ -69,7 +69,7 @@ function draw(view: View): Drawing | null {
         const own = (view.model.data.written ?? []).filter((each) => each.group === one.index && phases.includes(each.phase));
         const causes = told(own, phases), device = costOf(one, "device_write_bytes")?.value;
         const given = own.filter((each) => each.phase === view.work.phase).map((each) => each.user_bytes);
-        return [one.engine.name, String(one.threads ?? NONE),
+        return [one.engine.name, threadsText(one),
           ...CAUSES.map(([cause]) => { const found = causes.find((each) => each.cause === cause); return found ? bytes(Math.round(found.value)) : NONE; }),
           device == null ? NONE : bytes(Math.round(device)), given.length === 0 ? NONE : bytes(Math.round(middle(given)))];
       }),

@@ -223,8 +223,10 @@ figures! {
     WRITE_AMPLIFICATION: "write_amplification", "B/B", Lower, KernelAndLoadGenerator, Median;
     /// Device read bytes over bytes of keys and values shown.
     READ_AMPLIFICATION: "read_amplification", "B/B", Lower, KernelAndLoadGenerator, Median;
-    /// Allocated bytes over bytes of keys and values of all records.
+    /// Bytes that hold data on the volume over `live_bytes`.
     SPACE_AMPLIFICATION: "space_amplification", "B/B", Lower, KernelAndLoadGenerator, Median;
+    /// Bytes of keys and values of the records that are there: loaded and inserted, not deleted.
+    LIVE_BYTES: "live_bytes", "B", Neither, LoadGenerator, Median;
     /// Time after the phase until all that it wrote was on the device: the volume's sync, the
     /// engine's own sync, its background work, and the volume's sync again.
     DEFERRED: "deferred_ns", "ns", Lower, LoadGenerator, Median;

@@ -235,9 +235,10 @@ fn space(
     add(&c::DATABASE_USED, &|spent, case| Ok(size(spent, case)?.used_bytes as f64));
     add(&c::DATABASE_RESERVED, &|spent, case| Ok(size(spent, case)?.reserved_bytes as f64));
     add(&c::DATABASE_APPARENT, &|spent, case| Ok(size(spent, case)?.apparent_bytes as f64));
+    add(&c::LIVE_BYTES, &|spent, case| live_bytes(spent, case));
     add(&c::SPACE_AMPLIFICATION, &|spent, case| {
-        let user = case.case.user_bytes() as f64;
-        over(size(spent, case)?.used_bytes as f64, user, "there is no user data")
+        let used = size(spent, case)?.used_bytes as f64;
+        over(used, live_bytes(spent, case)?, "no records are left")
     });
     add(&c::DATA_TO_RAM, &|spent, case| {
         let enforced = case.record.as_ref().filter(|record| record.ram_limit.enforced_by.is_some());
@@ -269,6 +270,13 @@ fn space(
     metrics.add(&c::RSS_PEAK, peak);
 }
 
+/// Keys and values of the records that were there when a phase was over.
+fn live_bytes(spent: Spent<'_>, case: &CaseEvidence) -> Reading {
+    const UNKNOWN: &str = "a trace, a graph or a crew changed the number of records";
+    let records = spent.phase.live_records.ok_or(UNKNOWN)?;
+    Ok(case.case.bytes_of(records))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -292,5 +300,25 @@ mod tests {
         for (at, times) in [(0, 64.0), (1, 1.0 / 64.0), (2, 1.0 / 64.0)] {
             assert!((packed[at] / single[at] / times - 1.0).abs() < 1e-6, "{single:?} {packed:?}");
         }
+    }
+
+    /// Regression test for fault 10: it was divided by what the plan loads.
+    #[test]
+    fn space_amplification_is_over_what_is_alive() {
+        let space = |live_records: Option<u64>| {
+            let mut fixture = Fixture::with_trials(1);
+            fixture.case("lmdb_t1_r1").phase("measure").live_records = live_records;
+            let summary = fixture.summary();
+            let group =
+                |group: &&crate::figures::Group| group.threads == Some(1) && group.engine == "lmdb";
+            let group = summary.groups.iter().find(group).unwrap();
+            let metrics = &group.runs[0].metrics;
+            [&c::SPACE_AMPLIFICATION, &c::LIVE_BYTES].map(|figure| metrics.value(figure))
+        };
+        let [Some(whole), Some(bytes)] = space(Some(1_000_000)) else { panic!("all are there") };
+        assert!((bytes - 116e6).abs() < 1.0, "{bytes}");
+        let [Some(half), _] = space(Some(500_000)) else { panic!("half is there") };
+        assert!((half / whole - 2.0).abs() < 1e-9, "{whole} {half}");
+        assert_eq!(space(None), [None, None], "a trace was replayed");
     }
 }

@@ -27,7 +27,7 @@ pub fn ceilings(groups: &[Group]) -> Vec<BaselineCase> {
 pub(crate) fn judge(groups: &mut [Group]) {
     let ceilings = ceiling::all(groups);
     for group in groups.iter_mut().filter(|group| group.competes()) {
-        let (volume, swept) = (group.volume.clone(), group.threads);
+        let (volume, swept) = (group.volume.clone(), group.threads_swept);
         for run in &mut group.runs {
             let matched = ceiling::match_ceilings(run, volume.as_deref(), swept, &ceilings);
             let shares = if ceilings.is_empty() { Vec::new() } else { shares(run, &matched) };

@@ -43,6 +43,7 @@ pub(crate) fn job() -> Job {
             packed: None,
         },
         phases: vec![Phase::new("measure", work)],
+        phases_before: Vec::new(),
         slice_ns: 1_000_000_000,
         errors_max: 5,
         folder: "/nowhere".into(),
@@ -101,6 +102,7 @@ fn finished(threads: u32, gets: u64, errors: u64, started_unix_ns: u64) -> Repor
         roles: vec![role],
         verified: None,
         settled: None,
+        live_records: Some(10 * u64::from(threads)),
         stopped: false,
         failed: None,
         ranks: Vec::new(),
@@ -130,11 +132,15 @@ fn what_all_have_said_is_said_once() {
     let mut coordinator = coordinator();
     let turns =
         measured(&mut coordinator, [finished(2, 21, 0, 50_000), finished(1, 320, 1, 46_300)]);
-    let [Action::Say(Event::Finished { wall_ns, roles, counters: read, ranks, .. })] =
-        turns.as_slice()
+    let [
+        Action::Say(Event::Finished {
+            wall_ns, roles, counters: read, ranks, live_records, ..
+        }),
+    ] = turns.as_slice()
     else {
         panic!("{turns:?}")
     };
+    assert_eq!(*live_records, Some(30), "the first rank's are those loaded");
     assert_eq!((*wall_ns, roles[0].threads, roles[0].ops["get"].count), (1_000_000_502, 3, 300));
     assert_eq!(*read, counters(320), "as the last has read them");
     let rows: Vec<_> = ranks.iter().map(|row| (row.rank, row.operations, row.skew_ns)).collect();

@@ -70,7 +70,7 @@ fn is_rare(phase: &PhaseIo, row: &IoRow) -> bool {
 }
 
 const COLUMNS: &[Column] = &[
-    text("threads", |line| line.swept()),
+    text("threads", |line| line.threads_of_all()),
     text("phase", |line| line.row.phase.to_owned()).left(),
     text("device", |line| io_cell(line, |io| io.device.clone())).left().when(|shown| shown.devices),
     text("kind", |line| io_cell(line, |io| io.kind.word().to_owned())).left(),

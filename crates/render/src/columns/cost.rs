@@ -106,7 +106,7 @@ const COLUMNS: &[Column] = &[
     figure(&c::WRITE_AMPLIFICATION, "write\namp", "write amplification, B/B")
         .formula("{device written, B}/{keys+values written, B}"),
     figure(&c::DATABASE_USED, "", "size, B"),
-    sheet("keys+values stored, B", Phase(|_, case| case.case.user_bytes() as f64)),
+    figure(&c::LIVE_BYTES, "", "keys+values stored, B"),
     figure(&c::SPACE_AMPLIFICATION, "space\namp", "space amplification, B/B")
         .formula("{size, B}/{keys+values stored, B}"),
     text("cached\n%", |line| {

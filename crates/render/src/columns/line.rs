@@ -71,7 +71,7 @@ impl VisibleColumns {
             volumes: several(rows.iter().map(|row| &row.group.volume)),
             phases: several(measured.map(|row| row.phase)),
             devices: several(rows.iter().filter_map(|row| Some(&row.io?.1.device))),
-            swept: rows.iter().any(|row| row.group.threads.is_some()),
+            swept: rows.iter().any(|row| row.group.threads_swept.is_some()),
             open: rows.iter().any(|row| row.role.is_some_and(|(_, role)| role.open_loop)),
             swaps: rows.iter().any(|row| row.metrics.get(&c::SWAP_IN_BYTES_PER_OP).is_some()),
             clients: rows.iter().any(|row| row.metrics.get(&c::CLIENT_CPU_PER_OP).is_some()),
@@ -185,7 +185,8 @@ impl<'l, 's> Line<'l, 's> {
         self.row.group.threads_swept.or(self.row.threads()).unwrap_or(0).to_string()
     }
 
-    pub(super) fn swept(&self) -> String {
-        self.row.group.threads.map_or_else(|| "-".to_owned(), |threads| threads.to_string())
+    /// The number swept, of a load before a sweep none.
+    pub(super) fn threads_swept(&self) -> String {
+        self.row.group.threads_swept.map_or_else(|| "-".to_owned(), |threads| threads.to_string())
     }
 }

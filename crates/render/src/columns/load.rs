@@ -37,7 +37,7 @@ pub(super) static KIND: Kind = Kind {
 };
 
 const COLUMNS: &[Column] = &[
-    text("threads", |line| line.swept()).when(|shown| shown.swept),
+    text("threads", |line| line.threads_swept()).when(|shown| shown.swept),
     main(&c::WALL, "wall", "wall, s"),
     figure(&c::CPU_USER, "user", "user, s"),
     figure(&c::CPU_SYSTEM, "sys", "sys, s"),
@@ -70,7 +70,7 @@ const COLUMNS: &[Column] = &[
         .formula("{FS out, 512 B}/{records loaded}")
         .wide(),
     figure(&c::DEVICE_WRITE_BYTES, "written\nMiB", "device written (load+settle), B").wide(),
-    sheet("keys+values stored, B", Phase(|_, case| case.case.user_bytes() as f64)),
+    figure(&c::LIVE_BYTES, "", "keys+values stored, B"),
     figure(&c::SPACE_AMPLIFICATION, "space\namp", "space amplification, B/B")
         .formula("{size, B}/{keys+values stored, B}")
         .wide(),

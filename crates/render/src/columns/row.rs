@@ -115,7 +115,18 @@ impl<'s> Row<'s> {
         let threads = threads.or_else(|| Some(self.load?.threads));
         let threads = threads.or_else(|| Some(self.explained?.threads));
         let threads = threads.or_else(|| Some(self.rank?.threads));
-        threads.or_else(|| Some(self.run?.1.roles.iter().map(|role| role.threads).sum()))
+        let run = || self.run.map(|(_, run)| run).or_else(|| self.run_of_io());
+        threads.or_else(|| Some(run()?.threads())).or_else(|| self.threads_of_loads_io())
+    }
+
+    /// The phase whose I/O this is.
+    fn run_of_io(&self) -> Option<&'s RunRow> {
+        self.io.and_then(|_| self.group.runs.iter().find(|run| run.phase == self.phase))
+    }
+
+    fn threads_of_loads_io(&self) -> Option<u32> {
+        let load = self.io.and(self.group.load.as_ref());
+        load.filter(|load| load.phase == self.phase).map(|load| load.threads)
     }
 
     /// The role's name; of a load, and of all roles together, there is none.

@@ -34,7 +34,7 @@ pub(super) static KIND: Kind = Kind {
             let Some(sentence) = row.explained.and_then(|one| one.sentence.as_ref()) else {
                 continue;
             };
-            let threads = row.group.threads.map_or_else(String::new, |n| format!(" {n}"));
+            let threads = row.group.threads_swept.map_or_else(String::new, |n| format!(" {n}"));
             let label = &row.group.label;
             aid += &format!("\n{}", wrap(&format!("{label}{threads}: {sentence}."), 2));
         }

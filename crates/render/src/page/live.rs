@@ -149,7 +149,7 @@ fn read(case: &Case, folder: &CaseFolder) -> Result<InFlight, RecordError> {
         case: case.id.clone(),
         engine: case.label.clone(),
         trial: case.trial,
-        threads: case.threads,
+        threads: case.threads_swept,
         phases: case.phases.iter().map(|phase| phase.name.clone()).collect(),
         phase,
         phase_s,

@@ -40,8 +40,8 @@ pub(super) fn settings(contest: &Contest<'_>, room: usize) -> Part {
     let mut columns = axes(contest, &rows);
     columns.extend(figures(&rows));
     let mut left_out: Vec<String> = Vec::new();
-    let swept = several(contest.groups.iter().filter(|g| !g.runs.is_empty()).map(|g| g.threads));
-    if swept {
+    let measured = contest.groups.iter().filter(|group| !group.runs.is_empty());
+    if several(measured.map(|group| group.threads_swept)) {
         left_out.push("other numbers of threads".to_owned());
     }
     let mut part = table(&rows, &columns, room);
@@ -102,7 +102,9 @@ fn rows<'s>(contest: &Contest<'s>) -> Vec<Row<'s>> {
                 .find(|row| row.run.is_some_and(|other| setting(row.group, other) == own_setting));
             let row = Row { group, run: Some(run), load: load_of(contest, group) };
             match existing {
-                Some(existing) if existing.group.threads < group.threads => *existing = row,
+                Some(existing) if existing.group.threads_swept < group.threads_swept => {
+                    *existing = row;
+                }
                 Some(_) => {}
                 None => rows.push(row),
             }
@@ -174,9 +176,11 @@ fn axes<'s>(contest: &'s Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
             row.run.map_or_else(|| "load".to_owned(), |run| cut(&run.phase, 16))
         }));
     }
-    if groups().any(|group| group.threads.is_some()) {
-        let threads =
-            |row: &Row<'s>| row.group.threads.map_or_else(|| "-".to_owned(), |n| n.to_string());
+    if rows.iter().any(|row| row.run.is_some()) {
+        let threads = |row: &Row<'s>| {
+            let threads = row.run.map(|run| row.group.threads_at(run));
+            threads.map_or_else(|| "-".to_owned(), |threads| threads.to_string())
+        };
         columns.push(Column { side: Side::Right, ..column("threads", threads) });
     }
     columns

@@ -14,6 +14,43 @@ fn slot(ns: u64) -> u32 {
     (0..320).rev().find(|slot| slot_begin_ns(*slot) <= ns).unwrap()
 }
 
+/// Regression test: a load and a phase's I/O stood with the threads of the case's first phase.
+#[test]
+fn where_no_threads_are_swept_a_phase_stands_with_its_own() {
+    let mut fixture = Fixture::field(1);
+    fixture.run.block_io = Watch::Latency;
+    let cell = Cell {
+        device: 0,
+        kind: IoKind::Read,
+        owner: IoOwner::Ours,
+        count: 40_000,
+        bytes: 4096 * 40_000,
+        fua: 0,
+        latency_ns: 50_000 * 40_000,
+        slots: vec![(slot(50_000), 40_000)],
+    };
+    let io = BlockIo { cells: vec![cell], lost: Lost::default() };
+    let phases = ["load", "randomread", "readwhilewriting"];
+    let phases = phases.map(|phase| PhaseBlockIo { phase: phase.to_owned(), io: io.clone() });
+    let devices = vec![WatchedDevice { name: "vda".to_owned(), disk: "vda".to_owned() }];
+    let file = BlockIoFile { devices, phases: phases.to_vec(), logged: None };
+    fixture.cases[0].block_io = Some(file);
+    let tables = all(&fixture.summary(), false);
+    let table = |title: &str| {
+        let table = tables.iter().find(|table| table.title.starts_with(title));
+        table.unwrap_or_else(|| panic!("no table {title}")).table.text()
+    };
+    let io = table("Block I/O");
+    let threads_before = |phase| {
+        let line = io.lines().find(|line| line.contains(phase)).unwrap_or_else(|| panic!("{io}"));
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words[words.iter().position(|word| *word == phase).unwrap() - 1].to_owned()
+    };
+    let phases = ["load", "randomread", "readwhilewriting"];
+    assert_eq!(phases.map(threads_before), ["1", "1", "2"], "{io}");
+    assert!(!table("Load").contains("threads"), "{}", table("Load"));
+}
+
 #[test]
 fn trials_are_summed_and_rare_rows_wait_for_wide() {
     let mut fixture = Fixture::new();

@@ -104,7 +104,7 @@ pub(super) fn sheet(
             let point = Point {
                 place: (at, run_at, 0, 0),
                 series: series_at,
-                threads: group.threads.unwrap_or(own),
+                threads: group.threads_swept.unwrap_or(own),
                 of: format!("all roles, {}", run.phase),
             };
             for (order, drawn) in phases.iter().enumerate() {

@@ -138,7 +138,8 @@ pub(crate) struct Data {
     /// The length of a value, from 1 byte to 1 GiB, or a distribution of lengths. Required without
     /// `linkbench`.
     pub(crate) value_bytes: Option<At<OneOrMany<Length>>>,
-    /// The size of a compressed value over its full size, above 0. Default: 1.0, random bytes.
+    /// The size of values after zstd (level 1) over their full size, above 0. Default: 1.0, random
+    /// bytes.
     pub(crate) compress_to: Option<At<Share>>,
     /// The seed of all random choices. Default: 1.
     pub(crate) seed: Option<At<Count>>,

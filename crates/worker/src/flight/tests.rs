@@ -36,6 +36,20 @@ fn what_is_recorded_waits_for_what_is_to_the_same_bytes_and_writes() {
     assert_eq!(meets(&flight, false), those);
 }
 
+/// Regression test: inserts that failed, or were prepared when the time was over, were taken for
+/// keys that are there.
+#[test]
+fn only_what_was_answered_was_inserted() {
+    let play = || Play { inserts: true, depth: Some(4), errors_max: 9, ..Play::default() };
+    let script = || Script { answers: 1, ..Script::new(&[Ok(10), Err(10), Ok(10)], 1_000) };
+    let all = Play { operations: Some(50), ..play() }.run(script());
+    assert_eq!((all.count(), all.records.1), (49, 149));
+    let timed = Play { duration_ns: Some(40_000), ..play() }.run(script());
+    let count = timed.count();
+    assert!((30..50).contains(&count), "{count}");
+    assert_eq!(timed.records.1, 100 + count);
+}
+
 fn sums(played: &Played) -> [u64; 3] {
     [Kind::Service, Kind::Submit, Kind::Completion].map(|kind| played.times(kind).sum)
 }

@@ -1,9 +1,10 @@
 //! What sources prepare.
 
 use super::*;
+use crate::bijection::Bijection;
 use crate::scripted::supply;
 use kvdyno_record::crew::RankId;
-use kvdyno_record::workload::{Choice, ExpectedHits, MixEntry};
+use kvdyno_record::workload::{Choice, ExpectedHits, LoadOrder, MixEntry};
 
 fn loaded(order: LoadOrder, batch: u32, threads: u32) -> Vec<u64> {
     let mut numbers = Vec::new();
@@ -191,4 +192,53 @@ fn a_rank_reads_and_inserts_its_own_keys() {
         source.settle(&block, block.steps.len(), &[]);
     }
     assert!(inserted.len() > 500, "{}", inserted.len());
+}
+
+/// Keys that are written again are there again.
+#[test]
+fn what_is_deleted_is_missing_until_it_is_written() {
+    let entry = |op, weight| MixEntry { op, weight, keys: Choice::Uniform };
+    let role = |op| Role::new("writers", 1, vec![entry(op, 1.0)]);
+    let population = Population::new(100, RankId::ALONE).without(Some(MissingKeys::none(200)));
+    let run = |op, steps: usize, done: usize, failed: &[usize]| {
+        let mix = MixSource::new(&role(op), 0, true, &supply(), Rng::new(&[5]), &population);
+        let (mut source, mut block) = (Source::Mix(mix), KeyedBlock::default());
+        assert!(source.fill(&mut block, steps));
+        source.settle(&block, done, failed);
+        let mut numbers = block.data.numbers.clone();
+        numbers.truncate(done);
+        for index in failed {
+            numbers.remove(*index);
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.len() as u64
+    };
+    let deleted = run(Op::Delete, 80, 70, &[3]);
+    assert!((40..69).contains(&deleted), "some are drawn twice: {deleted}");
+    assert_eq!(population.live(), 100 - deleted);
+    // By the same draws: what was deleted is written, and one more that was not.
+    run(Op::Update, 80, 70, &[]);
+    assert_eq!(population.live(), 100);
+    run(Op::Insert, 10, 8, &[2]);
+    assert_eq!(population.live(), 107);
+}
+
+/// Regression test for fault 10: a load that draws its keys leaves 36.8 % of them out.
+#[test]
+fn a_drawn_load_can_be_drawn_again() {
+    let written = loaded(LoadOrder::Drawn, 7, 3);
+    let again: Vec<u64> = (0..3)
+        .flat_map(|thread| {
+            let share = (thread, 3);
+            let rng = Rng::new(&[1]);
+            LoadRange::new(LoadOrder::Drawn, 7, 10_007, share, &supply(), rng).numbers()
+        })
+        .collect();
+    assert_eq!(again, written);
+    let missing = MissingKeys::all_but(10_007, 10_007, again.into_iter());
+    let mut distinct = written;
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(missing.count(), 10_007 - distinct.len() as u64);
 }

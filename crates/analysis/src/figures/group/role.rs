@@ -1,8 +1,22 @@
-//! A role's figures, together and by operation.
+//! A role's figures, together and by operation, and how many threads worked.
 
-use super::RoleRow;
+use super::{Group, RoleRow, RunRow};
 use crate::figures::catalogue as c;
 use crate::figures::metric::{Definition, Metrics};
+
+impl Group {
+    /// The threads of a phase: the swept number, or those of all its roles where none is swept.
+    pub fn threads_at(&self, run: &RunRow) -> u32 {
+        self.threads_swept.unwrap_or_else(|| run.threads())
+    }
+}
+
+impl RunRow {
+    /// The threads of all its roles.
+    pub fn threads(&self) -> u32 {
+        self.roles.iter().map(|role| role.threads).sum()
+    }
+}
 
 impl RoleRow {
     /// Operations that all its threads have in flight at one time.

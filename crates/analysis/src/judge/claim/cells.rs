@@ -123,7 +123,7 @@ fn find<'g>(cell: &Cell, groups: &'g [Group]) -> Result<Vec<CellMatch<'g>>, Stri
     let records = cell.records.map(units::count);
     candidates.keep("data of", records, |group| Some(group.records) == cell.records)?;
     candidates.keep("phase", Some(&cell.phase), |group| !rows(group, &cell.phase).is_empty())?;
-    let most = candidates.left().iter().filter_map(|group| group.threads).max();
+    let most = candidates.left().iter().filter_map(|group| group.threads_swept).max();
     let threads = cell.threads.map(|threads| match threads {
         Threads::Exactly(n) => (n, n),
         Threads::Between(low, high) => (low, high),
@@ -131,7 +131,7 @@ fn find<'g>(cell: &Cell, groups: &'g [Group]) -> Result<Vec<CellMatch<'g>>, Stri
     });
     let mut candidates = candidates.into_left();
     if let Some((low, high)) = threads {
-        candidates.retain(|group| group.threads.is_none_or(|n| (low..=high).contains(&n)));
+        candidates.retain(|group| group.threads_swept.is_none_or(|n| (low..=high).contains(&n)));
         if candidates.is_empty() {
             let range = if low == high { low.to_string() } else { format!("{low} to {high}") };
             return Err(format!("no point with {range} threads was measured"));
@@ -168,7 +168,7 @@ fn find_row<'g>(cell: &Cell, row: Row<'g>) -> Result<CellMatch<'g>, String> {
         open(cell.part.is_some(), group.part.as_ref().map(|part| format!("{part}:"))),
         open(cell.volume.is_some(), group.volume.as_ref().map(|volume| format!("@{volume}"))),
         open(cell.tier.is_some(), group.tier.as_ref().map(|tier| format!("%{tier}"))),
-        open(one, group.threads.map(|threads| format!("#{threads}"))),
+        open(one, group.threads_swept.map(|threads| format!("#{threads}"))),
         open(cell.ram_bytes.is_some() || keyless, group.ram_limit_bytes.map(units::bytes)),
         open(cell.records.is_some() || keyless, Some(units::count(group.records))),
         // A load, and a phase without windows, belong to every window of another phase.

@@ -147,6 +147,7 @@ fn job(environment: &CaseEnvironment<'_>, supervisor: Option<&Supervisor<'_>>) -
         shape: case.shape.clone(),
         data: case.data.clone(),
         phases: case.phases.clone(),
+        phases_before: environment.phases_before.clone(),
         slice_ns: case.slice_ns,
         errors_max: case.errors_max,
         folder: environment.folder.path.clone(),

@@ -10,6 +10,7 @@ use kvdyno_record::blockio::Watch;
 use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::plan::Case;
 use kvdyno_record::run::RunRecord;
+use kvdyno_record::workload::Phase;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -70,6 +71,8 @@ pub(super) struct CaseEnvironment<'r> {
     pub(super) folder: &'r CaseFolder,
     pub(super) site: DatabaseLocation,
     pub(super) database_used_by: Vec<String>,
+    /// What its database has behind it.
+    pub(super) phases_before: Vec<Phase>,
     pub(super) progress: &'r Progress<'r>,
 }
 

@@ -166,11 +166,13 @@ impl Pass<'_> {
     ) -> anyhow::Result<CaseRecord> {
         let copies = case.database.copy.is_some();
         let used_by = self.env.databases.get(&case.database.id).cloned().unwrap_or_default();
+        let phases_before = self.phases_before(&used_by);
         let environment = CaseEnvironment {
             run: self.env,
             case,
             folder,
             site,
+            phases_before,
             database_used_by: if copies { Vec::new() } else { used_by },
             progress: self.progress,
         };
@@ -185,6 +187,12 @@ impl Pass<'_> {
             self.env.databases.remove(&case.database.id);
         }
         Ok(record)
+    }
+
+    /// The phases of cases, one case after the other.
+    fn phases_before(&self, cases: &[String]) -> Vec<Phase> {
+        let named = |id: &String| self.plan.cases.iter().find(|case| case.id == *id);
+        cases.iter().filter_map(named).flat_map(|case| case.phases.clone()).collect()
     }
 
     /// The location of a case's database, or of its copy. A load starts with an empty one.

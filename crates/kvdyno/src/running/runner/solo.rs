@@ -103,6 +103,7 @@ impl Solo<'_> {
             },
             data: self.data.clone(),
             phases: self.phases.clone(),
+            phases_before: Vec::new(),
             slice_ns: 1_000_000_000,
             errors_max: 0,
             folder: self.folder.to_owned(),
