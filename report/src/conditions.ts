@@ -1,10 +1,10 @@
 // What a picture must say where nothing stands beside it: what was asked, on which data, with which RAM and
-// durability, how far to trust it, and who is missing.
+// durability, what is decided, and who is missing.
 
 import { bytes, si } from "./format";
 import { cut } from "./layout";
 import { metricOf, rateOf, unique, type Case } from "./model";
-import { titleOf } from "./sections";
+import { titleOf, verdictWords } from "./sections";
 import { chosenEngines, type View } from "./view";
 
 /** So many reasons are named in a picture. */
@@ -45,10 +45,10 @@ export function missingOf(view: View): string[] {
 /** The lines under a saved picture. */
 export function conditionsOf(view: View): string[] {
   const { data: page } = view.model;
-  const { run, confidence } = page.summary;
+  const { run, verdicts } = page.summary;
   const cases = view.cases.filter((one) => !one.engine.loadGenerator);
   const classes = unique(cases.filter((one) => !one.engine.drive).map((one) => one.engine.durability));
-  const trust = confidence ? `Confidence: ${confidence.level}${confidence.reasons.length > 0 ? ` (${confidence.reasons.slice(0, 3).map((reason) => reason.text).join("; ")})` : ""}` : "";
+  const trust = verdictWords(verdicts);
   const missing = missingOf(view);
   return [
     `Question: ${titleOf(page)}`,

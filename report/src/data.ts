@@ -184,7 +184,7 @@ export interface Summary {
   explained: Explained[];
   answer?: string[]; // What the run comes to, the headline first; absent before there was such.
   claims?: Claim[]; // What the suite claims; absent before there was such.
-  confidence?: Confidence; // How far to trust the figures; absent before there was such.
+  verdicts: Verdicts; // Which figures are decided.
   not_measured: string[];
   findings: Finding[];
   history?: History[]; // Engines over their versions; absent before there was such.
@@ -196,12 +196,10 @@ export interface Claim {
   reason: string | null;
 }
 
-export type Level = "low" | "medium" | "high";
-
-/** By the rule of docs/method.md: the worst reason first. */
-export interface Confidence {
-  level: Level;
-  reasons: { id: string; level: Level; text: string }[];
+/** What a run decides: of its primary figures those that are undecided. */
+export interface Verdicts {
+  figures: number;
+  undecided: { label: string; base: string; scope: string; more_pairs: number | null }[];
 }
 
 /** Where the time of a load or a role went. */

@@ -26,7 +26,6 @@ export interface FleetHost {
   started_unix_ns: number;
   machine: string;
   drive_health: string | null;
-  confidence: string;
 }
 
 export interface FleetSpread {

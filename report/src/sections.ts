@@ -1,6 +1,6 @@
 // The parts of the page that are words: title, answers, findings, host, engines, method, suite.
 
-import type { Claim, Confidence, EngineInfo, Finding, PageData, Severity } from "./data";
+import type { Claim, EngineInfo, Finding, PageData, Severity, Verdicts } from "./data";
 import { h, type Child } from "./dom";
 import { date, duration } from "./format";
 import { unique, withoutPart, type Model } from "./model";
@@ -58,9 +58,9 @@ function ramWords(data: PageData): string {
 /** Of so many engines and workloads all sentences are seen at once. */
 const ENGINES_FEW = 4, WORKLOADS_FEW = 3;
 
-/** What came out in one line, and how far to trust it; then a sentence for each workload. */
+/** What came out in one line, and what is decided; then a sentence for each workload. */
 export function answers(data: PageData, whole: Model): HTMLElement | null {
-  const { confidence } = data.summary;
+  const { verdicts } = data.summary;
   const works = whole.works.filter((work) => !work.drive);
   const at = (workload: string) => works.findIndex((work) => workload === work.phase || workload.startsWith(`${work.phase},`) || workload.startsWith(`${work.phase} `));
   // What was measured comes before what it was measured on.
@@ -75,10 +75,10 @@ export function answers(data: PageData, whole: Model): HTMLElement | null {
   // Below the answer a sentence for each workload; of many engines, workloads or claims that is a list, to be unfolded.
   const many = whole.engines.filter((engine) => !engine.loadGenerator && !engine.drive).length > ENGINES_FEW || told.length > WORKLOADS_FEW || lines.length > 1;
   const rest = told.length === 0 ? null : many ? h("details", {}, h("summary", {}, `In sentences: ${plural(told.length, "workload")}`), list) : list;
-  if (lines.length === 0 && !rest && !confidence) return null;
+  if (lines.length === 0 && !rest && verdicts.figures === 0) return null;
   return h("div", { class: "result-top" },
     lines.length === 0 && !rest ? null : h("div", { class: "answer" }, ...lines.flatMap(({ line, aside }) => [h("p", { class: "headline" }, line), aside ? h("p", { class: "note" }, aside) : null]), rest),
-    confidence ? trust(confidence) : null);
+    verdicts.figures > 0 ? decided(verdicts) : null);
 }
 
 /** The answer in a line, and what came of the suite's claims; below each what is to be said of it. */
@@ -110,15 +110,23 @@ export function claimReasons(claims: Claim[]): string {
   return most.length === 0 ? "" : `Not testable here: ${most.slice(0, REASONS).join("; ")}${more}.`;
 }
 
-/** The causes that are said at once; the others open. */
-const CAUSES = 3;
+/** The undecided figures that are named at once; the others open. */
+const OPEN = 3;
 
-function trust({ level, reasons }: Confidence): HTMLElement {
-  const items = reasons.map((reason) => h("li", { title: reason.text }, h("span", {}, reason.text)));
-  return h("div", { class: `confidence ${level}`, role: "note", "aria-label": `Confidence: ${level}` },
-    h("p", { class: "level" }, h("span", { class: "meter", "aria-hidden": "true" }, h("i"), h("i"), h("i")), "Confidence: ", h("strong", {}, level)),
-    items.length > 0 ? h("ul", {}, ...items.slice(0, CAUSES)) : null,
-    items.length > CAUSES ? h("details", {}, h("summary", {}, `${items.length - CAUSES} more`), h("ul", {}, ...items.slice(CAUSES))) : null);
+/** `8 of 9 figures decided`. */
+export function verdictWords({ figures, undecided }: Verdicts): string {
+  return figures === 0 ? "" : undecided.length === 0 ? `All ${plural(figures, "figure")} decided` : `${figures - undecided.length} of ${plural(figures, "figure")} decided`;
+}
+
+function decided(verdicts: Verdicts): HTMLElement {
+  const items = verdicts.undecided.map((figure) => {
+    const more = figure.more_pairs === null ? "over 1,000 more pairs" : `about ${plural(figure.more_pairs, "more pair")}`;
+    return h("li", {}, h("span", {}, `${figure.label} ${figure.scope}: ${more}`));
+  });
+  return h("div", { class: `verdicts ${items.length > 0 ? "open" : "decided"}`, role: "note", "aria-label": "Verdicts" },
+    h("p", { class: "level" }, verdictWords(verdicts)),
+    items.length > 0 ? h("ul", {}, ...items.slice(0, OPEN)) : null,
+    items.length > OPEN ? h("details", {}, h("summary", {}, `${items.length - OPEN} more`), h("ul", {}, ...items.slice(OPEN))) : null);
 }
 
 const WORDS: Record<Severity, string> = { invalid: "invalid", warning: "warning", info: "note" };

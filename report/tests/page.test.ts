@@ -283,7 +283,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     expect(svg).toContain("Throughput against threads");
     // What must be known where the picture stands alone.
     expect(svg).not.toContain("Figure");
-    for (const words of ["Question: a record made by hand", "RAM limit 28.0 MiB", "durability commit", "Confidence: low (", "Missing: RocksDB at 2 threads: does not fit"]) expect(svg).toContain(words);
+    for (const words of ["Question: a record made by hand", "RAM limit 28.0 MiB", "durability commit", "figures decided", "Missing: RocksDB at 2 threads: does not fit"]) expect(svg).toContain(words);
     const board = page.locator(".figure[data-figure='scoreboard'] button").first();
     const [file] = await Promise.all([page.waitForEvent("download"), board.click()]);
     expect(readFileSync(await file.path(), "utf8")).toContain("RocksDB");

@@ -24,16 +24,11 @@ pub fn page(summary: &Summary) -> String {
     for answer in answers(summary, summary.search.as_ref()) {
         text += &format!("**{}**: {}\n\n", escaped(&answer.workload), escaped(&answer.sentence));
     }
-    text += &format!("{}\n\n", escaped(&confidence(summary)));
+    if let Some(words) = summary.verdicts.words() {
+        text += &format!("{}\n\n", escaped(&words));
+    }
     text += &table(&figures(summary));
     format!("{text}\n{VERSUS} {}\n", escaped(&measured_on(summary)))
-}
-
-fn confidence(summary: &Summary) -> String {
-    let confidence = &summary.confidence;
-    let reasons: Vec<&str> = confidence.reasons.iter().map(|reason| reason.text.as_str()).collect();
-    let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
-    format!("Confidence {}{why}.", confidence.level.word())
 }
 
 /// A column: whether it is there, its title, and what is in it.

@@ -22,7 +22,7 @@ const FINDING_INDENT: usize = 8;
 /// The lines above the tables: a word and its text.
 pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     let mut lines = vec![("run".to_owned(), run(summary))];
-    lines.push(("confidence".to_owned(), summary.confidence.words()));
+    lines.extend(summary.verdicts.words().map(|words| ("verdicts".to_owned(), words)));
     if !summary.run.title.is_empty() {
         lines.push(("suite".to_owned(), suite(summary)));
     }

@@ -12,8 +12,9 @@ use kvdyno_record::text::one_line;
 /// The page: what it comes to, a short header, the tables with their footnotes, the findings.
 pub fn page(summary: &Summary) -> String {
     let mut text = format!("## {}\n\n", escaped(title(summary)));
-    let confidence = summary.confidence.words();
-    text += &format!("**Confidence {}**\n\n", escaped(&confidence));
+    if let Some(words) = summary.verdicts.words() {
+        text += &format!("**{}**\n\n", escaped(&words));
+    }
     for answer in answers(summary, summary.search.as_ref()) {
         text += &format!("**{}**: {}\n\n", escaped(&answer.workload), escaped(&answer.sentence));
     }

@@ -3,7 +3,6 @@
 use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
-use kvdyno_analysis::judge::confidence::Level;
 pub use kvdyno_analysis::judge::versus::gate::{Gate, GateResult, NotJudged};
 pub use kvdyno_analysis::judge::versus::judge::{Row, Sample, Verdict};
 use kvdyno_analysis::judge::versus::noise::{LEAST_NOISE, Noise, Resolution};
@@ -89,11 +88,6 @@ pub fn header(versus: &Versus) -> Vec<Line> {
             side.run
         );
         lines.push((Tone::Bad, "INVALID", text));
-    }
-    // What disturbed one side, trials of it cannot tell.
-    for (word, side) in sides.iter().filter(|(_, side)| side.confidence.level < Level::High) {
-        let whose = if one_run { "of the run" } else { word };
-        lines.push((Tone::Warning, "trust", format!("{whose} {}", side.confidence.words())));
     }
     let differences = versus.differences.iter();
     lines.extend(differences.map(|difference| (Tone::Warning, "differs", difference.words())));

@@ -55,8 +55,6 @@ pub struct HostOf {
     pub machine: String,
     /// The drive's own report of its health; null: it has none, or it is not readable.
     pub drive_health: Option<String>,
-    /// The confidence in its figures, in words.
-    pub confidence: String,
 }
 
 /// A figure over the hosts.
@@ -173,7 +171,6 @@ impl From<Member> for HostOf {
             started_unix_ns: entry.started_unix_ns,
             machine: entry.machine,
             drive_health,
-            confidence: entry.confidence,
         }
     }
 }

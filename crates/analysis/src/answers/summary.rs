@@ -8,8 +8,8 @@ use crate::figures::Figures;
 use crate::figures::evidence::Evidence;
 use crate::judge::claim::{self, Claimed};
 use crate::judge::comparison;
-use crate::judge::confidence::{self, Confidence};
 use crate::judge::ranking::{self, Ranking};
+use crate::judge::verdicts::Verdicts;
 use kvdyno_record::files::{RecordError, RunFolder};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,8 +27,8 @@ pub struct Summary {
     pub answer: Vec<String>,
     /// Engines in order, question by question.
     pub rankings: Vec<Ranking>,
-    /// The confidence in the figures.
-    pub confidence: Confidence,
+    /// Which of its figures are decided.
+    pub verdicts: Verdicts,
     /// Engines over their versions, where the suite has several of one.
     pub history: Vec<History>,
     /// The suite's assertions, with their results.
@@ -47,17 +47,16 @@ impl Summary {
     pub fn from_evidence(evidence: &Evidence) -> Result<Self, RecordError> {
         let mut figures = Figures::from_evidence(evidence)?;
         comparison::compare(&mut figures.groups);
-        let confidence = confidence::judge(&figures);
         let search = search::answer(evidence)?;
         let study = evidence.plan.study.as_deref();
         Ok(Self {
             answer: answer::sentences(&figures, search.as_ref()),
             rankings: ranking::list_rankings(evidence, &figures),
-            history: history::read::list_histories(evidence, &figures, &confidence),
+            history: history::read::list_histories(evidence, &figures),
             claims: claim::judge(&evidence.plan.claims, &figures),
             study: study.and_then(|id| StudyComparison::from_figures(id, &figures)),
             search,
-            confidence,
+            verdicts: Verdicts::from_groups(&figures.groups),
             figures,
         })
     }

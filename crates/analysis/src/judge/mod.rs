@@ -3,9 +3,8 @@
 
 pub mod claim;
 pub(crate) mod comparison;
-pub mod confidence;
-pub mod open;
 pub mod ranking;
 pub mod relative;
 pub mod rule;
+pub mod verdicts;
 pub mod versus;

@@ -144,9 +144,9 @@ fn print(
         table(titled, printer);
     }
     if view.findings {
-        // The screen has room for only some of its reasons; this lists all.
-        let words = wrap(&one_line(&summary.confidence.words()), 11);
-        printer.marked(Tone::Strong, "confidence ", &words);
+        if let Some(words) = summary.verdicts.words() {
+            printer.marked(Tone::Strong, "verdicts ", &wrap(&one_line(&words), 9));
+        }
         findings(summary, printer);
     }
     Ok(())

@@ -4,8 +4,8 @@ use super::runner::{Ended, RunEnvironment};
 use crate::printer::{Printer, Progress};
 use crate::records::runs;
 use anyhow::Context as _;
-use kvdyno_analysis::judge::open::Primaries;
 use kvdyno_analysis::judge::rule::next_look;
+use kvdyno_analysis::judge::verdicts::Verdicts;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::redact::without_secrets;
 use kvdyno_record::units;
@@ -31,10 +31,10 @@ pub(super) fn run(
             return Ok(ended);
         }
         let record = runs::read_record(&env.folder).context("failed to judge the run so far")?;
-        let primaries = Primaries::from_groups(&record.figures.groups);
-        printer.note(&describe(&primaries));
-        let open: BTreeSet<&str> = primaries
-            .open
+        let verdicts = Verdicts::from_groups(&record.figures.groups);
+        verdicts.words().iter().for_each(|words| printer.note(words));
+        let open: BTreeSet<&str> = verdicts
+            .undecided
             .iter()
             .flat_map(|open| [open.label.as_str(), open.base.as_str()])
             .collect();
@@ -77,16 +77,4 @@ fn trial_time(plan: &Plan, walls: &[(&str, u64)], engines: &BTreeSet<&str>) -> D
     let of_engines = of_trial.filter(|case| engines.contains(case.label.as_str()));
     let took = |id: &str| walls.iter().filter(|(case, _)| *case == id).map(|(_, wall)| *wall).max();
     Duration::from_nanos(of_engines.filter_map(|case| took(&case.id)).sum())
-}
-
-/// `8 of 9 figures decided; open: rocksdb, readers, 4 threads (about 6 more pairs)`.
-fn describe(primaries: &Primaries) -> String {
-    let mut text = format!("{} of {} figures decided", primaries.decided(), primaries.all);
-    for (index, open) in primaries.open.iter().enumerate() {
-        let more =
-            open.more_pairs.map_or("more than 1,000".to_owned(), |more| format!("about {more}"));
-        let before = if index == 0 { "; open: " } else { ", " };
-        text += &format!("{before}{} {} ({more} more pairs)", open.label, open.scope);
-    }
-    text
 }

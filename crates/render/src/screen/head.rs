@@ -10,7 +10,7 @@ use kvdyno_analysis::figures::engines::EngineInfo;
 use kvdyno_analysis::figures::findings::Severity;
 use kvdyno_analysis::figures::group::{data, without_part};
 use kvdyno_analysis::figures::lists::{several, unique};
-use kvdyno_analysis::judge::confidence::{Confidence, Level};
+use kvdyno_analysis::judge::verdicts::Verdicts;
 use kvdyno_record::host::Host;
 use kvdyno_record::left_out::sentences;
 use kvdyno_record::units;
@@ -30,24 +30,23 @@ pub(super) fn lines(summary: &Summary) -> Vec<Line> {
     lines.extend(joined(&host(&summary.host), &engines(summary), " | "));
     lines.push(Line::blank());
     lines.extend(invalid(summary));
-    lines.extend(confidence(&summary.confidence));
+    lines.extend(verdicts(&summary.verdicts));
     lines.extend(not_known(summary));
     lines.extend(not_here(summary));
     lines.push(Line::blank());
     lines
 }
 
-/// The answer, and how far to trust it, before all else.
+/// The answer before all else.
 fn answer(summary: &Summary) -> Vec<Line> {
     let Some(answer) = summary.answer.first() else { return Vec::new() };
-    let level = format!("  {}", summary.confidence.level.word().to_uppercase());
     let text = wrap(&kvdyno_record::text::one_line(answer), 2);
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let is_cut = lines.len() > ANSWER_LINES;
     lines.truncate(ANSWER_LINES);
     if let Some(last) = lines.last_mut() {
         let more = if is_cut { " .." } else { "" };
-        *last = cut(&format!("{last}{more}"), COLUMNS_MAX - level.len()) + &level;
+        *last = cut(&format!("{last}{more}"), COLUMNS_MAX);
     }
     let lines = lines.into_iter().map(|line| Line::marked(Tone::Strong, line, ""));
     lines.chain([Line::blank()]).collect()
@@ -186,32 +185,16 @@ fn some(mut lines: Vec<Line>, what: &str) -> Vec<Line> {
     lines
 }
 
-/// `CONFIDENCE LOW: 61 % CPU stolen; writers 20x unequal`.
-fn confidence(confidence: &Confidence) -> Vec<Line> {
-    let tone = match confidence.level {
-        Level::Low => Tone::Bad,
-        Level::Medium => Tone::Warning,
-        Level::High => Tone::Good,
-    };
-    let word = format!("CONFIDENCE {}", confidence.level.word().to_uppercase());
-    let reasons: Vec<&str> = confidence.reasons.iter().map(|reason| reason.text.as_str()).collect();
-    let text = |shown: usize| {
-        let more = match reasons.len() - shown {
-            0 => String::new(),
-            n => format!("; and {n} more"),
-        };
-        let text = format!("{word}: {}{more}", reasons[..shown].join("; "));
-        wrap(&kvdyno_record::text::one_line(&text), 2)
-    };
-    let fits = |shown: &usize| text(*shown).lines().count() <= REASON_LINES;
-    if reasons.is_empty() {
-        return vec![Line::marked(tone, word, ": nothing found that would change a figure")];
-    }
-    // One alone may be too long: it names many engines.
-    let text = text((1..=reasons.len()).rev().find(fits).unwrap_or(1));
+/// `VERDICTS all 9 figures decided`; of a run that compares nothing, no line.
+fn verdicts(verdicts: &Verdicts) -> Vec<Line> {
+    let Some(words) = verdicts.words() else { return Vec::new() };
+    let is_open = !verdicts.undecided.is_empty();
+    let tone = if is_open { Tone::Warning } else { Tone::Good };
+    let more = if is_open { ". `kvdyno resume --budget 10m` adds trials" } else { "" };
+    let text = wrap(&kvdyno_record::text::one_line(&format!("VERDICTS {words}{more}")), 2);
     let mut lines = text.lines().take(REASON_LINES);
-    let first = lines.next().unwrap_or_default().strip_prefix(&word).unwrap_or_default();
-    let mut all = vec![Line::marked(tone, word.as_str(), first)];
+    let first = lines.next().unwrap_or_default().strip_prefix("VERDICTS").unwrap_or_default();
+    let mut all = vec![Line::marked(tone, "VERDICTS", first)];
     all.extend(lines.map(|line| Line::plain(cut(line, COLUMNS_MAX))));
     all
 }

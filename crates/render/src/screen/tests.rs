@@ -22,7 +22,7 @@ fn screen(summary: &Summary) -> String {
         assert!(line.chars().count() <= COLUMNS_MAX, "{line}\n{text}");
         assert_eq!(line.trim_end(), line, "{text}");
     }
-    assert!(text.contains("CONFIDENCE "), "{text}");
+    assert!(text.contains("VERDICTS "), "{text}");
     text
 }
 

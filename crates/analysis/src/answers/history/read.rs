@@ -5,27 +5,18 @@ use super::{Course, History, Release, Step};
 use crate::figures::Figures;
 use crate::figures::evidence::Evidence;
 use crate::figures::lists::{together, unique};
-use crate::judge::confidence::Confidence;
 use crate::judge::versus::judge::{Row, Sample};
 use crate::judge::versus::{FigureChoice, Noise, Question, Record, Sides, Versus};
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::Case;
 
 /// The histories of a run: one for each engine and set of options with several versions.
-pub(crate) fn list_histories(
-    evidence: &Evidence,
-    figures: &Figures,
-    confidence: &Confidence,
-) -> Vec<History> {
+pub(crate) fn list_histories(evidence: &Evidence, figures: &Figures) -> Vec<History> {
     let lines = lines(evidence);
     if lines.is_empty() {
         return Vec::new();
     }
-    let record = Record {
-        evidence: evidence.clone(),
-        figures: figures.clone(),
-        confidence: confidence.clone(),
-    };
+    let record = Record { evidence: evidence.clone(), figures: figures.clone() };
     lines.into_iter().map(|(engine, versions)| History::read(&record, engine, versions)).collect()
 }
 

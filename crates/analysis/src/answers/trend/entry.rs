@@ -38,8 +38,6 @@ pub struct Entry {
     pub kernel: String,
     /// Engines by label: version and program.
     pub engines: BTreeMap<String, String>,
-    /// The confidence in its figures, in words.
-    pub confidence: String,
     /// Its figures, by case, phase and role.
     pub series: Vec<Series>,
 }
@@ -93,7 +91,6 @@ impl Entry {
             hostname: summary.host.hostname.clone(),
             kernel: summary.host.kernel.clone(),
             engines: summary.engines.iter().filter_map(engine).collect(),
-            confidence: summary.confidence.words(),
             series: summary.groups.iter().flat_map(|group| series(group, &naming)).collect(),
         })
     }

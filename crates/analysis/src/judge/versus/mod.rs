@@ -25,12 +25,10 @@ pub use refusal::Refusal;
 pub use sides::{Record, Side, Sides};
 pub use work::Difference;
 
+use super::rule;
 use crate::figures::METHOD_VERSION;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// The share of judged figures that is flagged as different by chance alone, if nothing differs.
-const FALSE_ALARMS: f64 = 1.0 - crate::stats::CONFIDENCE;
 
 /// The base of the comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -100,6 +98,7 @@ impl Versus {
         let gate =
             question.gate.map(|allowed| Gate::judge(allowed, &paired.pairs, &paired.unpaired));
         let [base, new] = sides.described();
+        let sure = if sides.side_by_side() { rule::CONFIDENCE } else { crate::stats::CONFIDENCE };
         let mut versus = Self {
             method_version: METHOD_VERSION,
             base,
@@ -107,7 +106,7 @@ impl Versus {
             differences: sides.differences(&paired.labels),
             noise: question.noise.clone(),
             counts,
-            false_alarms_expected: FALSE_ALARMS * counts.judged as f64,
+            false_alarms_expected: (1.0 - sure) * counts.judged as f64,
             gate,
             pairs: paired.pairs,
             unpaired: paired.unpaired,

@@ -10,7 +10,6 @@ use crate::figures::findings::Severity;
 use crate::figures::group::Group;
 use crate::figures::lists::unique;
 use crate::judge::comparison;
-use crate::judge::confidence::{self, Confidence};
 use kvdyno_record::case::{CaseRecord, WorkerIdentity};
 use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::host::{Drive, Filesystem, Host};
@@ -28,8 +27,6 @@ pub struct Record {
     pub evidence: Evidence,
     /// Its figures.
     pub figures: Figures,
-    /// The confidence in them.
-    pub confidence: Confidence,
 }
 
 impl Record {
@@ -42,8 +39,7 @@ impl Record {
     pub fn from_evidence(evidence: Evidence) -> Result<Self, RecordError> {
         let mut figures = Figures::from_evidence(&evidence)?;
         comparison::compare(&mut figures.groups);
-        let confidence = confidence::judge(&figures);
-        Ok(Self { evidence, figures, confidence })
+        Ok(Self { evidence, figures })
     }
 
     fn labels(&self) -> Vec<String> {
@@ -91,8 +87,6 @@ pub struct Side {
     pub trials: usize,
     /// Findings that make its figures invalid, by name.
     pub invalid: Vec<String>,
-    /// The confidence in the run's figures, with the reasons.
-    pub confidence: Confidence,
 }
 
 /// A record and the groups of it that are compared.
@@ -232,7 +226,6 @@ impl Side {
             host: figures.host.hostname.clone(),
             program: figures.run.program.clone(),
             trials: figures.trials(),
-            confidence: record.confidence.clone(),
             invalid: invalid.map(|finding| finding.id.as_str()).collect(),
         }
     }

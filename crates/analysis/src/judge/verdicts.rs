@@ -1,0 +1,106 @@
+//! What a run decides: its primary figures, each over the base's, are operations per second of each
+//! client group without a schedule, and records per second of each load. All others describe.
+
+use crate::figures::group::Group;
+use crate::figures::relative::RelativeTo;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The verdicts of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Verdicts {
+    /// Primary figures that are compared with a base's.
+    pub figures: usize,
+    /// Those that are undecided.
+    pub undecided: Vec<OpenFigure>,
+}
+
+/// A primary figure that is not decided.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct OpenFigure {
+    /// The engine's label.
+    pub label: String,
+    /// The label of its base.
+    pub base: String,
+    /// The phase or the client group, with the number of threads: `readers, 4 threads`.
+    pub scope: String,
+    /// About how many more pairs would decide; null: more than 1,000.
+    pub more_pairs: Option<usize>,
+}
+
+impl Verdicts {
+    /// The primary figures of all groups.
+    pub fn from_groups(groups: &[Group]) -> Self {
+        let mut verdicts = Self::default();
+        for group in groups {
+            let load = group.load.iter().map(|load| (&load.phase, &load.relative));
+            let roles = group.runs.iter().flat_map(|run| &run.roles).filter(|role| !role.open_loop);
+            let roles = roles.map(|role| (&role.role, &role.relative));
+            for (scope, relative) in load.chain(roles) {
+                verdicts.add(group, scope, relative.as_ref());
+            }
+        }
+        verdicts
+    }
+
+    /// `8 of 9 figures decided; undecided: RocksDB readers, 4 threads (about 6 more pairs)`; none:
+    /// nothing is compared.
+    pub fn words(&self) -> Option<String> {
+        let decided = self.figures - self.undecided.len();
+        if self.undecided.is_empty() {
+            return match decided {
+                0 => None,
+                1 => Some("1 figure decided".to_owned()),
+                all => Some(format!("all {all} figures decided")),
+            };
+        }
+        let open: Vec<String> = self.undecided.iter().map(OpenFigure::words).collect();
+        let open = open.join(", ");
+        Some(format!("{decided} of {} figures decided; undecided: {open}", self.figures))
+    }
+
+    fn add(&mut self, group: &Group, scope: &str, relative: Option<&RelativeTo>) {
+        let Some(relative) = relative.filter(|relative| relative.base != group.label) else {
+            return;
+        };
+        self.figures += 1;
+        if relative.decided {
+            return;
+        }
+        let scope = match group.threads_swept {
+            Some(1) => format!("{scope}, 1 thread"),
+            Some(threads) => format!("{scope}, {threads} threads"),
+            None => scope.to_owned(),
+        };
+        let (label, base) = (group.label.clone(), relative.base.clone());
+        self.undecided.push(OpenFigure { label, base, scope, more_pairs: relative.more_pairs });
+    }
+}
+
+impl OpenFigure {
+    fn words(&self) -> String {
+        let more = match self.more_pairs {
+            Some(1) => "about 1 more pair".to_owned(),
+            Some(pairs) => format!("about {pairs} more pairs"),
+            None => "over 1,000 more pairs".to_owned(),
+        };
+        format!("{} {} ({more})", self.label, self.scope)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn four_pairs_that_agree_are_decided_and_two_ask_for_more() {
+        let verdicts = |trials| Fixture::with_trials(trials).summary().verdicts;
+        let (few, enough) = (verdicts(2), verdicts(4));
+        assert_eq!(few.undecided.len(), few.figures);
+        assert!(few.undecided.iter().all(|figure| figure.more_pairs == Some(2)), "{few:?}");
+        assert!(enough.undecided.is_empty() && enough.figures == few.figures, "{enough:?}");
+        assert!(few.words().unwrap().contains("about 2 more pairs"));
+        assert_eq!(enough.words(), Some(format!("all {} figures decided", enough.figures)));
+    }
+}
