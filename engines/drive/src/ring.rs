@@ -17,6 +17,10 @@ use std::os::unix::fs::FileExt;
 /// The kernel's limit on a ring's entries.
 const DEPTH_MAX: u32 = 1 << 15;
 
+/// The most buffers shown in one go. A drive may answer all operations at once and then idle (virtio
+/// does): it gets the next ones while the caller still reads the other buffers.
+const SHOWN_MAX: usize = 4;
+
 /// The result of a slot's operation.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
@@ -192,16 +196,26 @@ impl Ring {
     /// bytes, always as many as requested. Returns how many were shown; zero: nothing is in flight.
     /// Submits the queue first.
     pub fn complete(&mut self, mut done: impl FnMut(u32, Result<usize>)) -> Result<usize> {
-        self.complete_shown(|slot, result| done(slot, result.map(<[u8]>::len)))
+        self.complete_some(usize::MAX, |slot, result| done(slot, result.map(<[u8]>::len)))
     }
 
-    /// The same, showing the buffer itself, as long as the operation.
+    /// The same, showing the buffer itself, as long as the operation; only the first few of those
+    /// available, so that their slots can be used again before the next ones are read.
     #[inline]
-    pub fn complete_shown(&mut self, mut done: impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
+    pub fn complete_shown(&mut self, done: impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
+        self.complete_some(SHOWN_MAX, done)
+    }
+
+    #[inline]
+    fn complete_some(
+        &mut self,
+        max: usize,
+        mut done: impl FnMut(u32, Result<&[u8]>),
+    ) -> Result<usize> {
         let mut answered = 0;
         while answered == 0 && self.open > 0 {
             answered = match &mut self.carrier {
-                Carrier::Uring(_) => self.reap(&mut done)?,
+                Carrier::Uring(_) => self.reap(max, &mut done)?,
                 Carrier::Psync(queue) => {
                     let Some(slot) = queue.pop_front() else { break };
                     let result = self.carry_out(slot);
@@ -213,15 +227,15 @@ impl Ring {
         Ok(answered)
     }
 
-    /// Reads the kernel's answers, and waits if there are none.
+    /// Submits the queue and reads at most `max` of the kernel's answers; waits if there are none.
     #[inline]
-    fn reap(&mut self, done: &mut impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
+    fn reap(&mut self, max: usize, done: &mut impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
         let mut answered = 0;
         let Carrier::Uring(uring) = &mut self.carrier else { return Ok(0) };
-        if !uring.has_answers() {
-            uring.enter(1).map_err(|error| failed("io_uring_enter", error))?;
-        }
-        while let Carrier::Uring(uring) = &mut self.carrier
+        let submitted = if uring.has_answers() { uring.send() } else { uring.enter(1) };
+        submitted.map_err(|error| failed("io_uring_enter", error))?;
+        while answered < max
+            && let Carrier::Uring(uring) = &mut self.carrier
             && let Some((slot, result)) = uring.answer()
         {
             if let Some(result) = self.settle(slot, result) {
@@ -304,7 +318,7 @@ impl Drop for Ring {
     /// that cannot be determined, they are never freed.
     fn drop(&mut self) {
         while matches!(self.carrier, Carrier::Uring(_)) && self.open > 0 {
-            if self.reap(&mut |_, _| {}).is_err() {
+            if self.reap(usize::MAX, &mut |_, _| {}).is_err() {
                 self.region.leak();
                 return;
             }

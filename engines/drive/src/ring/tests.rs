@@ -74,6 +74,37 @@ fn every_way_carries_64_operations() {
     round_trip(&mut Ring::psync(&files, &setup()).unwrap());
 }
 
+/// A drive that has answered everything idles until it gets more.
+#[test]
+fn a_slot_is_refilled_while_the_other_answers_wait() {
+    let folder = folder();
+    let files = [direct(&folder)];
+    files[0].set_len(128 * BLOCK as u64).unwrap();
+    let mut ring = Ring::new(&files, &setup()).unwrap();
+    let offset = |n: u32| u64::from(n) * BLOCK as u64;
+    for slot in 0..64 {
+        ring.read(slot, 0, offset(slot), BLOCK).unwrap();
+    }
+    let Carrier::Uring(uring) = &mut ring.carrier else { panic!("{}", ring.how) };
+    uring.enter(64).unwrap();
+    let (mut next, mut answered) = (64, 0);
+    while answered < 128 {
+        let mut free = Vec::new();
+        let count = ring.complete_shown(|slot, result| {
+            assert_eq!(result.map(<[u8]>::len), Ok(BLOCK));
+            free.push(slot);
+        });
+        assert_eq!(count, Ok(free.len()));
+        assert!((1..=SHOWN_MAX).contains(&free.len()), "{} answers at once", free.len());
+        answered += free.len();
+        for slot in free.into_iter().take(128 - next as usize) {
+            ring.read(slot, 0, offset(next), BLOCK).unwrap();
+            next += 1;
+        }
+        assert_eq!(ring.open(), (128 - answered).min(64), "the depth is kept");
+    }
+}
+
 #[test]
 fn a_read_past_the_end_is_an_error_and_never_short() {
     let folder = folder();
