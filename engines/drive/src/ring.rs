@@ -17,9 +17,8 @@ use std::os::unix::fs::FileExt;
 /// The kernel's limit on a ring's entries.
 const DEPTH_MAX: u32 = 1 << 15;
 
-/// The most buffers shown in one go. A drive may answer all operations at once and then idle (virtio
-/// does): it gets the next ones while the caller still reads the other buffers.
-const SHOWN_MAX: usize = 4;
+/// The most buffers shown in one go: what the caller then sends is one call.
+const SHOWN_MAX: usize = 16;
 
 /// The result of a slot's operation.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +46,8 @@ pub struct Ring {
     slots: Vec<Slot>,
     /// Operations queued or in flight.
     open: usize,
+    /// Buffers shown in one go, at most.
+    shown: usize,
     how: How,
     _stays_with_its_thread: PhantomData<*mut ()>,
 }
@@ -89,6 +90,7 @@ impl Ring {
             files: files.iter().map(File::try_clone).collect::<io::Result<_>>()?,
             slots: vec![Slot { flight: idle, done: 0, busy: false }; depth as usize],
             open: 0,
+            shown: 1,
             how: How::default(),
             _stays_with_its_thread: PhantomData,
         })
@@ -199,11 +201,17 @@ impl Ring {
         self.complete_some(usize::MAX, |slot, result| done(slot, result.map(<[u8]>::len)))
     }
 
-    /// The same, showing the buffer itself, as long as the operation; only the first few of those
-    /// available, so that their slots can be used again before the next ones are read.
+    /// The same, showing the buffer itself, as long as the operation; after a wait only one, then
+    /// twice as many a call. A drive may answer all operations at once and then idle (virtio does):
+    /// it gets the next one at once, and more while the caller still reads the other buffers.
     #[inline]
     pub fn complete_shown(&mut self, done: impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
-        self.complete_some(SHOWN_MAX, done)
+        let waits = match &mut self.carrier {
+            Carrier::Uring(uring) => !uring.has_answers(),
+            Carrier::Psync(_) => true,
+        };
+        self.shown = if waits { 1 } else { (self.shown * 2).min(SHOWN_MAX) };
+        self.complete_some(self.shown, done)
     }
 
     #[inline]
