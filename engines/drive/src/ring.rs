@@ -17,6 +17,9 @@ use std::os::unix::fs::FileExt;
 /// The kernel's limit on a ring's entries.
 const DEPTH_MAX: u32 = 1 << 15;
 
+/// The most buffers shown in one go: what the caller then sends is one call.
+const SHOWN_MAX: usize = 16;
+
 /// The result of a slot's operation.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
@@ -43,6 +46,8 @@ pub struct Ring {
     slots: Vec<Slot>,
     /// Operations queued or in flight.
     open: usize,
+    /// Buffers shown in one go, at most.
+    shown: usize,
     how: How,
     _stays_with_its_thread: PhantomData<*mut ()>,
 }
@@ -85,6 +90,7 @@ impl Ring {
             files: files.iter().map(File::try_clone).collect::<io::Result<_>>()?,
             slots: vec![Slot { flight: idle, done: 0, busy: false }; depth as usize],
             open: 0,
+            shown: 1,
             how: How::default(),
             _stays_with_its_thread: PhantomData,
         })
@@ -192,16 +198,32 @@ impl Ring {
     /// bytes, always as many as requested. Returns how many were shown; zero: nothing is in flight.
     /// Submits the queue first.
     pub fn complete(&mut self, mut done: impl FnMut(u32, Result<usize>)) -> Result<usize> {
-        self.complete_shown(|slot, result| done(slot, result.map(<[u8]>::len)))
+        self.complete_some(usize::MAX, |slot, result| done(slot, result.map(<[u8]>::len)))
     }
 
-    /// The same, showing the buffer itself, as long as the operation.
+    /// The same, showing the buffer itself, as long as the operation; after a wait only one, then
+    /// twice as many a call. A drive may answer all operations at once and then idle (virtio does):
+    /// it gets the next one at once, and more while the caller still reads the other buffers.
     #[inline]
-    pub fn complete_shown(&mut self, mut done: impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
+    pub fn complete_shown(&mut self, done: impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
+        let waits = match &mut self.carrier {
+            Carrier::Uring(uring) => !uring.has_answers(),
+            Carrier::Psync(_) => true,
+        };
+        self.shown = if waits { 1 } else { (self.shown * 2).min(SHOWN_MAX) };
+        self.complete_some(self.shown, done)
+    }
+
+    #[inline]
+    fn complete_some(
+        &mut self,
+        max: usize,
+        mut done: impl FnMut(u32, Result<&[u8]>),
+    ) -> Result<usize> {
         let mut answered = 0;
         while answered == 0 && self.open > 0 {
             answered = match &mut self.carrier {
-                Carrier::Uring(_) => self.reap(&mut done)?,
+                Carrier::Uring(_) => self.reap(max, &mut done)?,
                 Carrier::Psync(queue) => {
                     let Some(slot) = queue.pop_front() else { break };
                     let result = self.carry_out(slot);
@@ -213,15 +235,15 @@ impl Ring {
         Ok(answered)
     }
 
-    /// Reads the kernel's answers, and waits if there are none.
+    /// Submits the queue and reads at most `max` of the kernel's answers; waits if there are none.
     #[inline]
-    fn reap(&mut self, done: &mut impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
+    fn reap(&mut self, max: usize, done: &mut impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
         let mut answered = 0;
         let Carrier::Uring(uring) = &mut self.carrier else { return Ok(0) };
-        if !uring.has_answers() {
-            uring.enter(1).map_err(|error| failed("io_uring_enter", error))?;
-        }
-        while let Carrier::Uring(uring) = &mut self.carrier
+        let submitted = if uring.has_answers() { uring.send() } else { uring.enter(1) };
+        submitted.map_err(|error| failed("io_uring_enter", error))?;
+        while answered < max
+            && let Carrier::Uring(uring) = &mut self.carrier
             && let Some((slot, result)) = uring.answer()
         {
             if let Some(result) = self.settle(slot, result) {
@@ -304,7 +326,7 @@ impl Drop for Ring {
     /// that cannot be determined, they are never freed.
     fn drop(&mut self) {
         while matches!(self.carrier, Carrier::Uring(_)) && self.open > 0 {
-            if self.reap(&mut |_, _| {}).is_err() {
+            if self.reap(usize::MAX, &mut |_, _| {}).is_err() {
                 self.region.leak();
                 return;
             }

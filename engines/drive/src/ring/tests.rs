@@ -74,6 +74,36 @@ fn every_way_carries_64_operations() {
     round_trip(&mut Ring::psync(&files, &setup()).unwrap());
 }
 
+/// A drive that has answered everything idles until it gets more.
+#[test]
+fn a_slot_is_refilled_while_the_other_answers_wait() {
+    let folder = folder();
+    let files = [direct(&folder)];
+    files[0].set_len(128 * BLOCK as u64).unwrap();
+    let mut ring = Ring::new(&files, &setup()).unwrap();
+    let offset = |n: u32| u64::from(n) * BLOCK as u64;
+    for slot in 0..64 {
+        ring.read(slot, 0, offset(slot), BLOCK).unwrap();
+    }
+    let Carrier::Uring(uring) = &mut ring.carrier else { panic!("{}", ring.how) };
+    uring.enter(64).unwrap();
+    let mut next = 64;
+    for shown in [2, 4, 8, 16, 16] {
+        let mut free = Vec::new();
+        let count = ring.complete_shown(|slot, result| {
+            assert_eq!(result.map(<[u8]>::len), Ok(BLOCK));
+            free.push(slot);
+        });
+        assert_eq!((count, free.len()), (Ok(shown), shown));
+        for slot in free {
+            ring.read(slot, 0, offset(next), BLOCK).unwrap();
+            next += 1;
+        }
+        assert_eq!(ring.open(), 64, "the depth is kept");
+    }
+    drain(&mut ring, |_, block| assert_eq!(block.len(), BLOCK));
+}
+
 #[test]
 fn a_read_past_the_end_is_an_error_and_never_short() {
     let folder = folder();
