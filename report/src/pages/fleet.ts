@@ -107,7 +107,7 @@ function remarks(data: FleetData): HTMLElement {
     h("dl", { class: "facts" }, ...data.remarks.flatMap(([word, text]) => [h("dt", {}, word), h("dd", {}, text)])),
     h("p", { class: "note" }, data.aid),
     h("details", {}, h("summary", {}, "The hosts"),
-      table({ head: ["host", "began", "run", "machine", "drive", "confidence"], words: 6,
-        rows: data.fleet.hosts.map((host) => [host.name, date(host.started_unix_ns), host.run, host.machine, host.drive_health ?? NONE, host.confidence]) }, "Hosts")),
+      table({ head: ["host", "began", "run", "machine", "drive"], words: 6,
+        rows: data.fleet.hosts.map((host) => [host.name, date(host.started_unix_ns), host.run, host.machine, host.drive_health ?? NONE]) }, "Hosts")),
     defined(data.definitions));
 }

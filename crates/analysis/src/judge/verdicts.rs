@@ -90,7 +90,6 @@ impl OpenFigure {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::fixture::Fixture;
 
     #[test]

@@ -152,8 +152,11 @@ fn a_calibration_is_kept_and_found() {
         let mut rows = pairs.flat_map(|pair| pair["rows"].as_array().unwrap());
         rows.find(|row| row["figure"] == figure).unwrap().clone()
     };
+    // Of two runs each figure has its calibrated noise; what stood side by side needs none, but a
+    // build's layout may be worth one percent.
     for figure in ["ops_per_s", "service_ns_p50"] {
-        assert_eq!(row(figure)["noise"].as_f64(), Some(noise(figure)), "{figure}");
+        assert!(noise(figure) >= 0.01, "{figure}");
+        assert_eq!(row(figure)["noise"].as_f64(), Some(0.01), "{figure}");
     }
     scratch.assert_nothing_left();
 }

@@ -71,10 +71,10 @@ fn the_schema_knows_the_keys_that_the_reader_knows() {
         plain("part.0.", "Part"),
         plain("part.0.data.", "OverData"),
         plain("part.0.run.", "OverRun"),
-        plain("phase.5.role.all.", "Role"),
-        plain("phase.5.role.all.rate.", "Scheduled"),
+        plain("phase.6.role.all.", "Role"),
+        plain("phase.6.role.all.rate.", "Scheduled"),
     ];
-    tables.extend((0..6).map(|index| variant(&format!("phase.{index}."), "Phase", index)));
+    tables.extend((0..7).map(|index| variant(&format!("phase.{index}."), "Phase", index)));
     for (path, pointers) in tables {
         let mut written: Vec<String> = Vec::new();
         for pointer in pointers {
@@ -103,8 +103,8 @@ fn the_schema_knows_every_operation_and_its_keys() {
         let variant = variants.iter().find(is).unwrap_or_else(|| panic!("no `{name}`"));
         let mut written = [keys(entry), keys(variant)].concat();
         written.sort();
-        let mix = format!("phase.5.role.all.mix=[{{ op = \"{name}\" }}]");
-        assert_eq!(known_with("phase.5.role.all.mix.0.", &[&mix]), written, "{name}");
+        let mix = format!("phase.6.role.all.mix=[{{ op = \"{name}\" }}]");
+        assert_eq!(known_with("phase.6.role.all.mix.0.", &[&mix]), written, "{name}");
     }
     assert_eq!(variants.len(), OpInfo::of_mixes().count());
 }

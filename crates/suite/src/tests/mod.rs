@@ -142,6 +142,8 @@ kind = "verify"
 samples = "1k"
 count = "auto"
 [[phase]]
+kind = "warm"
+[[phase]]
 kind = "evict"
 name = "cold"
 [[phase]]

@@ -337,7 +337,7 @@ fn what_is_written_is_a_range_with_how_it_was_got() {
     let file = plan.cases.iter().find(|case| case.engine == "drive").map(bytes).unwrap();
     // Two engines that store data, four trials, and the drive's file once.
     assert_eq!(write_bytes_least(&plan), 8 * user + file);
-    assert!(plan.estimate.write_bytes > 8 * user && plan.estimate.write_bytes < 24 * user);
+    assert!(plan.estimate.write_bytes > 8 * user && plan.estimate.write_bytes < 40 * user);
     let words = plan.estimate.assumptions.join("\n");
     assert!(words.contains("least writes: each load's user data once"), "{words}");
     assert!(words.contains("10.0 k/s for each thread, which is an assumption"), "{words}");
