@@ -318,5 +318,23 @@ fn of_run<'g>(index: usize, group: &'g Group, run: &'g RunRow, entries: &mut Vec
         entries.push(Entry { index, group, question, phase, role, op, mix, roles, metric });
     };
     whole(Question::Space, &c::SPACE_AMPLIFICATION);
-    whole(Question::WriteAmplification, &c::WRITE_AMPLIFICATION);
+    if overwrites_all(group, run) {
+        whole(Question::WriteAmplification, &c::WRITE_AMPLIFICATION);
+    }
+}
+
+/// Whether a phase wrote as much as the database holds. Before that much of an LSM tree's work has
+/// not come up yet.
+fn overwrites_all(group: &Group, run: &RunRow) -> bool {
+    let written = run.roles.iter().map(|role| {
+        let ops: Vec<&Metrics> = if role.is_mix() {
+            role.ops.iter().filter(|row| !reads(&row.op)).map(|row| &row.metrics).collect()
+        } else {
+            Some(&role.metrics).filter(|_| role.does.writes).into_iter().collect()
+        };
+        let count = |metrics: &&Metrics| metrics.value(&c::ITEMS_PER_S).unwrap_or(0.0);
+        let window_s = role.metrics.value(&c::WINDOW).unwrap_or(0.0) / 1e9;
+        ops.iter().map(count).sum::<f64>() * window_s
+    });
+    written.sum::<f64>() >= group.records as f64
 }

@@ -100,7 +100,7 @@ fn every_question_is_answered_by_the_phase_that_has_its_operations_alone() {
         (Question::Writes, "ops_per_s", "overwrite writers"),
         (Question::Scans, "ops_per_s", "rangescan scanners"),
         (Question::Space, "space_amplification", "overwrite"),
-        (Question::WriteAmplification, "write_amplification", "overwrite"),
+        (Question::WriteAmplification, "write_amplification", "load"),
         (Question::Tail, "service_ns_p99_9", "readwhilewriting readers"),
     ];
     for (question, figure, from) in expected {
