@@ -73,9 +73,9 @@ impl PowerLoss {
     /// As the end of a sentence: "a power loss ...".
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Keeps => "loses nothing",
-            Self::LosesLast => "loses the last writes",
-            Self::LosesAll => "loses all",
+            Self::Keeps => "costs nothing",
+            Self::LosesLast => "costs the last writes",
+            Self::LosesAll => "costs all data",
             Self::Damages => "can damage the data",
         }
     }

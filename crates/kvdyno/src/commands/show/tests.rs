@@ -438,7 +438,7 @@ fn bytes_of_options_are_said_in_their_unit() {
 
 #[test]
 fn durability_has_a_column_where_it_differs() {
-    let column = "durability threads clients";
+    let column = "durability power loss threads clients";
     assert!(!flat(&shown(&Fixture::new().summary(), false)).contains(column));
     let mut fixture = Fixture::new();
     for case in fixture.plan.cases.iter_mut().filter(|case| case.engine == "lmdb") {
