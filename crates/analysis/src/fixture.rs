@@ -50,14 +50,12 @@ const RAM: u64 = 28 * MIB;
 const BEGAN: u64 = 1_795_169_702 * SECOND;
 const SLICES: u64 = 10;
 
-/// A run in memory.
 pub struct Fixture {
     pub run: RunRecord,
     pub plan: Plan,
     pub cases: Vec<FixtureCase>,
 }
 
-/// A case, with the samples that its files are written from.
 #[derive(Clone)]
 pub struct FixtureCase {
     pub record: CaseRecord,

@@ -215,8 +215,8 @@ pub trait Session: Sized {
         Err(Error::unsupported("operations in flight"))
     }
 
-    /// Waits for at least one answer and shows those that are there, or the first of them, each with
-    /// its ticket: to a lookup the value or `None`, to a write `None`. Returns how many; zero:
+    /// Waits for at least one answer and shows those that are there, or the first of them, each
+    /// with its ticket: to a lookup the value or `None`, to a write `None`. Returns how many; zero:
     /// nothing is in flight. What fails one operation is its answer; `Err` is for what fails the
     /// session.
     fn complete(&mut self, _done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {

@@ -13,8 +13,8 @@ use kvdyno_suite::append_trial;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Runs the plan, and then one trial after another of the engines that are not decided. Looks at the
-/// figures at the numbers of trials that the rule has, and starts no trial that would end after
+/// Runs the plan, and then one trial after another of the engines that are not decided. Looks at
+/// the figures at the numbers of trials that the rule has, and starts no trial that would end after
 /// `budget`.
 pub(super) fn run(
     env: &mut RunEnvironment,

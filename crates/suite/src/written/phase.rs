@@ -77,8 +77,8 @@ pub(crate) struct Verify {
     pub(crate) count: Option<At<Switch>>,
 }
 
-/// Reads every record once, where the data is smaller than the RAM limit, or there is no limit: what
-/// is measured next finds it in memory. Larger data skips the phase.
+/// Reads every record once, where the data is smaller than the RAM limit, or there is no limit:
+/// what is measured next finds it in memory. Larger data skips the phase.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Warm {

@@ -168,9 +168,9 @@ pub(crate) struct Ram {
     /// The size of the data over the limit, from 0.001 to 1000000. A list is swept. Default: no
     /// limit.
     pub(crate) data_to_ram: Option<At<OneOrMany<f64>>>,
-    /// Whether the limit holds while the database is made. `false`: from the first `evict` on, which
-    /// must come before anything is measured. A database that is made at random, or overwritten, is
-    /// then soon made, and the same. Default: true.
+    /// Whether the limit holds while the database is made. `false`: from the first `evict` on,
+    /// which must come before anything is measured. A database that is loaded at random is then
+    /// soon made, and the same. Default: true.
     pub(crate) while_loading: Option<At<bool>>,
     /// Memory below the limit. Every engine runs under each limit with each tier. Default: no swap.
     #[schemars(default)]

@@ -55,7 +55,7 @@ pub struct Row {
     /// The new side over the base: of pairs the geometric mean of their ratios, else the ratio of
     /// the medians.
     pub ratio: Option<f64>,
-    /// Lower end of its interval, of 99 % for pairs and 95 % for two runs; null with too few trials.
+    /// Lower end of its interval, of 99 % for pairs and 95 % for two runs; null: too few trials.
     pub ratio_low: Option<f64>,
     /// Upper end of it.
     pub ratio_high: Option<f64>,
@@ -379,8 +379,8 @@ mod tests {
         assert!(little.ratio_low.unwrap() > 1.0 && little.reason.is_some(), "{little:?}");
     }
 
-    /// Where a machine slows down all the time, the pairs decide. One that paused in one trial leaves
-    /// it open, and says how many more it takes.
+    /// Where a machine slows down all the time, the pairs decide. One that paused in one trial
+    /// leaves it open, and says how many more it takes.
     #[test]
     fn a_drift_hides_no_difference_and_a_bad_trial_asks_for_more() {
         let mut base = EIGHT;
@@ -467,35 +467,5 @@ mod tests {
             noise: 0.02,
         };
         assert_eq!(bout.samples(), (vec![1.0, 3.0], vec![20.0, 10.0]));
-    }
-
-    #[test]
-    #[ignore = "prints how often the rule calls equals different, for docs/method.md"]
-    fn false_alarms() {
-        use crate::figures::catalogue as c;
-        let mut state = 1_u64;
-        let mut uniform = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) as f64 / f64::from(1_u32 << 31)
-        };
-        let mut draw = |n: usize| {
-            let normal = |u: &mut dyn FnMut() -> f64| (0..12).map(|_| u()).sum::<f64>() - 6.0;
-            let value = (0..n).map(|_| Ok(1000.0 + 50.0 * normal(&mut uniform)));
-            Metric::new(&c::OPS_PER_S, value.collect())
-        };
-        let numbers: Vec<u32> = (1..=20).collect();
-        for n in [4, 6, 8, 10] {
-            for paired in [false, true] {
-                let different = (0..1000).filter(|_| {
-                    let (base, new) = (draw(n), draw(n));
-                    let side = |metric| Trials { metric: Some(metric), numbers: &numbers };
-                    let spot = Spot { phase: "p", role: None, op: None };
-                    let bout =
-                        Bout { spot, base: side(&base), new: side(&new), paired, noise: 0.0 };
-                    bout.row().unwrap().verdict != Verdict::Undecided
-                });
-                println!("{n} trials, paired {paired}: {} of 1000", different.count());
-            }
-        }
     }
 }

@@ -327,7 +327,7 @@ impl Volumes {
         let rested = synced && device.is_none_or(|device| device.rest(REST_LIMIT));
         self.restless = (!rested).then(|| {
             let (seconds, bytes) = (REST_LIMIT.as_secs(), units::bytes(bytes));
-            format!("the drive was still at work {seconds} s after {bytes} of an earlier case were removed")
+            format!("the drive was still at work {seconds} s after {bytes} were removed before it")
         });
         Ok(())
     }
