@@ -218,10 +218,8 @@ mod tests {
 
     #[test]
     fn what_slows_both_of_a_pair_does_not_matter() {
-        let pairs: Vec<(f64, f64)> = (1..=6)
-            .map(|trial| f64::from(trial))
-            .map(|slow| (100.0 * slow, 120.0 * slow))
-            .collect();
+        let pairs: Vec<(f64, f64)> =
+            (1..=6_u32).map(f64::from).map(|slow| (100.0 * slow, 120.0 * slow)).collect();
         let judgement = judge(&pairs, Margins::default()).unwrap();
         assert_eq!((judgement.decision, judgement.more), (Decision::Different, None));
         assert!((judgement.ratio - 1.2).abs() < 1e-9);

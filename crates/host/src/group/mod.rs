@@ -183,6 +183,7 @@ impl Drop for Group {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn failed(error: io::Error) -> Unavailable {
     Unavailable::new(format!("cannot make a control group: {error}"), "see `kvdyno doctor`")
 }
