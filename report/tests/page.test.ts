@@ -78,7 +78,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     // Of the measured phase and of the load.
     expect(await figures.count()).toBe(2);
     const rows = await figures.first().locator("details tbody tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
-    const paces = rows.filter((row) => row[0] === "LMDB" && row[2] === "4").map((row) => [row[1], row[3], row[6]]);
+    const paces = rows.filter((row) => row[0] === "LMDB" && row[2] === "1").map((row) => [row[1], row[3], row[6]]);
     expect(paces).toEqual([["node0", "0", "100 %"], ["node0", "1", "100 %"], ["{b|node1}", "2", "100 %"], ["{b|node1}", "3", "50.0 %"]]);
     // Hosts' names are words: braces are not.
     expect(await figures.first().locator("svg text", { hasText: "b node1" }).count()).toBe(1);
