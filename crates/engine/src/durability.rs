@@ -70,13 +70,13 @@ pub enum PowerLoss {
 }
 
 impl PowerLoss {
-    /// As the end of a sentence: "a power loss ...".
+    /// As the end of a sentence: "in a power loss it ...".
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Keeps => "costs nothing",
-            Self::LosesLast => "costs the last writes",
-            Self::LosesAll => "costs all data",
-            Self::Damages => "can damage the data",
+            Self::Keeps => "keeps all",
+            Self::LosesLast => "loses last writes",
+            Self::LosesAll => "loses all",
+            Self::Damages => "may be damaged",
         }
     }
 }

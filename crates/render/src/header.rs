@@ -300,7 +300,7 @@ fn engine_line(engine: &EngineInfo, groups: &[Group]) -> String {
     let group = groups.iter().find(|group| group.label == engine.label);
     let power_loss = group
         .and_then(|group| group.power_loss)
-        .map_or_else(String::new, |lost| format!("; a power loss {}", lost.as_str()));
+        .map_or_else(String::new, |lost| format!("; in a power loss it {}", lost.as_str()));
     let name = if engine.label == worker.title {
         worker.title.clone()
     } else {

@@ -150,7 +150,7 @@ fn one(name: &str, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     line("abilities", &wrap(&abilities(&engine.capabilities), 12));
     for (class, promise) in &engine.capabilities.durability {
         let (settings, lost) = (&promise.settings, promise.power_loss.as_str());
-        let text = format!("{}: {settings}; a power loss {lost}", class.as_str());
+        let text = format!("{}: {settings}; in a power loss it {lost}", class.as_str());
         line("durability", &wrap(&text, 12));
     }
     printer.data("");

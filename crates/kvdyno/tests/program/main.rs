@@ -12,6 +12,7 @@ mod altered;
 mod attached;
 mod benchmarks;
 mod block_io;
+mod budgets;
 mod bundles;
 mod compare;
 mod copies;

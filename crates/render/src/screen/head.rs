@@ -157,7 +157,7 @@ fn engines(summary: &Summary) -> String {
             let lost = groups().filter_map(|group| {
                 Some(format!("{} {}", contest.name(&group.label), group.power_loss?.as_str()))
             });
-            words.push(format!("a power loss: {}", unique(lost).join(", ")));
+            words.push(format!("power loss: {}", unique(lost).join(", ")));
         }
     }
     words.join(", ")

@@ -41,9 +41,9 @@ fn unequal_promises(evidence: &Evidence) -> Option<Finding> {
     let class =
         by_class.into_iter().find(|class| several(class.iter().map(|promise| promise.1)))?;
     let class_name = class[0].0.as_str();
-    let engines = class.iter().map(|(_, lost, engine)| format!("of {engine} {}", lost.as_str()));
+    let engines = class.iter().map(|(_, lost, engine)| format!("{engine} {}", lost.as_str()));
     let engines: Vec<String> = engines.collect();
-    let text = format!("in class {class_name}, a power loss {}", engines.join(", "));
+    let text = format!("in class {class_name}, in a power loss {}", engines.join(", "));
     Some(Finding::of_run(Id::PowerLossDiffers, text))
 }
 

@@ -153,7 +153,7 @@ fn engines_of_one_class_that_lose_different_data_are_named() {
     });
     let evidence = &finding.evidence;
     assert!(
-        evidence.contains("LMDB can damage") && evidence.contains("RocksDB costs"),
+        evidence.contains("LMDB may be damaged") && evidence.contains("RocksDB loses"),
         "{evidence}"
     );
 }
