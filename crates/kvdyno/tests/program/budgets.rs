@@ -2,7 +2,7 @@
 
 use super::scratch::{Scratch, records};
 use super::suites::{GET, suite};
-use super::workers::needs;
+use super::workers::{find, needs};
 
 #[test]
 fn trials_are_added_until_the_figures_are_decided() {
@@ -10,6 +10,9 @@ fn trials_are_added_until_the_figures_are_decided() {
     let scratch = Scratch::new();
     if !needs("lmdb", test) || !needs("sqlite", test) {
         return;
+    }
+    if let Some(worker) = find("sqlite") {
+        scratch.link("sqlite", &worker);
     }
     let suite = suite()
         .engine("lmdb")
