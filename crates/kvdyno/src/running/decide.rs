@@ -1,9 +1,11 @@
 //! Adds trials to a run until its primary figures are decided, or its time is over.
 
+use super::resume;
 use super::runner::{Ended, RunEnvironment};
 use crate::printer::{Printer, Progress};
 use crate::records::runs;
 use anyhow::Context as _;
+use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_analysis::judge::rule::next_look;
 use kvdyno_analysis::judge::verdicts::Verdicts;
 use kvdyno_record::plan::Plan;
@@ -38,43 +40,30 @@ pub(super) fn run(
             .iter()
             .flat_map(|open| [open.label.as_str(), open.base.as_str()])
             .collect();
-        let trials = plan.cases.iter().map(|case| case.trial).max().unwrap_or(0) as usize;
-        let Some(look) = next_look(trials).filter(|_| !open.is_empty()) else {
+        let trials = plan.cases.iter().map(|case| case.trial).max().unwrap_or(0);
+        let Some(look) = next_look(trials as usize).filter(|_| !open.is_empty()) else {
             return Ok(Ended::Complete);
         };
-        let one = trial_time(
-            &plan,
-            &record
-                .evidence
-                .recorded()
-                .map(|(case, record)| (case.case.id.as_str(), record.wall_ns))
-                .collect::<Vec<_>>(),
-            &open,
-        );
+        let is_open = |label: &str| open.contains(label);
+        let last = record.evidence.cases.iter().filter(|case| case.case.trial == trials);
+        let last: Vec<&CaseEvidence> = last.filter(|case| is_open(&case.case.label)).collect();
+        let one = Duration::from_nanos(resume::expected_ns(&record.evidence, &last));
         let left = budget.saturating_sub(begun.elapsed());
-        let fit = (left.as_secs_f64() / one.as_secs_f64().max(0.001)) as usize;
-        let more = (look - trials).min(fit);
+        let fit = left.as_secs_f64() / one.as_secs_f64().max(f64::MIN_POSITIVE);
+        let wanted = look as u32 - trials;
+        let more = wanted.min(fit as u32);
         if more == 0 {
-            let seconds = one.as_nanos() as u64 * (look - trials) as u64;
+            // As one word: the shell would take a space for the end of it.
+            let time = units::duration((one * wanted).as_nanos() as u64).replace(' ', "");
             let path = env.folder.path.display();
             printer.warning("stopped by its --budget");
-            let time = units::duration(seconds);
             printer.hint(&format!("`kvdyno resume {path} --budget {time}` goes on"));
             return Ok(Ended::Complete);
         }
         for _ in 0..more {
-            append_trial(&mut plan, |case| open.contains(case.label.as_str()));
+            append_trial(&mut plan, |case| is_open(&case.label));
         }
         env.folder.write_plan(&without_secrets(&plan)?)?;
-        progress.expect(plan.cases.len(), one * more as u32);
+        progress.expect(plan.cases.len(), begun.elapsed() + one * more);
     }
-}
-
-/// The time of one trial of the engines.
-fn trial_time(plan: &Plan, walls: &[(&str, u64)], engines: &BTreeSet<&str>) -> Duration {
-    let last = plan.cases.iter().map(|case| case.trial).max().unwrap_or(0);
-    let of_trial = plan.cases.iter().filter(|case| case.trial == last);
-    let of_engines = of_trial.filter(|case| engines.contains(case.label.as_str()));
-    let took = |id: &str| walls.iter().filter(|(case, _)| *case == id).map(|(_, wall)| *wall).max();
-    Duration::from_nanos(of_engines.filter_map(|case| took(&case.id)).sum())
 }

@@ -12,17 +12,12 @@ pub fn append_trial(plan: &mut Plan, is_wanted: impl Fn(&Case) -> bool) {
         first.chunk_by(|a, b| a.database.loaded_by == b.database.loaded_by).collect();
     // The order of the suite, which the first trial has shuffled.
     groups.sort_by_key(|group| group[0].listed);
-    groups.retain(|group| group.iter().any(|case| !loads_alone(case) && is_wanted(case)));
+    groups.retain(|group| group.iter().any(&is_wanted));
     let seed = first.first().map_or(0, |case| case.data.seed);
     shuffle_trial(&mut groups, seed, trial);
     for group in groups {
         append_group(plan, group, trial, &is_wanted);
     }
-}
-
-/// A case that only makes the database of others.
-fn loads_alone(case: &Case) -> bool {
-    case.makes_database() && case.threads.is_none()
 }
 
 /// The cases that share a database, each with a new id: the one that makes it comes first.

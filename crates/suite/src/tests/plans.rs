@@ -133,6 +133,27 @@ fn data_that_fits_is_warm_and_the_limit_begins_after_the_load() {
     }
 }
 
+/// A further trial has what the first has of an engine, under new ids, with databases of its own.
+#[test]
+fn a_trial_is_added_for_the_engines_that_are_wanted() {
+    let one = |suite: &str| plan(builtin_text(suite), &["run.trials=1"]);
+    for (mut plan, part) in [(one("quick"), None), (one("field"), Some("load-in-order"))] {
+        let before = plan.cases.len();
+        let is_wanted = |case: &Case| case.engine == "lmdb" && case.part.as_deref() == part;
+        crate::append_trial(&mut plan, is_wanted);
+        let (first, added) = plan.cases.split_at(before);
+        let keys = |cases: &[Case]| {
+            let wanted = cases.iter().filter(|case| is_wanted(case));
+            let mut keys: Vec<String> = wanted.map(|case| case.key.clone()).collect();
+            keys.sort();
+            keys
+        };
+        assert!(!added.is_empty() && keys(first) == keys(added), "{part:?}");
+        assert!(added.iter().all(|case| case.trial == 2 && case.id.ends_with("_r2")));
+        check_databases(&plan);
+    }
+}
+
 #[test]
 fn every_plan_is_consistent() {
     let sweeps: &[&[&str]] = &[
