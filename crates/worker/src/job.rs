@@ -398,46 +398,44 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     }
 
     fn verify(&mut self, index: u32, samples: u64, count: bool) -> Result<PhaseResult> {
-        let begun = (unix_ns(), self.clock.now());
+        let reporter = verify::Reporter::new(self.clock, index);
         let verified = if let Some(graph) = self.graph {
-            self.audit(index, graph, begun)?
+            self.audit(index, graph, reporter)?
         } else {
-            let check = verify::Check { phase: index, samples, count, begun, seat: self.seat };
-            verify::run(self.engine()?, self.clock, self.job, check, &self.listener.stop)?
+            let check = verify::Check { samples, count, seat: self.seat };
+            verify::run(self.engine()?, self.job, check, reporter, &self.listener.stop)?
         };
-        Ok(PhaseResult {
-            started_unix_ns: begun.0,
-            wall_ns: self.clock.now() - begun.1,
-            verified: Some(verified),
-            stopped: self.listener.stop.is_set(),
-            ..PhaseResult::default()
-        })
+        Ok(PhaseResult { verified: Some(verified), ..self.read_result(reporter) })
     }
 
     fn warm(&mut self, index: u32) -> Result<PhaseResult> {
-        let begun = (unix_ns(), self.clock.now());
-        let (samples, count) = (0, false);
-        let check = verify::Check { phase: index, samples, count, begun, seat: self.seat };
-        verify::warm(self.engine()?, self.clock, self.job, check, &self.listener.stop)?;
-        Ok(PhaseResult {
-            started_unix_ns: begun.0,
-            wall_ns: self.clock.now() - begun.1,
-            stopped: self.listener.stop.is_set(),
-            ..PhaseResult::default()
-        })
+        let reporter = verify::Reporter::new(self.clock, index);
+        verify::warm(self.engine()?, self.job, reporter, &self.listener.stop)?;
+        Ok(self.read_result(reporter))
     }
 
-    fn audit(&self, phase: u32, graph: &GraphCase, begun: (u64, u64)) -> Result<Verified> {
+    /// The result of a phase that only reads, at its end.
+    fn read_result(&self, reporter: verify::Reporter<C>) -> PhaseResult {
+        PhaseResult {
+            started_unix_ns: reporter.started_unix_ns,
+            wall_ns: reporter.elapsed_ns(),
+            stopped: self.listener.stop.is_set(),
+            ..PhaseResult::default()
+        }
+    }
+
+    fn audit(
+        &self,
+        phase: u32,
+        graph: &GraphCase,
+        reporter: verify::Reporter<C>,
+    ) -> Result<Verified> {
         let before = &self.job.phases[..phase as usize];
         let loads = |phase: &Phase| matches!(phase.work, Activity::Load(_));
         let untouched = before.iter().any(loads) && before.iter().all(|one| one.mix().is_none());
         let loaded = self.job.data.graph.as_ref().filter(|_| untouched).map(|graph| graph.totals);
-        let total = Some(self.job.data.graph.as_ref().map_or(0, |graph| graph.totals.counts));
-        let tell = |done| {
-            let elapsed_ns = self.clock.now() - begun.1;
-            let (started_unix_ns, threads) = (begun.0, None);
-            send(&Event::Progress { phase, started_unix_ns, done, total, elapsed_ns, threads })
-        };
+        let total = self.job.data.graph.as_ref().map_or(0, |graph| graph.totals.counts);
+        let tell = |done| reporter.report(done, total);
         let engine = self.engine()?;
         let audit = if G::Engine::describe().capabilities.stores_nothing {
             None

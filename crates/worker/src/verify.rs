@@ -3,7 +3,7 @@
 //! A benchmark of a tenth of the data is fast. One published binding "inserted" a million records
 //! and kept two; nothing but a look shows that.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, unix_ns};
 use crate::control::Stop;
 use crate::keys::KeyWriter;
 use crate::output::send;
@@ -21,21 +21,49 @@ const WALK_RECORDS: u64 = 100_000;
 /// What to look at.
 #[derive(Clone, Copy)]
 pub(crate) struct Check {
-    pub(crate) phase: u32,
     pub(crate) samples: u64,
     pub(crate) count: bool,
-    /// When, by the system's clock and by the worker's.
-    pub(crate) begun: (u64, u64),
     /// Of a crew each rank samples its share, and the first counts.
     pub(crate) seat: RankId,
+}
+
+/// Reports the progress of a phase without roles.
+#[derive(Clone, Copy)]
+pub(crate) struct Reporter<C> {
+    clock: C,
+    phase: u32,
+    pub(crate) started_unix_ns: u64,
+    began: u64,
+}
+
+impl<C: Clock> Reporter<C> {
+    /// Of a phase that begins now.
+    pub(crate) fn new(clock: C, phase: u32) -> Self {
+        Self { clock, phase, started_unix_ns: unix_ns(), began: clock.now() }
+    }
+
+    pub(crate) fn elapsed_ns(&self) -> u64 {
+        self.clock.now() - self.began
+    }
+
+    pub(crate) fn report(&self, done: u64, total: u64) -> Result<()> {
+        send(&Event::Progress {
+            phase: self.phase,
+            started_unix_ns: self.started_unix_ns,
+            done,
+            total: Some(total),
+            elapsed_ns: self.elapsed_ns(),
+            threads: None,
+        })
+    }
 }
 
 /// Samples keys spread evenly over all, then counts all records where asked.
 pub(crate) fn run<E: Engine, C: Clock>(
     engine: &E,
-    clock: C,
     job: &Job,
     check: Check,
+    reporter: Reporter<C>,
     stop: &Stop,
 ) -> Result<Verified> {
     let mut session = engine.session()?;
@@ -66,15 +94,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
         verified.hits += u64::from(answer.is_some());
         verified.wrong += u64::from(answer == Some(false));
         if sample % 4096 == 0 {
-            let elapsed_ns = clock.now() - check.begun.1;
-            send(&Event::Progress {
-                phase: check.phase,
-                started_unix_ns: check.begun.0,
-                done: sample - share.start,
-                total: Some(samples),
-                elapsed_ns,
-                threads: None,
-            })?;
+            reporter.report(sample - share.start, samples)?;
             if stop.is_set() {
                 return Ok(verified);
             }
@@ -82,17 +102,8 @@ pub(crate) fn run<E: Engine, C: Clock>(
     }
     // An engine that stores nothing shows as many records as it is asked for, for ever.
     if check.count && check.seat.rank == 0 && !stores_nothing {
-        let report_progress = |done| {
-            send(&Event::Progress {
-                phase: check.phase,
-                started_unix_ns: check.begun.0,
-                done,
-                total: Some(records),
-                elapsed_ns: clock.now() - check.begun.1,
-                threads: None,
-            })
-        };
-        verified.counted = count(&mut session, records, report_progress, stop)?;
+        let report = |done| reporter.report(done, records);
+        verified.counted = count(&mut session, records, report, stop)?;
     }
     Ok(verified)
 }
@@ -100,9 +111,8 @@ pub(crate) fn run<E: Engine, C: Clock>(
 /// Reads every record: by a scan, or key by key where the engine has none. Each value is fetched.
 pub(crate) fn warm<E: Engine, C: Clock>(
     engine: &E,
-    clock: C,
     job: &Job,
-    check: Check,
+    reporter: Reporter<C>,
     stop: &Stop,
 ) -> Result<()> {
     let abilities = E::describe().capabilities;
@@ -110,31 +120,24 @@ pub(crate) fn warm<E: Engine, C: Clock>(
         return Ok(());
     }
     let mut session = engine.session()?;
-    let records = job.data.records;
-    let tell = |done| {
-        send(&Event::Progress {
-            phase: check.phase,
-            started_unix_ns: check.begun.0,
-            done,
-            total: Some(records),
-            elapsed_ns: clock.now() - check.begun.1,
-            threads: None,
-        })
-    };
+    let report = |done| reporter.report(done, job.data.records);
     if abilities.scan_forward {
-        count(&mut session, records, tell, stop)?;
+        // Everything that may be there: inserts, and the links and counts of a graph.
+        let totals = job.data.graph.as_ref().map(|graph| graph.totals);
+        let most = totals.map_or(job.shape.records_max, |all| all.ids + all.links + all.counts);
+        count(&mut session, most, report, stop)?;
         return Ok(());
     }
     let keys = KeyWriter::new(&job.data.key);
     let mut key = Vec::new();
-    for number in 0..records {
+    for number in 0..job.data.records {
         key.clear();
         keys.push(number, &mut key);
         session
             .get(&key, |value| value.map(|value| std::hint::black_box(touch(value))))
             .map_err(|error: Error| error.context("warming the caches"))?;
         if number % WALK_RECORDS == 0 {
-            tell(number)?;
+            report(number)?;
             if stop.is_set() {
                 break;
             }
