@@ -116,6 +116,8 @@ pub struct LoadRow {
     pub phase: String,
     /// Threads that loaded.
     pub threads: u32,
+    /// The RAM limit began after it.
+    pub before_limit: bool,
     /// Its figures.
     pub metrics: Metrics,
     /// Records per second over the base engine's.
@@ -268,6 +270,11 @@ impl Group {
         [self.engine_label(), &self.engine].contains(&name)
     }
 
+    /// What a power loss does to its completed writes, in words; empty: not known.
+    pub fn power_loss_in_words(&self) -> &'static str {
+        self.power_loss.map_or("", PowerLoss::as_str)
+    }
+
     /// Its memory: `64.0 MiB`, `64.0 MiB with zram`, `all`.
     pub fn ram(&self) -> String {
         let limit = self.ram_limit_bytes.map_or_else(|| "all".to_owned(), units::bytes);
@@ -395,7 +402,9 @@ fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
     let workload::Activity::Load(load) = &case.phases[index].work else { return None };
     let phase = case.phases[index].name.clone();
     let metrics = cost::of_load(trials, &phase, settle_after(case, &phase), host);
-    Some(LoadRow { phase, threads: load.threads, metrics, relative: None, relative_volume: None })
+    let (threads, before_limit) = (load.threads, case.ram_limit_from > 0);
+    let (relative, relative_volume) = (None, None);
+    Some(LoadRow { phase, threads, before_limit, metrics, relative, relative_volume })
 }
 
 /// The phase that waits for the work that `phase` left behind.

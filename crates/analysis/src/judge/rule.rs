@@ -10,11 +10,10 @@
 //! - else it is undecided, and more pairs may tell.
 //!
 //! Who stops as soon as it is decided looks seven times at most, and calls equals different in
-//! fewer than 5 of 100 cases; the tests here count it for normal, heavy-tailed and spiky noise.
+//! about 5 of 100 cases with normal noise, and in 3 with heavy-tailed or spiky noise: the tests
+//! here count it.
 
-use crate::stats::{mean_within, quantile_of_t};
-use schemars::JsonSchema;
-use serde::Serialize;
+use crate::stats::{mean, mean_within, quantile_of_t, standard_deviation};
 
 /// The numbers of pairs at which a run looks whether it may stop.
 pub const LOOKS: [usize; 7] = [4, 6, 8, 12, 16, 24, 32];
@@ -29,8 +28,7 @@ pub const WITHIN: f64 = 0.03;
 const PAIRS_MAX: usize = 1000;
 
 /// What the pairs say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The two differ: the interval of their ratio excludes 1.
     Different,
@@ -41,19 +39,19 @@ pub enum Decision {
 }
 
 /// The judgement of pairs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     /// Pairs that were judged.
     pub pairs: usize,
     /// The new over the base: the geometric mean of the pairs' ratios.
     pub ratio: f64,
-    /// The lower end of its interval; null: too few pairs.
+    /// The lower end of its interval; none: too few pairs.
     pub low: Option<f64>,
     /// The upper end of it.
     pub high: Option<f64>,
     /// What they say.
     pub decision: Decision,
-    /// About how many more pairs would decide; null: it is decided, or more than 1,000.
+    /// About how many more pairs would decide; none: it is decided, or more than 1,000.
     pub more: Option<usize>,
 }
 
@@ -85,10 +83,9 @@ pub fn judge(pairs: &[(f64, f64)], margins: Margins) -> Option<Judgement> {
 /// The same from the logarithms of the ratios.
 fn judge_logs(logs: &[f64], margins: Margins) -> Judgement {
     let pairs = logs.len();
-    let mean = logs.iter().sum::<f64>() / pairs as f64;
     let undecided = Judgement {
         pairs,
-        ratio: mean.exp(),
+        ratio: mean(logs).exp(),
         low: None,
         high: None,
         decision: Decision::Undecided,
@@ -106,23 +103,29 @@ fn judge_logs(logs: &[f64], margins: Margins) -> Judgement {
         Decision::Undecided
     };
     let more =
-        (decision == Decision::Undecided).then(|| more_pairs(logs, [within, bias])).flatten();
+        if decision == Decision::Undecided { more_pairs(logs, [within, bias]) } else { None };
     Judgement { low: Some(low.exp()), high: Some(high.exp()), decision, more, ..undecided }
 }
 
 /// About how many more pairs decide, if their mean and scatter stay as they are.
 fn more_pairs(logs: &[f64], [within, bias]: [f64; 2]) -> Option<usize> {
-    let pairs = logs.len();
-    let mean = logs.iter().sum::<f64>() / pairs as f64;
-    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
-    let scatter = (squares / (pairs as f64 - 1.0)).sqrt();
+    let (pairs, distance, scatter) = (logs.len(), mean(logs).abs(), standard_deviation(logs)?);
     let decides = |n: usize| {
         let reach = quantile_of_t(n - 1, CONFIDENCE) * scatter / (n as f64).sqrt();
-        reach < mean.abs() - bias || reach + mean.abs() <= within
+        reach < distance - bias || reach + distance <= within
     };
     // It is about so many: each guess is a tenth more.
     let guesses = std::iter::successors(Some(pairs + 1), |n| Some(n + (n / 10).max(1)));
     guesses.take_while(|n| *n <= PAIRS_MAX).find(|n| decides(*n)).map(|n| n - pairs)
+}
+
+/// `about 14 more pairs`.
+pub fn more_in_words(more: Option<usize>) -> String {
+    match more {
+        Some(1) => "about 1 more pair".to_owned(),
+        Some(pairs) => format!("about {pairs} more pairs"),
+        None => "over 1,000 more pairs".to_owned(),
+    }
 }
 
 /// The number of pairs at the look after `pairs`; none: it was the last.
@@ -206,13 +209,13 @@ mod tests {
         let mut random = Random::new(3);
         let mut before = 0;
         for n in 4..=32 {
-            let found = (0..500).filter(|_| {
+            let different = (0..500).filter(|_| {
                 let logs: Vec<f64> = (0..n).map(|_| 0.05 + 0.06 * normal(&mut random)).collect();
                 judge_logs(&logs, Margins::default()).decision == Decision::Different
             });
-            let found = found.count();
-            assert!(found + 40 >= before, "{n}: {found} after {before}");
-            before = before.max(found);
+            let different = different.count();
+            assert!(different + 40 >= before, "{n}: {different} after {before}");
+            before = before.max(different);
         }
     }
 

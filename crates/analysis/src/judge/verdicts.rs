@@ -3,6 +3,7 @@
 
 use crate::figures::group::Group;
 use crate::figures::relative::RelativeTo;
+use crate::judge::rule::more_in_words;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -79,11 +80,7 @@ impl Verdicts {
 
 impl OpenFigure {
     fn words(&self) -> String {
-        let more = match self.more_pairs {
-            Some(1) => "about 1 more pair".to_owned(),
-            Some(pairs) => format!("about {pairs} more pairs"),
-            None => "over 1,000 more pairs".to_owned(),
-        };
+        let more = more_in_words(self.more_pairs);
         format!("{} {} ({more})", self.label, self.scope)
     }
 }

@@ -20,6 +20,8 @@ pub use outlier::outliers;
 pub use quantile::{SAMPLES_BEYOND, quantile, quantile_of_counts, samples_needed};
 #[cfg(test)]
 pub(crate) use random::Random;
-pub use rank::{MIN_TRIALS, RankTest, mann_whitney, signed_rank};
+pub use rank::{MIN_TRIALS, RankTest, mann_whitney};
 pub use steady::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
-pub use student::{mean_within, means_differ, next_within, quantile_of_t};
+pub use student::{
+    mean, mean_within, means_differ, next_within, quantile_of_t, standard_deviation,
+};

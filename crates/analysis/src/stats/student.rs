@@ -32,9 +32,8 @@ pub fn next_within(values: &[f64], sure: f64) -> Option<(f64, f64)> {
 
 /// The interval of the mean with confidence `sure`; none below two values.
 pub fn mean_within(values: &[f64], sure: f64) -> Option<(f64, f64)> {
-    let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
-    let error = (squares(values) / freedom as f64 / values.len() as f64).sqrt();
-    let (middle, reach) = (mean(values), quantile_of_t(freedom, sure) * error);
+    let error = standard_deviation(values)? / (values.len() as f64).sqrt();
+    let (middle, reach) = (mean(values), quantile_of_t(values.len() - 1, sure) * error);
     Some((middle - reach, middle + reach))
 }
 
@@ -44,7 +43,14 @@ pub fn quantile_of_t(freedom: usize, sure: f64) -> f64 {
     t.map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + sure / 2.0))
 }
 
-pub(super) fn mean(values: &[f64]) -> f64 {
+/// The standard deviation of a sample; none below two values.
+pub fn standard_deviation(values: &[f64]) -> Option<f64> {
+    let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
+    Some((squares(values) / freedom as f64).sqrt())
+}
+
+/// The arithmetic mean.
+pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 

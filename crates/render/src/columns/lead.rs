@@ -2,8 +2,7 @@
 
 use super::column::{Column, text, words};
 use crate::cell::Cell;
-use kvdyno_analysis::figures::group::{Group, data};
-use kvdyno_record::engine::PowerLoss;
+use kvdyno_analysis::figures::group::data;
 
 /// On a terminal: the engine always, the rest where it differs.
 pub(crate) const AXES: &[Column] = &[
@@ -17,7 +16,7 @@ pub(crate) const AXES: &[Column] = &[
     text("durability", |line| line.row.group.durability.as_str().to_owned())
         .left()
         .when(|shown| shown.durability),
-    text("power loss", |line| power_loss(line.row.group).to_owned())
+    text("power loss", |line| line.row.group.power_loss_in_words().to_owned())
         .left()
         .when(|shown| shown.power_loss),
     text("data", |line| data(line.row.group)).when(|shown| shown.data),
@@ -41,7 +40,7 @@ pub(crate) const ABOUT: &[Column] = &[
     words("", "part", "part", |row| Cell::words(row.group.part.as_ref())),
     words("", "engine", "", |row| Cell::text(&row.group.engine)),
     words("", "durability", "durability", |row| Cell::text(row.group.durability.as_str())),
-    words("", "power_loss", "power loss", |row| Cell::text(power_loss(row.group))),
+    words("", "power_loss", "power loss", |row| Cell::text(row.group.power_loss_in_words())),
     words("", "threads_swept", "threads swept", |row| count(row.group.threads_swept)),
     words("", "records", "records", |row| Cell::count(row.group.records)).count(),
     words("", "key_bytes", "key, B", |row| count(Some(row.group.key_bytes))),
@@ -58,10 +57,6 @@ pub(crate) const ABOUT: &[Column] = &[
     }),
     words("", "phase", "phase", |row| Cell::text(row.phase)),
 ];
-
-fn power_loss(group: &Group) -> &'static str {
-    group.power_loss.map_or("", PowerLoss::as_str)
-}
 
 /// A small number, or nothing.
 pub(super) fn count(number: Option<u32>) -> Cell {

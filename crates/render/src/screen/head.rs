@@ -21,8 +21,8 @@ const SHOWN_MAX: usize = 3;
 /// The answer on so many lines.
 const ANSWER_LINES: usize = 3;
 
-/// Reasons on so many lines.
-const REASON_LINES: usize = 2;
+/// Verdicts on so many lines.
+const VERDICT_LINES: usize = 2;
 
 pub(super) fn lines(summary: &Summary) -> Vec<Line> {
     let mut lines = answer(summary);
@@ -98,6 +98,8 @@ fn work(summary: &Summary) -> String {
     });
     if groups().any(|group| !group.is_held()) {
         words.push("NOT ENFORCED".to_owned());
+    } else if groups().filter_map(|group| group.load.as_ref()).any(|load| load.before_limit) {
+        words.push("not while loading".to_owned());
     }
     let volumes = unique(groups().map(|group| &group.volume)).len();
     if volumes > 1 {
@@ -192,7 +194,7 @@ fn verdicts(verdicts: &Verdicts) -> Vec<Line> {
     let tone = if is_open { Tone::Warning } else { Tone::Good };
     let more = if is_open { ". `kvdyno resume --budget 10m` adds trials" } else { "" };
     let text = wrap(&kvdyno_record::text::one_line(&format!("VERDICTS {words}{more}")), 2);
-    let mut lines = text.lines().take(REASON_LINES);
+    let mut lines = text.lines().take(VERDICT_LINES);
     let first = lines.next().unwrap_or_default().strip_prefix("VERDICTS").unwrap_or_default();
     let mut all = vec![Line::marked(tone, "VERDICTS", first)];
     all.extend(lines.map(|line| Line::plain(cut(line, COLUMNS_MAX))));

@@ -167,9 +167,7 @@ fn axes<'s>(contest: &'s Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
         columns.push(column("durability", |row| row.group.durability.as_str().to_owned()));
     }
     if several(groups().map(|group| group.power_loss)) {
-        columns.push(column("power loss", |row| {
-            row.group.power_loss.map_or_else(String::new, |lost| lost.as_str().to_owned())
-        }));
+        columns.push(column("power loss", |row| row.group.power_loss_in_words().to_owned()));
     }
     if several(rows.iter().map(|row| row.run.map(|run| run.phase.as_str()))) {
         columns.push(column("phase", |row| {

@@ -309,6 +309,9 @@ fn bare_limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Lim
             ));
         }
     }
+    if !limits.is_empty() && ram.while_loading.as_ref().is_some_and(|held| !held.value) {
+        sized.notes.push("the RAM limit begins with the first evict: loads have none".to_owned());
+    }
     match &mut limits[..] {
         [] => limits.push(Limit::default()),
         [only] => only.tag = None,

@@ -2,7 +2,7 @@
 
 use super::noise::{COUNTED_NOISE, DEFAULT_NOISE, LEAST_NOISE, is_counted};
 use crate::figures::metric::{Direction, Metric};
-use crate::judge::rule::{self, Decision, Margins, WITHIN};
+use crate::judge::rule::{self, Decision, Margins, WITHIN, more_in_words};
 use crate::stats::{MIN_TRIALS, mann_whitney, median, ratio_of_medians};
 use kvdyno_record::units;
 use schemars::JsonSchema;
@@ -273,17 +273,10 @@ impl Bout<'_> {
             Decision::Equal => {
                 (Verdict::Equal, Some(format!("equal within {}", units::percent(within))))
             }
-            Decision::Undecided => (Verdict::Undecided, Some(more_words(judgement.more))),
+            Decision::Undecided => {
+                (Verdict::Undecided, Some(more_in_words(judgement.more) + " would decide"))
+            }
         }
-    }
-}
-
-/// `about 14 more pairs would decide`.
-fn more_words(more: Option<usize>) -> String {
-    match more {
-        Some(1) => "about 1 more pair would decide".to_owned(),
-        Some(pairs) => format!("about {pairs} more pairs would decide"),
-        None => "more than 1,000 pairs would decide".to_owned(),
     }
 }
 
