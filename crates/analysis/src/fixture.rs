@@ -30,7 +30,7 @@ use kvdyno_record::case::{
 use kvdyno_record::engine::{DataShape, Durability, Options, PowerLoss, Value};
 use kvdyno_record::files::{RunFolder, write_atomic, write_json};
 use kvdyno_record::hlog::{self, Kind};
-use kvdyno_record::plan::{Case, Database, Estimate, Plan};
+use kvdyno_record::plan::{Case, Database, Estimate, Plan, WITHIN};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::series::{Slice, SliceCounts};
 use kvdyno_record::usage::ProcessUsage;
@@ -149,6 +149,7 @@ impl Fixture {
             search: None,
             columns: Vec::new(),
             study: None,
+            within: WITHIN,
             claims: Vec::new(),
             format: FORMAT.to_owned(),
             suite: "fixture".to_owned(),

@@ -32,12 +32,13 @@ use suite::SuiteName;
 pub(crate) use suite::{BendArgs, LocationArgs, PlanArgs, SuiteArgs};
 pub(crate) use torture::TortureArgs;
 pub(crate) use trace::{ImportArgs, RecordTraceArgs, ShowTraceArgs, TraceAction, TraceArgs};
-pub(crate) use versus::{CalibrateArgs, PairArgs, VersusArgs};
+pub(crate) use versus::{PairArgs, VersusArgs};
 
 use crate::exit::Complaint;
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use kvdyno_record::VERSION;
 use kvdyno_record::blockio::Watch;
+use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -121,8 +122,6 @@ pub(crate) enum Command {
     Versus(Box<VersusArgs>),
     /// Keep a suite's figures over its runs, find changes, and gate the newest run
     History(HistoryArgs),
-    /// Measure the smallest difference that this machine can resolve
-    Calibrate(CalibrateArgs),
     /// Find the least memory with which an engine meets a target
     #[command(after_help = search::SIZE)]
     Size(SearchArgs),
@@ -206,7 +205,7 @@ impl Default for RunsArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RunName {
     /// A run's directory, a bundle, its name, the beginning of its id or of its suite's name, or
-    /// `latest` (without calibrations)
+    /// `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) run: String,
     #[command(flatten)]
@@ -265,14 +264,38 @@ pub(crate) struct BudgetArgs {
     /// this time, as 10m
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
+    /// Two rates that differ by less are equal [default: 3%]; alone, adds trials as --budget does,
+    /// up to 32
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) within: Option<String>,
 }
 
 impl BudgetArgs {
     pub(crate) fn time(&self) -> Result<Option<Duration>, Complaint> {
         let time = self.budget.as_deref().map(units::parse_duration).transpose();
         let time = time.map_err(|error| Complaint::usage(format!("--budget: {error}")))?;
-        Ok(time.map(Duration::from_nanos))
+        let endless = self.within.is_some().then_some(Duration::MAX);
+        Ok(time.map(Duration::from_nanos).or(endless))
     }
+
+    /// Puts `--within` into a plan.
+    pub(crate) fn set_within(&self, plan: &mut Plan) -> Result<(), Complaint> {
+        if let Some(within) = &self.within {
+            plan.within = parse_within(within)?;
+        }
+        Ok(())
+    }
+}
+
+/// The share of `--within`.
+pub(crate) fn parse_within(text: &str) -> Result<f64, Complaint> {
+    let share = units::parse_share(text);
+    let share = share.map_err(|error| Complaint::usage(format!("--within: {error}")))?;
+    if share > 0.0 {
+        return Ok(share);
+    }
+    let what = format!("--within: found `{text}`, expected a share above 0");
+    Err(Complaint::usage(what).hint("no two rates are equal within 0: `--within 1%`"))
 }
 
 /// Whether block I/O is recorded in the kernel.

@@ -42,12 +42,17 @@ pub struct Plan {
     /// The published study that it repeats, by id; null: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub study: Option<String>,
+    /// Two rates that differ by less than this share are equal.
+    pub within: f64,
     /// The claims of the suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
     /// Its estimated cost.
     pub estimate: Estimate,
 }
+
+/// By default, two rates that differ by less are equal.
+pub const WITHIN: f64 = 0.03;
 
 /// One point of the suite, once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -3,11 +3,11 @@
 use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
+use kvdyno_analysis::judge::rule::LEAST;
+use kvdyno_analysis::judge::versus::Versus;
 pub use kvdyno_analysis::judge::versus::gate::{Gate, GateResult, NotJudged};
 pub use kvdyno_analysis::judge::versus::judge::{Row, Sample, Verdict};
-use kvdyno_analysis::judge::versus::noise::{LEAST_NOISE, Noise, Resolution};
 use kvdyno_analysis::judge::versus::sides::Side;
-use kvdyno_analysis::judge::versus::{Calibration, Versus};
 use kvdyno_record::text::one_line;
 use kvdyno_record::units;
 
@@ -21,11 +21,9 @@ pub type Line = (Tone, &'static str, String);
 const OTHER_CALLS: &str = "read by different calls";
 
 const AID: &str = "\
-Medians over trials (of percentiles, too, each trial's own); with too few trials, their range. ratio
-with its interval: of 95 %, by the bootstrap; below 6 trials a side from the least to the most that
-one trial over another comes to. A figure counts as {words} where the interval leaves 1
-out, a rank test says p < 0.05, and the difference is larger than the noise. equal: the whole
-interval is within 2 % of 1. undecided: neither; the interval says how far apart they may be.";
+Medians over {repeats}, of percentiles too; with too few, their range. ratio: the geometric mean of
+{ratios}, with its 99 % interval. A rate counts as {words} where the interval leaves 1 out, and as
+equal where it lies within {within} of 1. Figures without a verdict describe.";
 
 /// What the sides are called, and what a difference is: of two engines one is better, and neither
 /// has got worse.
@@ -75,7 +73,6 @@ pub fn header(versus: &Versus) -> Vec<Line> {
         (Tone::Strong, "answer", answer),
         (Tone::Strong, "base", side(&versus.base)),
         (Tone::Strong, "new", side(&versus.new)),
-        (Tone::Strong, "noise", noise(&versus.noise)),
     ];
     let one_run = versus.base.run == versus.new.run;
     let sides = [("base", &versus.base), ("new", &versus.new)];
@@ -136,7 +133,16 @@ pub fn table(versus: &Versus) -> Table {
 /// How to read the table.
 pub fn aid(versus: &Versus) -> String {
     let Words { improved, regressed, .. } = Words::for_versus(versus);
+    let (repeats, ratios) = match versus.base.label {
+        Some(_) => ("trials", "the ratios of pairs of trials"),
+        None => ("runs", "runs over runs"),
+    };
+    let within = versus.pairs.iter().flat_map(|pair| &pair.rows).map(|row| row.within);
+    let within = units::percent(within.fold(0.0, f64::max));
     AID.replace("{words}", &format!("{improved} or {regressed}"))
+        .replace("{repeats}", repeats)
+        .replace("{ratios}", ratios)
+        .replace("{within}", &within)
 }
 
 /// The lines below the table: what it comes to, what was left out, the gate.
@@ -145,14 +151,8 @@ pub fn footer(versus: &Versus) -> Vec<Line> {
     if versus.counts.judged > 0 {
         lines.push((Tone::Strong, "chance", chance(versus)));
     }
-    if versus.counts.too_few_trials > 0 {
-        let text = format!(
-            "{} figures: below {} trials a side nothing can be claimed; ranges are shown. \
-             `--trials 6` or more when they are run",
-            versus.counts.too_few_trials,
-            kvdyno_analysis::stats::MIN_TRIALS
-        );
-        lines.push((Tone::Warning, "too few", text));
+    if versus.counts.too_few > 0 {
+        lines.push((Tone::Warning, "too few", too_few(versus)));
     }
     for case in versus.unpaired.iter().take(LISTED_MAX) {
         lines.push((Tone::Warning, "left out", format!("{}: {}", case.name, case.reason)));
@@ -177,8 +177,9 @@ fn total(versus: &Versus) -> Line {
     let more = [
         (counts.equal, "equal"),
         (counts.changed, "changed"),
-        (counts.too_few_trials, "with too few trials"),
+        (counts.too_few, "with too few repeats"),
         (counts.not_comparable, "not comparable"),
+        (counts.described, "without a verdict"),
     ];
     words.extend(more.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")));
     let tone = match (counts.regressed, counts.improved) {
@@ -197,10 +198,25 @@ fn counted(n: usize, word: &str) -> String {
 
 fn chance(versus: &Versus) -> String {
     format!(
-        "{} figures were judged, each at 95 %: if nothing differed, chance alone would call about \
-         {:.1} of them different, or fewer (noise is taken off). One lonely verdict among many \
-         wants a second run",
+        "{} figures were judged, each at 99 %: if nothing differed, chance alone would call about \
+         {:.1} of them different",
         versus.counts.judged, versus.false_alarms_expected
+    )
+}
+
+/// What is missing for a verdict, and the remedy.
+fn too_few(versus: &Versus) -> String {
+    let figures = versus.counts.too_few;
+    if versus.base.label.is_some() {
+        return format!(
+            "{figures} figures have below {LEAST} pairs of trials: `--trials 6` or more"
+        );
+    }
+    let [base, new] = [&versus.base.run, &versus.new.run];
+    format!(
+        "{figures} figures: how much runs of one build differ is not known from below {LEAST} \
+         runs of both sides together. `kvdyno compare {base},MORE {new},MORE` takes further runs \
+         of each side; both builds in one run (`kvdyno versus`) need none"
     )
 }
 
@@ -259,37 +275,19 @@ pub(crate) fn some(list: &[String]) -> String {
 fn side(side: &Side) -> String {
     let label = side.label.as_ref().map(|label| format!("{label} in ")).unwrap_or_default();
     let plural = if side.trials == 1 { "" } else { "s" };
+    let further = match side.further_runs.len() {
+        0 => String::new(),
+        1 => " and 1 further run".to_owned(),
+        n => format!(" and {n} further runs"),
+    };
     format!(
-        "{label}{}, {}, {} trial{plural}, {}, kvdyno {}",
+        "{label}{}{further}, {}, {} trial{plural}, {}, kvdyno {}",
         side.run,
         moment(side.started_unix_ns),
         side.trials,
         side.host,
         side.program
     )
-}
-
-fn noise(noise: &Noise) -> String {
-    let default = units::percent(noise.default);
-    match &noise.calibration {
-        None => format!(
-            "this host was not calibrated: differences below {default} are not claimed \
-             (`kvdyno calibrate` measures what it resolves)"
-        ),
-        Some(calibration) => format!(
-            "as calibrated by {} ({}), at least {}{}; figures it does not have: {default}",
-            calibration.run,
-            of_what(calibration),
-            units::percent(noise.least),
-            if noise.least > LEAST_NOISE { ", as engine or place are others" } else { "" }
-        ),
-    }
-}
-
-fn of_what(calibration: &Calibration) -> String {
-    let [first, second] = calibration.trials;
-    let drive = calibration.drive.as_ref().map(|drive| format!(" on {drive}")).unwrap_or_default();
-    format!("{first} + {second} trials of {}{drive}", calibration.engine)
 }
 
 fn verdict(table: &mut Table, row: &Row, words: &Words) -> String {
@@ -299,7 +297,8 @@ fn verdict(table: &mut Table, row: &Row, words: &Words) -> String {
         Verdict::Changed => "changed".to_owned(),
         Verdict::Equal => "equal".to_owned(),
         Verdict::Undecided => "undecided".to_owned(),
-        Verdict::TooFewTrials => "too few trials".to_owned(),
+        Verdict::TooFew => "too few".to_owned(),
+        Verdict::Described => "-".to_owned(),
         Verdict::NotComparable => {
             let why = row.reason.as_deref().unwrap_or("for an unknown reason");
             format!("not comparable {}", table.footnotes.mark(why))
@@ -311,7 +310,7 @@ fn verdict(table: &mut Table, row: &Row, words: &Words) -> String {
 fn sample(row: &Row, sample: &Sample) -> String {
     let number = |value| figure(row.unit, value);
     match (row.verdict, sample.min, sample.max) {
-        (Verdict::TooFewTrials, Some(min), Some(max)) if sample.n > 1 => {
+        (Verdict::TooFew, Some(min), Some(max)) if sample.n > 1 => {
             format!("{} .. {}", number(min), number(max))
         }
         _ => sample.median.map_or_else(|| "-".to_owned(), number),
@@ -331,53 +330,6 @@ pub fn figure(unit: &str, value: f64) -> String {
         "%" => format!("{} %", units::si(value)),
         _ => units::si(value),
     }
-}
-
-/// A calibration in a sentence.
-pub fn resolution(calibration: &Calibration) -> String {
-    let rate = |figure: &str, word: &str| {
-        let of_figure =
-            calibration.resolves.iter().filter(|resolution| resolution.figure == figure);
-        let share = of_figure.map(|resolution| resolution.share).reduce(f64::max)?.max(LEAST_NOISE);
-        Some(format!("{word} differences below {}", units::percent(share)))
-    };
-    let rates = [("ops_per_s", "ops/s"), ("service_ns_p50", "p50"), ("cpu_ns_per_op", "CPU/op")];
-    let rates: Vec<String> = rates.iter().filter_map(|(name, word)| rate(name, word)).collect();
-    let (rates, of_what) = (rates.join(", "), of_what(calibration));
-    let text = format!("this machine, now: {rates} are within the noise ({of_what})");
-    one_line(&text).into_owned()
-}
-
-/// What a calibration resolves, figure by figure.
-pub fn resolutions(calibration: &Calibration, all: bool) -> Table {
-    let mut table = Table::new([
-        ("case", Column::Left),
-        ("of", Column::Left),
-        ("figure", Column::Left),
-        ("first label", Column::Right),
-        ("second", Column::Right),
-        ("apart", Column::Right),
-        ("resolves", Column::Right),
-    ]);
-    for resolution in calibration.resolves.iter().filter(|resolution| all || resolution.usual) {
-        table.row(&resolution_cells(resolution));
-    }
-    table
-}
-
-fn resolution_cells(resolution: &Resolution) -> [String; 7] {
-    let Resolution { case, scope: place, figure: name, unit, first, second, share, .. } =
-        resolution;
-    let percent_apart = 100.0 * (second / first - 1.0);
-    [
-        case.clone(),
-        place.clone(),
-        (*name).to_owned(),
-        figure(unit, *first),
-        figure(unit, *second),
-        format!("{percent_apart:+.1} %"),
-        units::percent(*share),
-    ]
 }
 
 /// Names in a record are anybody's: nothing of them reaches the terminal but letters.

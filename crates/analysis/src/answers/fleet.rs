@@ -9,7 +9,7 @@ use super::trend::{LeftOut, wanted};
 use crate::figures::lists::unique;
 use crate::figures::metric::{Definition, Direction};
 use crate::judge::versus::FigureChoice;
-use crate::judge::versus::noise::least;
+use crate::judge::versus::least;
 use crate::stats::{median, outliers};
 pub use member::Member;
 use schemars::JsonSchema;

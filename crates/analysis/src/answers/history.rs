@@ -1,13 +1,10 @@
 //! One engine over its versions: the figures of each, and the steps between versions that changed a
-//! figure by more than noise.
-//!
-//! Steps are judged as `kvdyno compare` judges two engines of a run: trial by trial, by interval
-//! and rank test. They need no calibration of the machine: figures are a function of the record.
+//! primary figure. Steps are judged as `kvdyno compare` judges two engines of a run.
+
 pub(crate) mod read;
 
+use crate::judge::rule::LEAST;
 use crate::judge::versus::judge::{Row, Sample, Verdict};
-use crate::stats::MIN_TRIALS;
-use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,8 +15,6 @@ pub struct History {
     pub engine: String,
     /// Its versions, in the order of the suite.
     pub versions: Vec<Release>,
-    /// A step that is smaller than this share is no change.
-    pub noise: f64,
     /// The usual figures, of all phases.
     pub figures: Vec<Course>,
     /// How many steps chance alone would flag as a change, if nothing changed.
@@ -61,12 +56,10 @@ pub struct Course {
 pub struct Step {
     /// The later version's median over the earlier one's.
     pub ratio: Option<f64>,
-    /// Lower end of its 95 % interval; null: too few trials.
+    /// Lower end of its 99 % interval; null: too few trials.
     pub ratio_low: Option<f64>,
     /// Upper end of it.
     pub ratio_high: Option<f64>,
-    /// The probability of such a difference by chance alone.
-    pub p: Option<f64>,
     /// The verdict.
     pub verdict: Verdict,
     /// Why there is no verdict, or no clearer one.
@@ -79,13 +72,12 @@ impl Step {
             ratio: row.ratio,
             ratio_low: row.ratio_low,
             ratio_high: row.ratio_high,
-            p: row.p,
             verdict: row.verdict,
             reason: row.reason.clone(),
         }
     }
 
-    /// ` +8%` where it changed the figure by more than noise; else an empty string.
+    /// ` +8%` where it changed the figure; else an empty string.
     pub fn mark(&self) -> String {
         let Some(ratio) = self.ratio.filter(|_| self.is_change()) else { return String::new() };
         format!(" {:+.0}%", 100.0 * (ratio - 1.0))
@@ -93,10 +85,11 @@ impl Step {
 
     /// Whether it has a verdict: enough trials, and figures on both sides.
     pub fn is_judged(&self) -> bool {
-        !matches!(self.verdict, Verdict::TooFewTrials | Verdict::NotComparable)
+        let left_open = [Verdict::TooFew, Verdict::NotComparable, Verdict::Described];
+        !left_open.contains(&self.verdict)
     }
 
-    /// Whether it changed the figure by more than noise.
+    /// Whether it changed the figure.
     pub fn is_change(&self) -> bool {
         matches!(self.verdict, Verdict::Improved | Verdict::Regressed | Verdict::Changed)
     }
@@ -118,16 +111,19 @@ impl History {
     /// A sentence about the steps that changed nothing: that there are no others, or how many are
     /// unknown.
     pub fn sentence(&self) -> Option<String> {
-        let all: usize = self.figures.iter().map(|course| course.steps.len()).sum();
-        let steps = self.figures.iter().flat_map(|course| course.steps.iter().flatten());
+        let described = |course: &&Course| {
+            course.steps.iter().flatten().all(|step| step.verdict == Verdict::Described)
+        };
+        let primary = || self.figures.iter().filter(|course| !described(course));
+        let all: usize = primary().map(|course| course.steps.len()).sum();
+        let steps = primary().flat_map(|course| course.steps.iter().flatten());
         let judged = steps.clone().filter(|step| step.is_judged()).count();
         let changed = steps.filter(|step| step.is_change()).count();
-        let noise = units::percent(self.noise);
-        let none = format!("step between versions exceeds the noise of {noise}");
+        let none = "step between versions changed a rate";
         match (judged, changed) {
             (0, _) => Some(format!(
                 "No step is judged: a verdict needs the figures of both versions and \
-                 {MIN_TRIALS} trials of each"
+                 {LEAST} trials of each"
             )),
             (_, 0) if judged == all => Some(format!("No {none}")),
             (_, 0) => Some(format!("Of {judged} judged steps (of {all}), no {none}")),

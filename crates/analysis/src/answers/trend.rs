@@ -13,10 +13,9 @@ use crate::figures::metric::{Definition, Direction};
 use crate::judge::versus::FigureChoice;
 use crate::judge::versus::gate::{Gate, NotJudged};
 use crate::judge::versus::judge::Verdict;
-use crate::judge::versus::noise::{LEAST_NOISE, least};
+use crate::judge::versus::{BIAS, least};
 use crate::stats::{change_points, median};
 use entry::{Entry, Series};
-use level::Judged;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -87,6 +86,8 @@ pub struct Course {
     pub unit: &'static str,
     /// Which way is better.
     pub direction: Direction,
+    /// The gate holds it against the newest run.
+    pub primary: bool,
     /// By run; null: it has none.
     pub values: Vec<Option<f64>>,
     /// Where its level changed, in order.
@@ -120,7 +121,10 @@ impl Trend {
         }
         let courses: Vec<Course> = wanted(newest, &question.figures)
             .into_iter()
-            .map(|(series, definition)| Course::from_series(series, definition, &included))
+            .map(|(series, definition)| {
+                let primary = question.figures.judges(definition.name, series.seat());
+                Course { primary, ..Course::from_series(series, definition, &included) }
+            })
             .collect();
         let gate = question.gate.map(|allowed| gate(allowed, &courses, &included));
         Some(Self {
@@ -128,7 +132,7 @@ impl Trend {
             machine: newest.machine.clone(),
             runs: runs(&included),
             left_out,
-            least: LEAST_NOISE,
+            least: BIAS,
             courses,
             gate,
         })
@@ -208,6 +212,7 @@ impl Course {
             figure: definition.name,
             unit: definition.unit,
             direction: definition.direction,
+            primary: false,
             values,
             changes,
             levels,
@@ -252,11 +257,7 @@ fn finite_values(values: &[Option<f64>]) -> impl Iterator<Item = (usize, f64)> {
 }
 
 fn gate(allowed: f64, courses: &[Course], entries: &[&Entry]) -> Gate {
-    let (mut regressed, mut not_judged, mut may_hide) = (Vec::new(), Vec::new(), Vec::new());
-    for course in courses {
-        let lists = [&mut regressed, &mut may_hide];
-        Judged::judge(course).file(course, allowed, lists, &mut not_judged);
-    }
+    let (regressed, may_hide, mut not_judged) = level::lists(courses, allowed);
     not_judged.extend(lost(entries));
     if courses.is_empty() {
         let why = "the newest run has no figure to judge".to_owned();

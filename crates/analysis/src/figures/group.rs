@@ -66,6 +66,9 @@ pub struct Group {
     /// A cgroup enforced the limit in every trial that started; null: there is no limit, or no
     /// trial started yet.
     pub ram_limit_held: Option<bool>,
+    /// Two that differ by less are equal: a share.
+    #[serde(skip)]
+    pub within: f64,
     /// Its trials, in order.
     pub trials: Vec<Trial>,
     /// Its load; null where another case's database is used.
@@ -195,7 +198,11 @@ pub struct OpRow {
 
 impl Group {
     /// A case over its trials. `cases` have one key and are not empty.
-    pub(crate) fn read(cases: &[&CaseEvidence], host: &Host) -> Result<Self, RecordError> {
+    pub(crate) fn read(
+        cases: &[&CaseEvidence],
+        host: &Host,
+        within: f64,
+    ) -> Result<Self, RecordError> {
         let mut trials = Trials { cases: Vec::new() };
         let mut pages = 0;
         for case in cases {
@@ -204,10 +211,10 @@ impl Group {
             case.refuse_too_many(pages)?;
             trials.cases.push((case, latencies));
         }
-        Ok(Self::new(&cases[0].case, &trials, host))
+        Ok(Self::new(&cases[0].case, &trials, host, within))
     }
 
-    fn new(case: &Case, trials: &Trials<'_>, host: &Host) -> Self {
+    fn new(case: &Case, trials: &Trials<'_>, host: &Host, within: f64) -> Self {
         let measured = case.phases.iter().filter_map(|phase| match &phase.work {
             workload::Activity::Measure(mix) => Some(run_row(trials, case, phase, mix, host)),
             _ => None,
@@ -239,6 +246,7 @@ impl Group {
             ram_limit_held: ram_limit_held(trials),
             tier: case.tier_below().map(|tier| tier.name.clone()),
             tier_held: case.tier_below().and_then(|_| tier_held(trials)),
+            within,
             trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
             load: load_row(case, trials, host),
             runs: measured.collect(),

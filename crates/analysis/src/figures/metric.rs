@@ -178,7 +178,12 @@ impl Metrics {
 
     /// A figure by its definition; null where the row does not have it.
     pub fn get(&self, definition: &Definition) -> Option<&Metric> {
-        self.0.iter().find(|metric| metric.name == definition.name)
+        self.named(definition.name)
+    }
+
+    /// A figure by its name.
+    pub(crate) fn named(&self, name: &str) -> Option<&Metric> {
+        self.0.iter().find(|metric| metric.name == name)
     }
 
     /// A figure's value.

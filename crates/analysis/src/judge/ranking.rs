@@ -215,6 +215,7 @@ impl<'g> Field<'g> {
             standing: Standing::new(name(self.engines, group, true), index, group, metric),
             metric,
             trials: group.trial_numbers(),
+            within: group.within,
         });
         let mut standings = standing::ranked(runners.collect(), first.metric.direction)?;
         standings.extend(self.absent(&chosen, &first));

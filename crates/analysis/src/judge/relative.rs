@@ -14,9 +14,9 @@ impl RelativeTo {
         (group, metric): (&Group, &Metric),
     ) -> Option<Self> {
         let numbers = [base_group, group].map(Group::trial_numbers);
-        let (row, verdict) = judge((base, &numbers[0]), (metric, &numbers[1]));
-        let Row { ratio, ratio_low, ratio_high, more_pairs, verdict: decision, .. } = row?;
-        let open = [Verdict::Undecided, Verdict::TooFewTrials, Verdict::NotComparable];
+        let (row, verdict) = judge((base, &numbers[0]), (metric, &numbers[1]), group.within);
+        let Row { ratio, ratio_low, ratio_high, more, verdict: decision, .. } = row?;
+        let open = [Verdict::Undecided, Verdict::TooFew, Verdict::NotComparable];
         Some(Self {
             base: base_name.to_owned(),
             ratio: ratio?,
@@ -24,7 +24,7 @@ impl RelativeTo {
             high: ratio_high,
             verdict,
             decided: !open.contains(&decision),
-            more_pairs,
+            more_pairs: more,
         })
     }
 
@@ -41,13 +41,14 @@ impl RelativeTo {
 pub(crate) fn judge(
     base: (&Metric, &[u32]),
     new: (&Metric, &[u32]),
+    within: f64,
 ) -> (Option<Row>, Significance) {
-    let row = side_by_side(base, new);
+    let row = side_by_side(base, new, within);
     let verdict = match row.as_ref().map(|row| row.verdict) {
         Some(Verdict::Improved | Verdict::Regressed | Verdict::Changed) => Significance::Different,
         Some(Verdict::Undecided | Verdict::Equal) => Significance::NotDistinguishable,
         // Ranges that do not overlap are no proof yet.
-        Some(Verdict::TooFewTrials | Verdict::NotComparable) | None => {
+        Some(Verdict::TooFew | Verdict::NotComparable | Verdict::Described) | None => {
             let overlap = || {
                 let ((low, high), (least, most)) = (base.0.range()?, new.0.range()?);
                 Some(base.0.n.min(new.0.n) >= 2 && low <= most && least <= high)
@@ -68,8 +69,9 @@ mod tests {
     #[test]
     fn two_trials_whose_ranges_touch_are_tied() {
         use crate::figures::catalogue as c;
+        use kvdyno_record::plan::WITHIN;
         let metric = |values: [f64; 2]| Metric::new(&c::OPS_PER_S, values.map(Ok).to_vec());
-        let verdict = |a, b| judge((&metric(a), &[1, 2]), (&metric(b), &[1, 2])).1;
+        let verdict = |a, b| judge((&metric(a), &[1, 2]), (&metric(b), &[1, 2]), WITHIN).1;
         assert_eq!(verdict([1.0, 2.0], [2.0, 3.0]), Significance::NotDistinguishable);
         assert_eq!(verdict([1.0, 9.0], [2.0, 3.0]), Significance::NotDistinguishable);
         assert_eq!(verdict([1.0, 2.0], [2.1, 3.0]), Significance::SpreadUnknown);

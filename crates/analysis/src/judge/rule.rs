@@ -1,9 +1,9 @@
 //! The rule of judgement, the only one: whether one of two things is larger, by how much, or how
-//! many more pairs would tell.
+//! many more repeats would tell.
 //!
-//! Two things are measured next to each other, in a drawn order, pair by pair. What judges is the
-//! logarithm of each pair's ratio: what slows both of a pair cancels. At 4, 6, 8, 12, 16, 24 and 32
-//! pairs Student's interval of their mean is looked at, two-sided, at a nominal 1 %:
+//! Repeats are **pairs**: two things measured next to each other, in a drawn order. What judges is
+//! the logarithm of each pair's ratio: what slows both of a pair cancels. At 4, 6, 8, 12, 16, 24
+//! and 32 pairs Student's interval of their mean is looked at, two-sided, at a nominal 1 %:
 //!
 //! - it excludes 0 (or a known bias around it): the two differ, by the mean, within the interval;
 //! - else it lies within `within` of 0 on both sides: they are equal, as far as was asked;
@@ -12,22 +12,27 @@
 //! Who stops as soon as it is decided looks seven times at most, and calls equals different in
 //! about 5 of 100 cases with normal noise, and in 3 with heavy-tailed or spiky noise: the tests
 //! here count it.
+//!
+//! What was measured at different times is no pair: a **run** of each is then one repeat, whatever
+//! the number of its trials, and the runs' own scatter makes the interval. A **bound** is judged as
+//! the other of a pair that never varies. Several figures of one gate share its 1 % (Holm).
 
-use crate::stats::{mean, mean_within, quantile_of_t, standard_deviation};
+use crate::stats::{mean, quantile_of_t, squares_from_mean, standard_deviation, tail_of_t};
+use kvdyno_record::plan::WITHIN;
 
 /// The numbers of pairs at which a run looks whether it may stop.
 pub const LOOKS: [usize; 7] = [4, 6, 8, 12, 16, 24, 32];
 
+/// With fewer repeats nothing is decided: pairs, trials at a bound, or the runs of both sides.
+pub const LEAST: usize = LOOKS[0];
+
 /// The confidence of the interval at each look.
 pub const CONFIDENCE: f64 = 0.99;
 
-/// By default, two things that differ by less are equal.
-pub const WITHIN: f64 = 0.03;
+/// Beyond so many more repeats nobody waits.
+const MORE_MAX: usize = 1000;
 
-/// Beyond so many pairs nobody waits.
-const PAIRS_MAX: usize = 1000;
-
-/// What the pairs say.
+/// What the repeats say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The two differ: the interval of their ratio excludes 1.
@@ -38,24 +43,36 @@ pub enum Decision {
     Undecided,
 }
 
-/// The judgement of pairs.
+/// The judgement of two things.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
-    /// Pairs that were judged.
-    pub pairs: usize,
-    /// The new over the base: the geometric mean of the pairs' ratios.
+    /// The new over the base: the geometric mean of the ratios.
     pub ratio: f64,
-    /// The lower end of its interval; none: too few pairs.
+    /// The lower end of its interval; none: too few repeats.
     pub low: Option<f64>,
     /// The upper end of it.
     pub high: Option<f64>,
     /// What they say.
     pub decision: Decision,
-    /// About how many more pairs would decide; none: it is decided, or more than 1,000.
+    /// About how many more pairs, or runs of each, would decide; none: it is decided, or more than
+    /// 1,000.
     pub more: Option<usize>,
+    /// The mean behind it; none: too few repeats.
+    pub mean: Option<Mean>,
 }
 
-/// What is asked of the pairs, as shares.
+/// A mean with what is known of its error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// The mean: of logarithms of ratios, where two things are compared.
+    pub value: f64,
+    /// Its standard error.
+    pub error: f64,
+    /// The degrees of freedom of that error.
+    pub freedom: usize,
+}
+
+/// What is asked of two things, as shares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margins {
     /// Two that differ by less are equal.
@@ -82,49 +99,166 @@ pub fn judge(pairs: &[(f64, f64)], margins: Margins) -> Option<Judgement> {
 
 /// The same from the logarithms of the ratios.
 fn judge_logs(logs: &[f64], margins: Margins) -> Judgement {
-    let pairs = logs.len();
-    let undecided = Judgement {
-        pairs,
-        ratio: mean(logs).exp(),
-        low: None,
-        high: None,
-        decision: Decision::Undecided,
-        more: None,
+    let n = logs.len();
+    let Some(scatter) = standard_deviation(logs).filter(|_| n >= LEAST) else {
+        return Judgement::too_few(mean(logs), LEAST - n);
     };
-    let Some((low, high)) = mean_within(logs, CONFIDENCE).filter(|_| pairs >= LOOKS[0]) else {
-        return Judgement { more: Some(LOOKS[0] - pairs), ..undecided };
+    let with_more = |more: usize| Mean {
+        value: mean(logs),
+        error: scatter / ((n + more) as f64).sqrt(),
+        freedom: n + more - 1,
     };
-    let [within, bias] = [margins.within, margins.bias].map(f64::ln_1p);
-    let decision = if low > bias || high < -bias {
-        Decision::Different
-    } else if -within <= low && high <= within {
-        Decision::Equal
-    } else {
-        Decision::Undecided
-    };
-    let more =
-        if decision == Decision::Undecided { more_pairs(logs, [within, bias]) } else { None };
-    Judgement { low: Some(low.exp()), high: Some(high.exp()), decision, more, ..undecided }
+    Judgement::decide(margins, with_more)
 }
 
-/// About how many more pairs decide, if their mean and scatter stay as they are.
-fn more_pairs(logs: &[f64], [within, bias]: [f64; 2]) -> Option<usize> {
-    let (pairs, distance, scatter) = (logs.len(), mean(logs).abs(), standard_deviation(logs)?);
-    let decides = |n: usize| {
-        let reach = quantile_of_t(n - 1, CONFIDENCE) * scatter / (n as f64).sqrt();
-        reach < distance - bias || reach + distance <= within
+/// Judges values of a base and of the new side that were measured at different times, one of each
+/// run, all above 0; none where a side has none.
+pub fn judge_runs(base: &[f64], new: &[f64], margins: Margins) -> Option<Judgement> {
+    let [base, new] = [base, new].map(|runs| runs.iter().map(|v| v.ln()).collect::<Vec<f64>>());
+    let (b, n) = (base.len(), new.len());
+    if b.min(n) == 0 || base.iter().chain(&new).any(|log| !log.is_finite()) {
+        return None;
+    }
+    let value = mean(&new) - mean(&base);
+    if b + n < LEAST {
+        return Some(Judgement::too_few(value, (LEAST - b - n).div_ceil(2)));
+    }
+    let freedom = b + n - 2;
+    let scatter = ((squares_from_mean(&base) + squares_from_mean(&new)) / freedom as f64).sqrt();
+    let with_more = |more: usize| {
+        let [b, n] = [b, n].map(|runs| (runs + more) as f64);
+        Mean { value, error: scatter * (1.0 / b + 1.0 / n).sqrt(), freedom: freedom + 2 * more }
     };
+    Some(Judgement::decide(margins, with_more))
+}
+
+impl Judgement {
+    fn too_few(log: f64, missing: usize) -> Self {
+        let (low, high, mean) = (None, None, None);
+        let decision = Decision::Undecided;
+        Self { ratio: log.exp(), low, high, decision, more: Some(missing), mean }
+    }
+
+    /// Decides by the mean with no repeat more; where that is undecided, finds how many more
+    /// would decide if mean and scatter stay as they are.
+    fn decide(margins: Margins, with_more: impl Fn(usize) -> Mean) -> Self {
+        let [within, bias] = [margins.within, margins.bias].map(f64::ln_1p);
+        let decide = |mean: Mean| {
+            let (low, high) = mean.interval();
+            if low > bias || high < -bias {
+                Decision::Different
+            } else if -within <= low && high <= within {
+                Decision::Equal
+            } else {
+                Decision::Undecided
+            }
+        };
+        let mean = with_more(0);
+        let (low, high) = mean.interval();
+        Self {
+            ratio: mean.value.exp(),
+            low: Some(low.exp()),
+            high: Some(high.exp()),
+            decision: decide(mean),
+            more: more(|n| decide(with_more(n)) != Decision::Undecided),
+            mean: Some(mean),
+        }
+    }
+}
+
+/// About how many more repeats decide; none: it is decided without one, or by too many.
+fn more(decides: impl Fn(usize) -> bool) -> Option<usize> {
+    if decides(0) {
+        return None;
+    }
     // It is about so many: each guess is a tenth more.
-    let guesses = std::iter::successors(Some(pairs + 1), |n| Some(n + (n / 10).max(1)));
-    guesses.take_while(|n| *n <= PAIRS_MAX).find(|n| decides(*n)).map(|n| n - pairs)
+    let guesses = std::iter::successors(Some(1), |n| Some(n + (n / 10).max(1)));
+    guesses.take_while(|n| *n <= MORE_MAX).find(|n| decides(*n))
+}
+
+impl Mean {
+    /// Student's interval.
+    pub fn interval(&self) -> (f64, f64) {
+        let reach = quantile_of_t(self.freedom, CONFIDENCE) * self.error;
+        (self.value - reach, self.value + reach)
+    }
+
+    /// The two-sided probability of a mean this far above a bound by chance; 1 below it.
+    fn chance_above(&self, bound: f64) -> f64 {
+        match self.value - bound {
+            beyond if beyond <= 0.0 => 1.0,
+            _ if self.error == 0.0 => 0.0,
+            beyond => 2.0 * tail_of_t(self.freedom, beyond / self.error),
+        }
+    }
+}
+
+/// Which of several means are above the bound, so that none is in 99 of 100 cases where none is
+/// (S. Holm, Scandinavian Journal of Statistics 6, 1979).
+pub fn above(means: &[Mean], bound: f64) -> Vec<bool> {
+    let chances: Vec<f64> = means.iter().map(|mean| mean.chance_above(bound)).collect();
+    let mut order: Vec<usize> = (0..means.len()).collect();
+    order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
+    let mut above = vec![false; means.len()];
+    for (tested, index) in order.into_iter().enumerate() {
+        if chances[index] > (1.0 - CONFIDENCE) / (means.len() - tested) as f64 {
+            break;
+        }
+        above[index] = true;
+    }
+    above
+}
+
+/// Whether a value lies between two bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placed {
+    /// The mean over trials: geometric, where no trial is at or below 0.
+    pub value: f64,
+    /// The interval; none: too few trials.
+    pub interval: Option<(f64, f64)>,
+    /// It is certainly between them, or certainly not; none: undecided.
+    pub inside: Option<bool>,
+    /// About how many more trials would decide; none: it is decided, or more than 1,000.
+    pub more: Option<usize>,
+}
+
+/// Judges a value of each trial against two bounds; none without a finite one.
+pub fn place(values: &[f64], (low, high): (f64, f64)) -> Option<Placed> {
+    if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let ratios = values.iter().all(|value| *value > 0.0);
+    let scale = |value: f64| if ratios { value.max(0.0).ln() } else { value };
+    let back = |value: f64| if ratios { value.exp() } else { value };
+    let scaled: Vec<f64> = values.iter().map(|value| scale(*value)).collect();
+    let (n, bounds) = (scaled.len(), (scale(low), scale(high)));
+    let value = back(mean(&scaled));
+    let Some(scatter) = standard_deviation(&scaled).filter(|_| n >= LEAST) else {
+        return Some(Placed { value, interval: None, inside: None, more: Some(LEAST - n) });
+    };
+    let with_more = |more: usize| {
+        let error = scatter / ((n + more) as f64).sqrt();
+        Mean { value: mean(&scaled), error, freedom: n + more - 1 }.interval()
+    };
+    let inside = |(least, most): (f64, f64)| {
+        let outside = most < bounds.0 || least > bounds.1;
+        (outside || (least >= bounds.0 && most <= bounds.1)).then_some(!outside)
+    };
+    let (least, most) = with_more(0);
+    Some(Placed {
+        value,
+        interval: Some((back(least), back(most))),
+        inside: inside((least, most)),
+        more: more(|n| inside(with_more(n)).is_some()),
+    })
 }
 
 /// `about 14 more pairs`.
-pub fn more_in_words(more: Option<usize>) -> String {
+pub fn more_in_words(more: Option<usize>, what: &str) -> String {
     match more {
-        Some(1) => "about 1 more pair".to_owned(),
-        Some(pairs) => format!("about {pairs} more pairs"),
-        None => "over 1,000 more pairs".to_owned(),
+        Some(1) => format!("about 1 more {what}"),
+        Some(n) => format!("about {n} more {what}s"),
+        None => format!("over 1,000 more {what}s"),
     }
 }
 
@@ -159,18 +293,16 @@ mod tests {
     }
 
     /// Pairs until it is decided, and how.
-    fn run(random: &mut Random, noise: Noise, scatter: f64, effect: f64) -> Judgement {
+    fn run(random: &mut Random, noise: Noise, scatter: f64, effect: f64) -> (usize, Decision) {
         let mut logs = Vec::new();
-        let mut last = None;
         for look in LOOKS {
             logs.resize_with(look, || (1.0 + effect).ln() + scatter * noise(random));
             let judgement = judge_logs(&logs, Margins::default());
             if judgement.decision != Decision::Undecided {
-                return judgement;
+                return (look, judgement.decision);
             }
-            last = Some(judgement);
         }
-        last.unwrap()
+        (logs.len(), Decision::Undecided)
     }
 
     /// The share of runs that end in `decision`, and the mean number of their pairs.
@@ -178,8 +310,8 @@ mod tests {
         const RUNS: u32 = 2000;
         let mut random = Random::new(11);
         let ends: Vec<_> = (0..RUNS).map(|_| run(&mut random, noise, scatter, effect)).collect();
-        let so = ends.iter().filter(|end| end.decision == decision).count();
-        let pairs: usize = ends.iter().map(|end| end.pairs).sum();
+        let so = ends.iter().filter(|(_, end)| *end == decision).count();
+        let pairs: usize = ends.iter().map(|(pairs, _)| pairs).sum();
         (so as f64 / f64::from(RUNS), pairs as f64 / f64::from(RUNS))
     }
 
@@ -240,5 +372,72 @@ mod tests {
         assert_eq!(judge(&[], Margins::default()), None);
         assert_eq!(judge(&[(0.0, 1.0)], Margins::default()), None);
         assert_eq!((next_look(4), next_look(32)), (Some(6), None));
+    }
+
+    /// With 3 % within a run and 10 % between runs, equals are called different as often as at
+    /// any one look, and what differs is found by a few runs of each.
+    #[test]
+    fn runs_are_judged_by_their_own_scatter() {
+        let mut random = Random::new(5);
+        let mut share = |runs: [usize; 2], effect: f64| {
+            let different = (0..2000).filter(|_| {
+                let mut side = |n: usize, effect: f64| {
+                    (0..n).map(|_| (effect + 0.1 * normal(&mut random)).exp()).collect::<Vec<_>>()
+                };
+                let (base, new) = (side(runs[0], 0.0), side(runs[1], effect));
+                let judgement = judge_runs(&base, &new, Margins::default()).unwrap();
+                judgement.decision == Decision::Different
+            });
+            different.count() as f64 / 2000.0
+        };
+        for runs in [[4, 1], [2, 2], [3, 5], [8, 8]] {
+            assert!(share(runs, 0.0) <= 0.02, "{runs:?}");
+        }
+        assert!(share([8, 8], 0.3) > 0.95);
+        let few = judge_runs(&[1.0], &[2.0], Margins::default()).unwrap();
+        assert_eq!((few.decision, few.low, few.more), (Decision::Undecided, None, Some(1)));
+        assert_eq!(judge_runs(&[1.0], &[], Margins::default()), None);
+        assert_eq!(judge_runs(&[1.0; 4], &[0.0], Margins::default()), None);
+    }
+
+    #[test]
+    fn a_bound_is_judged_by_trials() {
+        let inside = |values: &[f64], bounds| place(values, bounds).unwrap().inside;
+        let about_two = [2.0, 2.1, 1.9, 2.05];
+        assert_eq!(inside(&about_two, (1.0, f64::INFINITY)), Some(true));
+        assert_eq!(inside(&about_two, (0.0, 1.5)), Some(false));
+        assert_eq!(inside(&about_two, (1.99, 2.5)), None);
+        assert_eq!(inside(&about_two[..3], (0.1, f64::INFINITY)), None);
+        // A difference may be below 0.
+        let below = [-1.0, -1.2, -0.9, -1.1];
+        assert_eq!(inside(&below, (f64::NEG_INFINITY, 0.0)), Some(true));
+        let open = place(&about_two, (1.95, 2.5)).unwrap();
+        assert!(open.inside.is_none() && open.more.is_some_and(|n| n > 0), "{open:?}");
+        assert_eq!(place(&[], (0.0, 1.0)), None);
+        assert_eq!(place(&[f64::NAN; 4], (0.0, 1.0)), None);
+    }
+
+    #[test]
+    fn several_figures_of_a_gate_share_its_chance() {
+        let mean = |value: f64| Mean { value, error: 0.01, freedom: 10 };
+        // Alone it is past the bound; among ten it may be chance.
+        let near = mean(0.05 + 0.034);
+        assert_eq!(above(&[near], 0.05), [true]);
+        let mut ten = vec![mean(0.0); 9];
+        ten.push(near);
+        assert!(above(&ten, 0.05).iter().all(|above| !above));
+        ten.push(mean(0.2));
+        assert_eq!(above(&ten, 0.05).iter().filter(|above| **above).count(), 1);
+        let mut random = Random::new(9);
+        let alarms = (0..2000).filter(|_| {
+            let means: Vec<Mean> = (0..10)
+                .map(|_| {
+                    let logs: Vec<f64> = (0..6).map(|_| 0.05 * normal(&mut random)).collect();
+                    judge_logs(&logs, Margins::default()).mean.unwrap()
+                })
+                .collect();
+            above(&means, 0.0).contains(&true)
+        });
+        assert!(alarms.count() <= 30, "more than 1.5 %");
     }
 }

@@ -80,7 +80,7 @@ impl Verdicts {
 
 impl OpenFigure {
     fn words(&self) -> String {
-        let more = more_in_words(self.more_pairs);
+        let more = more_in_words(self.more_pairs, "pair");
         format!("{} {} ({more})", self.label, self.scope)
     }
 }

@@ -1,27 +1,21 @@
 //! Statistics of a few trials. It depends on no record, unit or engine.
 
-mod bootstrap;
 mod divisive;
-mod expression;
 mod median;
-mod normal;
 mod outlier;
 mod quantile;
+#[cfg(test)]
 mod random;
-mod rank;
 mod steady;
 mod student;
 
-pub use bootstrap::{CONFIDENCE, RESAMPLES, RatioInterval, chance_ratio, ratio_of_medians};
 pub use divisive::change_points;
-pub use expression::{Estimate, estimate};
 pub use median::{Interval, median, median_interval};
 pub use outlier::outliers;
 pub use quantile::{SAMPLES_BEYOND, quantile, quantile_of_counts, samples_needed};
 #[cfg(test)]
 pub(crate) use random::Random;
-pub use rank::{MIN_TRIALS, RankTest, mann_whitney};
 pub use steady::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
 pub use student::{
-    mean, mean_within, means_differ, next_within, quantile_of_t, standard_deviation,
+    mean, means_differ, quantile_of_t, squares_from_mean, standard_deviation, tail_of_t,
 };

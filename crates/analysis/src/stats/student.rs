@@ -1,5 +1,4 @@
-//! Student's t: whether two handfuls of values have different means, and what the next value of
-//! one may be.
+//! Student's t: the mean of a handful of values, and whether two have different ones.
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
@@ -11,7 +10,7 @@ pub fn means_differ(left: &[f64], right: &[f64]) -> Option<f64> {
         return None;
     }
     let difference = (mean(left) - mean(right)).abs();
-    let pooled = (squares(left) + squares(right)) / freedom;
+    let pooled = (squares_from_mean(left) + squares_from_mean(right)) / freedom;
     let error = (pooled * (1.0 / left.len() as f64 + 1.0 / right.len() as f64)).sqrt();
     if difference == 0.0 {
         return Some(1.0);
@@ -20,33 +19,22 @@ pub fn means_differ(left: &[f64], right: &[f64]) -> Option<f64> {
     Some((2.0 * beyond).min(1.0))
 }
 
-/// The interval of the next value with confidence `sure`, if nothing changes; none below two
-/// values.
-pub fn next_within(values: &[f64], sure: f64) -> Option<(f64, f64)> {
-    let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)? as f64;
-    let beyond = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.5 + sure / 2.0);
-    let spread = (squares(values) / freedom * (1.0 + 1.0 / values.len() as f64)).sqrt();
-    let (middle, reach) = (mean(values), beyond * spread);
-    Some((middle - reach, middle + reach))
-}
-
-/// The interval of the mean with confidence `sure`; none below two values.
-pub fn mean_within(values: &[f64], sure: f64) -> Option<(f64, f64)> {
-    let error = standard_deviation(values)? / (values.len() as f64).sqrt();
-    let (middle, reach) = (mean(values), quantile_of_t(values.len() - 1, sure) * error);
-    Some((middle - reach, middle + reach))
-}
-
 /// How many standard errors on either side hold the share `sure`, at these degrees of freedom.
 pub fn quantile_of_t(freedom: usize, sure: f64) -> f64 {
     let t = StudentsT::new(0.0, 1.0, freedom.max(1) as f64);
     t.map_or(f64::INFINITY, |t| t.inverse_cdf(0.5 + sure / 2.0))
 }
 
+/// The probability of a mean at least so many standard errors above the true one.
+pub fn tail_of_t(freedom: usize, errors: f64) -> f64 {
+    let t = StudentsT::new(0.0, 1.0, freedom.max(1) as f64);
+    t.map_or(1.0, |t| t.sf(errors))
+}
+
 /// The standard deviation of a sample; none below two values.
 pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
-    Some((squares(values) / freedom as f64).sqrt())
+    Some((squares_from_mean(values) / freedom as f64).sqrt())
 }
 
 /// The arithmetic mean.
@@ -55,7 +43,7 @@ pub fn mean(values: &[f64]) -> f64 {
 }
 
 /// The sum of the squared differences from the mean.
-fn squares(values: &[f64]) -> f64 {
+pub fn squares_from_mean(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum()
 }
@@ -70,9 +58,9 @@ mod tests {
     fn as_scipy_and_the_tables_have_it() {
         let p = means_differ(&[1.0, 2.0, 3.0, 4.0], &[3.0, 4.0, 5.0, 6.0, 7.0]).unwrap();
         assert!((p - 0.038_333_728_836).abs() < 1e-9, "{p}");
-        let (low, high) = next_within(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95).unwrap();
-        let reach = 2.776_445 * (2.5_f64 * 1.2).sqrt();
-        assert!((low - (3.0 - reach)).abs() < 1e-5 && (high - (3.0 + reach)).abs() < 1e-5);
+        assert!((quantile_of_t(4, 0.95) - 2.776_445).abs() < 1e-5);
+        assert!((tail_of_t(4, 2.776_445) - 0.025).abs() < 1e-6);
+        assert!((standard_deviation(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap() - 2.5_f64.sqrt()) < 1e-12);
     }
 
     #[test]
@@ -81,7 +69,6 @@ mod tests {
         assert_eq!(means_differ(&[5.0, 5.0], &[6.0]), Some(0.0));
         assert_eq!(means_differ(&[5.0], &[6.0]), None);
         assert_eq!(means_differ(&[5.0, 5.0], &[]), None);
-        assert_eq!(next_within(&[5.0, 5.0], 0.99), Some((5.0, 5.0)));
-        assert_eq!(next_within(&[5.0], 0.99), None);
+        assert_eq!(standard_deviation(&[5.0]), None);
     }
 }

@@ -29,6 +29,7 @@ pub(crate) struct ComparisonArgs {
 Examples:
   kvdyno compare 2026-11-19 latest                yesterday's run and the latest
   kvdyno compare runs/before runs/after --gate 5%
+  kvdyno compare old1,old2,old3 new1,new2         several runs of each build
   kvdyno compare latest --engines lmdb,rocksdb    two engines of one run, trial by trial
   kvdyno compare before latest --figures ops_per_s,service_ns_p99
   kvdyno compare before latest --html change.html
@@ -36,22 +37,28 @@ Examples:
 
 Cases are paired by their work: engine, data, RAM limit, durability class, threads, phases. Runs
 that did different work are refused, with the difference. A different host, drive, version or option
-is listed above the table. A difference is significant if its 95 % interval excludes 1, a rank test
-agrees, and it is larger than the noise of this machine (`kvdyno calibrate` measures it). With fewer
-than four trials per side no difference is significant.
+is listed above the table.
+
+Two engines of one run are judged by their trials, pair by pair, from four pairs on. Runs are judged
+by how much runs of one build differ: from four runs of both sides together. Two single runs have
+ratios and no verdict. Rates are judged, and figures that --figures names; the others describe.
 
 Exit codes of the gate:
-  5 a figure in the table regressed past it
+  5 a rate, or a named figure, regressed past it
   4 no known regression, but a figure or case could not be judged; or the figures are invalid")]
 pub(crate) struct CompareArgs {
-    /// The base: a run's directory, the beginning of its id or suite, or `latest`
+    /// The base: a run's directory, the beginning of its id or suite, or `latest`; several of one
+    /// build between commas
     pub(crate) base: String,
-    /// The new run; omit with --engines
+    /// The new run, or several; omit with --engines
     #[arg(required_unless_present = "engines", conflicts_with = "engines")]
     pub(crate) new: Option<String>,
     /// Two engines of BASE, by label or name: the first is the base
     #[arg(long, value_name = "BASE,NEW", value_delimiter = ',')]
     pub(crate) engines: Vec<String>,
+    /// Two figures that differ by less are equal [default: as in the base's run, else 3%]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) within: Option<String>,
     #[command(flatten)]
     pub(crate) comparison: ComparisonArgs,
     #[command(flatten)]

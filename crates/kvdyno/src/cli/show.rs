@@ -70,7 +70,7 @@ Examples:
   kvdyno show *.tar.zst --by host --html fleet.html")]
 pub(crate) struct ShowArgs {
     /// A run's directory, a bundle, its name, the beginning of its id or of its suite's name, or
-    /// `latest` (without calibrations); several with --by
+    /// `latest`; several with --by
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) names: Vec<String>,
     #[command(flatten)]

@@ -1,9 +1,9 @@
-//! The command lines of `versus` and `calibrate`. Both run two engines side by side in a suite.
+//! The command line of `versus`.
 
 use super::{BendArgs, BudgetArgs, ComparisonArgs, KeepArgs, SuiteName};
 use crate::exit::Complaint;
 use clap::{Args, ValueHint};
-use kvdyno_analysis::stats::MIN_TRIALS;
+use kvdyno_analysis::judge::rule::LEAST;
 use kvdyno_suite::Overrides;
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ records that fit into memory, which shows the cost of the code. To measure drive
 with data larger than its RAM limit (--suite quick).
 
 Exit codes of the gate:
-  5 a figure in the table regressed past it
+  5 a rate, or a named figure, regressed past it
   4 no known regression, but a figure or case could not be judged; or the figures are invalid")]
 pub(crate) struct VersusArgs {
     /// The engine: one that is loaded as a library
@@ -46,31 +46,6 @@ pub(crate) struct VersusArgs {
     pub(crate) plan: bool,
     #[command(flatten)]
     pub(crate) comparison: ComparisonArgs,
-}
-
-#[derive(Clone, Debug, Default, Args)]
-#[command(after_help = "\
-Examples:
-  kvdyno calibrate                             a minute or two: LMDB against itself
-  kvdyno calibrate --data-dir /mnt/nvme           on the drive of later comparisons
-  kvdyno calibrate --engine null               the machine and the load generator only, no drive
-  kvdyno calibrate --suite mine.toml --engine rocksdb --trials 20
-
-One engine runs under two labels, interleaved in random order like any two engines. Any difference
-is noise. The run is stored like any other, and `kvdyno compare` uses the newest complete one of its
-host: smaller differences are not significant.")]
-pub(crate) struct CalibrateArgs {
-    /// The engine; LMDB if it is installed, otherwise null
-    #[arg(long, value_name = "NAME")]
-    pub(crate) engine: Option<String>,
-    #[command(flatten)]
-    pub(crate) pair: PairArgs,
-    /// All figures
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) all: bool,
-    /// Print the resolution as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// A suite with two engines side by side.
@@ -105,10 +80,9 @@ impl PairArgs {
 /// Refuses too few trials before it looks for any engine.
 fn trials(typed: &str) -> Result<u32, String> {
     let trials: u32 = typed.parse().map_err(|error| format!("{error}"))?;
-    if (trials as usize) < MIN_TRIALS {
+    if (trials as usize) < LEAST {
         return Err(format!(
-            "expected at least {MIN_TRIALS} trials of each engine, found {trials}: with fewer, no \
-             rank test can show a difference"
+            "expected at least {LEAST} trials of each engine, found {trials}: fewer decide nothing"
         ));
     }
     Ok(trials)

@@ -1,14 +1,15 @@
-//! `kvdyno compare`: compares two runs, or two engines of one.
+//! `kvdyno compare`: compares runs of two builds, or two engines of one run.
 
 use super::report;
-use crate::cli::{CompareArgs, ComparisonArgs};
+use crate::cli::{CompareArgs, ComparisonArgs, parse_within};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
 use kvdyno_analysis::judge::versus::{
-    FigureChoice, GateResult, Noise, Question, Record, Refusal, Sides, Versus,
+    FigureChoice, GateResult, Question, Record, Refusal, Sides, Versus,
 };
 use kvdyno_record::exit::Exit;
+use kvdyno_record::plan::WITHIN;
 use kvdyno_record::units;
 use kvdyno_render::page::VersusData;
 use kvdyno_render::table::Table;
@@ -22,19 +23,18 @@ const INDENT: usize = 10;
 pub(crate) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let question = question(&args.comparison)?;
     let base = read(args, &args.base)?;
-    let new = args.new.as_deref().map(|name| read(args, name)).transpose()?;
-    let sides = sides(args, &base, new.as_ref())?;
-    answer(&sides, question, &args.comparison, &args.runs.runs, printer)
+    let new = args.new.as_deref().map(|names| read(args, names)).transpose()?;
+    let sides = sides(args, &base, new.as_deref())?;
+    let within = args.within.as_deref().map(parse_within).transpose()?;
+    let within = within.unwrap_or(base[0].evidence.plan.within);
+    answer(&sides, &Question { within, ..question }, &args.comparison, printer)
 }
 
-/// The figures, and the share by which they may get worse.
-type FiguresAndGate = (FigureChoice, Option<f64>);
-
 /// The comparison as typed.
-pub(super) fn question(args: &ComparisonArgs) -> Result<FiguresAndGate, Complaint> {
+pub(super) fn question(args: &ComparisonArgs) -> Result<Question, Complaint> {
     let gate = args.gate.as_deref().map(units::parse_share).transpose();
     let gate = gate.map_err(|error| Complaint::usage(format!("--gate: {error}")))?;
-    Ok((figures(&args.figures, args.all)?, gate))
+    Ok(Question { figures: figures(&args.figures, args.all)?, within: WITHIN, gate })
 }
 
 /// The requested figures.
@@ -49,18 +49,14 @@ pub(super) fn figures(names: &[String], all: bool) -> Result<FigureChoice, Compl
     }
 }
 
-/// Compares two sides with this machine's resolution, shows the result, and returns the gate's exit
-/// code.
+/// Compares two sides, shows the result, and returns the gate's exit code.
 pub(super) fn answer(
     sides: &Sides<'_>,
-    (figures, gate): FiguresAndGate,
+    question: &Question,
     args: &ComparisonArgs,
-    runs: &Path,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let noise = Noise::by(runs::newest_calibration(runs, sides.host()), sides);
-    let question = Question { figures, noise, gate };
-    let versus = Versus::compare(sides, &question).map_err(|r| refused(&r))?;
+    let versus = Versus::compare(sides, question).map_err(|r| refused(&r))?;
     if args.json {
         printer.json(&versus)?;
     } else if let Some(path) = &args.html {
@@ -88,24 +84,32 @@ fn verdict(versus: &Versus) -> Exit {
     }
 }
 
-fn read(args: &CompareArgs, name: &str) -> anyhow::Result<Record> {
-    runs::read_record(&*runs::find(name, &args.runs.runs)?)
+/// The runs of a side: one, or several between commas.
+fn read(args: &CompareArgs, names: &str) -> anyhow::Result<Vec<Record>> {
+    let names: Vec<&str> =
+        if Path::new(names).exists() { vec![names] } else { names.split(',').collect() };
+    names.iter().map(|name| runs::read_record(&*runs::find(name, &args.runs.runs)?)).collect()
 }
 
 fn sides<'r>(
     args: &'r CompareArgs,
-    base: &'r Record,
-    new: Option<&'r Record>,
+    base: &'r [Record],
+    new: Option<&'r [Record]>,
 ) -> Result<Sides<'r>, Complaint> {
-    match (new, args.engines.as_slice()) {
-        (Some(new), _) => Ok(Sides::Runs { base, new }),
-        (None, [one, other]) => Ok(Sides::engines(base, one, other)),
-        (None, engines) => {
+    match (new, args.engines.as_slice(), base) {
+        (Some(new), ..) => Ok(Sides::Runs { base, new }),
+        (None, [one, other], [run]) => Ok(Sides::engines(run, one, other)),
+        (None, [_, _], runs) => {
+            let what = format!("--engines: expected one run, found {}", runs.len());
+            Err(Complaint::usage(what).hint("name one run that has both engines"))
+        }
+        (None, engines, runs) => {
             let what = format!("--engines: expected two engines, found {}", engines.len());
-            let run = &base.figures.run.id;
+            let run = &runs[0].figures;
             let labels: Vec<&str> =
-                base.figures.engines.iter().map(|engine| engine.label.as_str()).collect();
-            Err(Complaint::usage(what).hint(format!("run {run} has: {}", labels.join(", "))))
+                run.engines.iter().map(|engine| engine.label.as_str()).collect();
+            let hint = format!("run {} has: {}", run.run.id, labels.join(", "));
+            Err(Complaint::usage(what).hint(hint))
         }
     }
 }
@@ -115,6 +119,10 @@ pub(super) fn refused(refusal: &Refusal) -> Complaint {
     let hint = match refusal {
         Refusal::Work { .. } => {
             "only equal work can be compared; use `kvdyno show` for each of them".to_owned()
+        }
+        Refusal::Build { .. } => {
+            "runs of one side repeat each other: the same suite, builds, options and machine"
+                .to_owned()
         }
         Refusal::Method(_) => "run the older suite again with this version".to_owned(),
         Refusal::NoCommonEngine { .. } => {

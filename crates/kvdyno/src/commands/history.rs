@@ -9,7 +9,7 @@ use crate::running::prepare;
 use anyhow::Context as _;
 use kvdyno_analysis::answers::trend::entry::{Entry, FORMAT};
 use kvdyno_analysis::answers::trend::{Question, Trend};
-use kvdyno_analysis::judge::versus::GateResult;
+use kvdyno_analysis::judge::versus::{self, GateResult};
 use kvdyno_record::exit::Exit;
 use kvdyno_render::page::TrendData;
 use kvdyno_render::trend as text;
@@ -73,7 +73,7 @@ fn add(args: &AddArgs, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 fn show(args: &HistoryShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let (figures, gate) = compare::question(&args.comparison)?;
+    let versus::Question { figures, gate, .. } = compare::question(&args.comparison)?;
     let file = &args.file;
     let mut opened = File::open(file).map_err(|error| {
         let what = format!("failed to open the history `{}`: {error}", file.display());

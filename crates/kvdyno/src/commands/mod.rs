@@ -1,7 +1,6 @@
 //! A file per command: each takes its arguments and the printer, and returns the exit code.
 
 pub(crate) mod bundle;
-pub(crate) mod calibrate;
 pub(crate) mod capacity;
 pub(crate) mod check;
 pub(crate) mod compare;

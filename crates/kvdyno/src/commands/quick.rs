@@ -54,6 +54,7 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
         text = text::suite(args, &engines, extras);
         prepared = self::prepared(args, &text)?;
     }
+    args.budget.set_within(&mut prepared.plan)?;
     if let Some(path) = &args.save_suite {
         save(path, &text, &args.set, printer)?;
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 pub(crate) fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let mut prepared = prepare(&args.suite, &args.keep.runs.runs)?;
+    args.budget.set_within(&mut prepared.plan)?;
     if args.plan {
         return plan::only(&prepared, args.view.json, printer);
     }

@@ -7,7 +7,7 @@ use crate::cli::VersusArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::running::pair;
-use kvdyno_analysis::judge::versus::Sides;
+use kvdyno_analysis::judge::versus::{Question, Sides};
 use kvdyno_record::exit::Exit;
 use toml::{Table, Value};
 
@@ -36,8 +36,8 @@ pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> 
     };
     let [base, new] = &builds;
     let sides = Sides::engines(&record, &base.label, &new.label);
-    let runs = &args.pair.keep.runs.runs;
-    let compared = compare::answer(&sides, question, &args.comparison, runs, printer)?;
+    let question = Question { within: record.evidence.plan.within, ..question };
+    let compared = compare::answer(&sides, &question, &args.comparison, printer)?;
     // A failed case takes precedence over a comparison of the rest.
     let exit = match record.figures.verdict {
         Exit::EngineFailed => Exit::EngineFailed,
@@ -72,9 +72,8 @@ fn builds(args: &VersusArgs) -> Result<[ComparedBuild; 2], Complaint> {
     })?;
     if base.label == new.label {
         let what = format!("--version {} occurs twice", base.value);
-        return Err(
-            Complaint::usage(what).hint("`kvdyno calibrate` compares one engine with itself")
-        );
+        return Err(Complaint::usage(what)
+            .hint("`--library` with a copy of its file compares a build with itself"));
     }
     Ok([base, new])
 }

@@ -8,9 +8,8 @@ use anyhow::Context as _;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::Figures;
 use kvdyno_analysis::figures::findings::{Id, Severity};
-use kvdyno_analysis::judge::versus::{Calibration, Record, twins};
+use kvdyno_analysis::judge::versus::Record;
 use kvdyno_record::files::RunFolder;
-use kvdyno_record::host::Host;
 use std::fs::{File, TryLockError};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -72,8 +71,7 @@ pub(crate) fn find(name: &str, runs: &Path) -> anyhow::Result<FoundRun> {
     let newest =
         |selected: &dyn Fn(&Path) -> bool| folders.iter().rev().find(|path| selected(path));
     let selected = if name == "latest" {
-        // A calibration describes the machine: `latest` means the run before it.
-        newest(&|path| !is_calibration(suite(&id(path)))).or_else(|| newest(&|_| true))
+        newest(&|_| true)
     } else if let Some(named) = newest(&|path| called(path).as_deref() == Some(name)) {
         Some(named)
     } else {
@@ -109,34 +107,6 @@ pub(crate) fn read_record(folder: &RunFolder) -> anyhow::Result<Record> {
 pub(crate) fn unread(folder: &RunFolder) -> impl FnOnce() -> String {
     let text = format!("failed to read the run in `{}`", folder.path.display());
     || text
-}
-
-/// The name, or the prefix of the name, of calibrations' suites.
-pub(crate) const CALIBRATE: &str = "calibrate";
-
-/// Whether a suite is one of `kvdyno calibrate`'s, by its name.
-fn is_calibration(suite: &str) -> bool {
-    suite.strip_prefix(CALIBRATE).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-}
-
-/// The newest complete calibration of a host among the runs.
-pub(crate) fn newest_calibration(runs: &Path, host: &Host) -> Option<Calibration> {
-    folders(runs).into_iter().rev().find_map(|path| {
-        let folder = RunFolder::open(path).ok()?;
-        // Small files first: most runs are no calibrations.
-        let is_one = folder.is_complete()
-            && same_host(&folder.run().ok()?.host_before, host)
-            && twins(&folder.plan().ok()?).is_some();
-        let record = is_one.then(|| Record::read(&folder).ok())??;
-        Calibration::from_record(&record)
-    })
-}
-
-/// Compared by hardware and name: the kernel and the used memory may change.
-fn same_host(one: &Host, other: &Host) -> bool {
-    let facts =
-        |host: &Host| (host.hostname.clone(), host.machine.cpu_model.clone(), host.machine.cpus);
-    facts(one) == facts(other)
 }
 
 /// Warns in one line if exported figures differ from the sealed ones.
@@ -269,22 +239,6 @@ mod tests {
         let error = find_id("new cash").unwrap_err();
         let hint = exit::complaint(&error).unwrap().hint.clone().unwrap();
         assert!(hint.contains("`new cache`"), "{hint}");
-    }
-
-    #[test]
-    fn the_latest_is_no_calibration_unless_there_is_nothing_else() {
-        let runs = tempfile::tempdir().unwrap();
-        let find_run = |id: &str| {
-            std::fs::create_dir(runs.path().join(id)).unwrap();
-            std::fs::write(runs.path().join(id).join("run.json"), "{}").unwrap();
-            self::id(&find("latest", runs.path()).unwrap().path)
-        };
-        let (first, last) = ("2026-01-01T10-00-00Z_calibrate_aaaa", "2026-01-03_calibrated_cccc");
-        assert_eq!(find_run(first), first);
-        assert_eq!(find_run("2026-01-01T11-00-00Z_quick_bbbb"), "2026-01-01T11-00-00Z_quick_bbbb");
-        let again = "2026-01-02T10-00-00Z_calibrate-mine_bbbb";
-        assert_eq!(find_run(again), "2026-01-01T11-00-00Z_quick_bbbb");
-        assert_eq!(find_run(last), last, "a user's suite with the same prefix");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Adds trials to a run until its primary figures are decided, or its time is over.
+//! Adds trials to a run until its primary figures and its claims are decided, or its time is over.
 
 use super::resume;
 use super::runner::{Ended, RunEnvironment};
@@ -6,6 +6,7 @@ use crate::printer::{Printer, Progress};
 use crate::records::runs;
 use anyhow::Context as _;
 use kvdyno_analysis::figures::evidence::CaseEvidence;
+use kvdyno_analysis::judge::claim;
 use kvdyno_analysis::judge::rule::next_look;
 use kvdyno_analysis::judge::verdicts::Verdicts;
 use kvdyno_record::plan::Plan;
@@ -34,12 +35,12 @@ pub(super) fn run(
         }
         let record = runs::read_record(&env.folder).context("failed to judge the run so far")?;
         let verdicts = Verdicts::from_groups(&record.figures.groups);
+        let claims = claim::judge(&plan.claims, &record.figures);
         verdicts.words().iter().for_each(|words| printer.note(words));
-        let open: BTreeSet<&str> = verdicts
-            .undecided
-            .iter()
-            .flat_map(|open| [open.label.as_str(), open.base.as_str()])
-            .collect();
+        claim::words(&claims).iter().for_each(|words| printer.note(words));
+        let figures = verdicts.undecided.iter();
+        let figures = figures.flat_map(|open| [open.label.as_str(), open.base.as_str()]);
+        let open: BTreeSet<&str> = figures.chain(claim::open_labels(&claims)).collect();
         let trials = plan.cases.iter().map(|case| case.trial).max().unwrap_or(0);
         let Some(look) = next_look(trials as usize).filter(|_| !open.is_empty()) else {
             return Ok(Ended::Complete);

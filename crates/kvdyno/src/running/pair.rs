@@ -1,4 +1,4 @@
-//! Two engines side by side in one run: how `versus` and `calibrate` change a suite.
+//! Two builds side by side in one run: how `versus` changes a suite.
 
 use super::prepare::{self, Prepared, prepare_text};
 use super::runner::Ended;
@@ -7,8 +7,8 @@ use crate::cli::PairArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
+use kvdyno_analysis::judge::rule::LEAST;
 use kvdyno_analysis::judge::versus::Record;
-use kvdyno_analysis::stats::MIN_TRIALS;
 use kvdyno_record::files::RunFolder;
 use toml::{Table, Value};
 
@@ -22,10 +22,12 @@ pub(crate) fn prepared(
     let (file, text) = prepare::read(args.suite.as_deref().unwrap_or(command))?;
     let text = with_two(&file, &text, command, what, two)?;
     let (file, overrides) = (format!("{file} ({what})"), args.overrides()?);
-    let prepared = prepare_text(&file, text, overrides, &args.bend.location, &args.keep.runs.runs)?;
+    let mut prepared =
+        prepare_text(&file, text, overrides, &args.bend.location, &args.keep.runs.runs)?;
+    args.budget.set_within(&mut prepared.plan)?;
     let trials = prepared.plan.cases.iter().map(|case| case.trial).max().unwrap_or(0) as usize;
-    if trials < MIN_TRIALS {
-        let what = format!("expected at least {MIN_TRIALS} trials, found {trials} in the suite");
+    if trials < LEAST {
+        let what = format!("expected at least {LEAST} trials, found {trials} in the suite");
         return Err(Complaint::usage(what).hint("`--trials 10`").into());
     }
     Ok(prepared)

@@ -43,7 +43,8 @@ pub(crate) fn start(
         let message = format!("{}: {file} has changed since the run ended", folder.path.display());
         return Err(Complaint::usage(message).hint("`kvdyno check` lists what differs").into());
     }
-    let plan = folder.plan()?;
+    let mut plan = folder.plan()?;
+    args.budget.set_within(&mut plan)?;
     check_secrets(&plan)?;
     check_load_allowed(&plan, &args.yes_load)?;
     let root = Root::system();
@@ -65,6 +66,7 @@ pub(crate) fn start(
     run.ended_unix_ns = None;
     args.named.rename(&mut run);
     folder.write_run(&run)?;
+    folder.write_plan(&plan)?;
     if run.hiccups.is_none() && folder.cases()?.is_empty() {
         // It was killed before it measured the idle machine.
         let mut null = Workers::default();

@@ -9,6 +9,7 @@ use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue::{tail, times};
 use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_analysis::figures::metric::Definition;
+use kvdyno_analysis::figures::relative::RelativeTo;
 use kvdyno_analysis::figures::spent::Spent;
 use kvdyno_record::case::{OpResult, RoleResult};
 use kvdyno_record::column::ColumnName;
@@ -58,8 +59,8 @@ pub(crate) enum CellSource {
     Phase(fn(Spent<'_>, &CaseEvidence) -> f64),
     /// The same of a role.
     Role(fn(&RoleResult, &OpResult) -> f64),
-    /// In lines of all trials: the column `heading` over the base engine's, times this.
-    OverBase(&'static str, f64),
+    /// In lines of all trials: a number of what stands over the base engine's.
+    OverBase(fn(&RelativeTo) -> Option<f64>),
     /// In lines of all trials: whether it can be told apart from the base, in words.
     Verdict,
     /// In lines of all trials: an end of the range of a figure.

@@ -3,7 +3,7 @@
 use super::column::CellSource::{OverBase, Phase, Verdict};
 use super::column::{Column, Kind, figure, main, sheet, text};
 use super::row::loads;
-use crate::format::{Show, ratio_cell, trials};
+use crate::format::{ratio_cell, trials};
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_record::column::ColumnName as Asked;
 
@@ -58,8 +58,9 @@ const COLUMNS: &[Column] = &[
         .formula("{records loaded}/{rate window, s}"),
     text("vs.\n{base}", |line| ratio_cell(line.row.relative())),
     text("vs.\nvol", |line| ratio_cell(line.row.relative_volume())).when(|shown| shown.volume),
-    sheet("x base", OverBase("records/s", 1.0)),
-    sheet("% of base", OverBase("records/s", 100.0)).show(Show::Tenth),
+    sheet("vs. base", OverBase(|over| Some(over.ratio))),
+    sheet("vs. base, low", OverBase(|over| over.low)),
+    sheet("vs. base, high", OverBase(|over| over.high)),
     sheet("verdict vs. base", Verdict),
     figure(&c::USER_BYTES_PER_S, "MB/s", "keys+values, MB/s")
         .formula("{keys+values written, B}/1000000/{rate window, s}")

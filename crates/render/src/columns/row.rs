@@ -92,15 +92,9 @@ impl<'s> Row<'s> {
         }
     }
 
-    /// Where it stands in its group; it is put in relation to the row at the same place of the
-    /// first engine at equal work.
+    /// Where it stands in its group.
     pub(crate) fn position(&self) -> (usize, usize, usize) {
         (self.at, self.run.map_or(0, |(at, _)| at), self.role.map_or(0, |(at, _)| at))
-    }
-
-    /// What engines at equal work have in common.
-    pub(crate) fn peers(&self) -> &'s str {
-        if self.run.is_some() { &self.group.run_peers } else { &self.group.load_peers }
     }
 
     /// Where its readings are in the record of a trial.

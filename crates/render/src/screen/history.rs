@@ -1,5 +1,5 @@
 //! One engine over its versions: a line for each version, a column for each rate, and the steps
-//! that changed any figure by more than noise.
+//! that changed a rate.
 
 use super::super::table::{Side, Table};
 use super::line::{COLUMNS_MAX, Line, Part, cut};
@@ -21,13 +21,12 @@ pub(super) fn part(history: &History, room: usize) -> Part {
     }
     let trials = rates.iter().flat_map(|course| course.values.iter().flatten());
     let trials = trials.map(|value| value.n).max().unwrap_or(0);
-    let noise = units::percent(history.noise);
     let mut part: Vec<Line> = lines.into_iter().map(Line::plain).collect();
     part.push(Line::blank());
     let changes = history.changes();
     part.extend(history.sentence().map(Line::plain));
     if !changes.is_empty() {
-        let text = format!("Steps past noise ({noise}, {trials} trials), the largest first:");
+        let text = format!("Steps that changed a rate ({trials} trials), the largest first:");
         part.push(Line::plain(text));
     }
     let fit = changes.len().min(room.saturating_sub(part.len() + 1));

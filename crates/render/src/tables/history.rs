@@ -5,7 +5,6 @@ use crate::versus::figure;
 use crate::wrap::wrap;
 use kvdyno_analysis::answers::history::{Course, History, Step};
 use kvdyno_analysis::answers::summary::Summary;
-use kvdyno_record::units;
 
 /// The figures of the narrow table.
 const FIRST: [&str; 3] = ["records_per_s", "ops_per_s", "service_ns_p99"];
@@ -39,12 +38,11 @@ fn titled(history: &History, wide: bool) -> Titled {
 fn aid(history: &History) -> String {
     let trials = |course: &Course| course.values.iter().flatten().map(|value| value.n).max();
     let trials = history.figures.iter().filter_map(trials).max().unwrap_or(0);
-    let (engine, noise) = (&history.engine, units::percent(history.noise));
+    let engine = &history.engine;
     let mut lines = vec![wrap(
         &format!(
-            "{engine}: medians of {trials} trials. +8%: against the version before, where its 95 % \
-             interval leaves 1 out, a rank test agrees and it is more than {noise}; chance alone \
-             would mark {:.1} of all steps.",
+            "{engine}: medians of {trials} trials. +8%: a rate against the version before, where \
+             its 99 % interval leaves 1 out; chance alone would mark {:.1} of all steps.",
             history.false_alarms_expected
         ),
         0,

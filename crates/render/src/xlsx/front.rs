@@ -42,7 +42,7 @@ const SHEETS: [(&str, &str); 12] = [
     (
         "Run",
         "what each client group got. vs. base: over the first engine's of equal work and \
-         durability class",
+         durability class, the geometric mean over pairs of trials, with its 99 % interval",
     ),
     ("Cost", "CPU, context switches, device, memory and space of a phase, all roles together"),
     (DRIVE, "the figures of each job of the bare drive, and the limit of engines: Cost, share"),

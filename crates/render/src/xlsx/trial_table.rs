@@ -157,9 +157,7 @@ impl Writer<'_, '_> {
         let row = &self.rows[at];
         let values: Vec<f64> = readings.iter().flatten().copied().collect();
         let (function, result) = match column.from {
-            CellSource::OverBase(of, times) => {
-                return self.over_base(at, of, times).unwrap_or(Cell::Empty);
-            }
+            CellSource::OverBase(read) => return Cell::number(row.relative().and_then(read)),
             CellSource::Verdict => return Cell::words(row.relative().map(verdict)),
             CellSource::Range(definition, end) => {
                 return Cell::number(row.metric(definition).and_then(Metric::range).map(end));
@@ -181,29 +179,6 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// A column over that of the first engine at equal work, which is its own base.
-    fn over_base(&self, at: usize, of: &str, times: f64) -> Option<Cell> {
-        let row = &self.rows[at];
-        let is_peer = |other: &Row<'_>| {
-            let ((_, run, role), (_, other_run, other_role)) = (row.position(), other.position());
-            (other.op, other_run, other_role) == (row.op, run, role)
-                && other.group.competes()
-                && other.peers() == row.peers()
-        };
-        if row.op.is_some() || !row.group.competes() {
-            return None;
-        }
-        let base = self.rows.iter().position(is_peer)?;
-        let column = self.columns.iter().find(|column| column.heading == of)?;
-        let below = value(column, &self.rows[base]).filter(|below| *below > 0.0)?;
-        let result = times * value(column, row)? / below;
-        let place = self.places[of];
-        let (over, under) = (address(self.lines[at], place), absolute(self.lines[base], place));
-        let factor =
-            if (times - 1.0).abs() < f64::EPSILON { String::new() } else { format!("{times}*") };
-        Some(Cell::Formula { formula: format!("={factor}{over}/{under}"), result })
-    }
-
     /// A template with its headings replaced by the cells of the row that comes next.
     fn filled(&self, template: &str) -> String {
         let row = self.sheet.next_row();
@@ -216,13 +191,6 @@ impl Writer<'_, '_> {
         }
         formula
     }
-}
-
-/// `C$7`: the row stays when the formula is copied.
-fn absolute(row: u32, column: u16) -> String {
-    let address = address(row, column);
-    let digits = address.find(|c: char| c.is_ascii_digit()).unwrap_or(address.len());
-    format!("{}${}", &address[..digits], &address[digits..])
 }
 
 fn function(combine: Combine) -> &'static str {

@@ -3,7 +3,6 @@
 /// Name and text of each.
 pub fn builtin() -> &'static [(&'static str, &'static str)] {
     &[
-        ("calibrate", include_str!("../../../../suites/calibrate.toml")),
         (
             "callaghan-linkbench-2015",
             include_str!("../../../../suites/callaghan-linkbench-2015.toml"),

@@ -19,11 +19,10 @@ use toml::de::DeTable;
 /// A dimension that a cell omits is checked at every measured value: threads, volume, RAM limit and
 /// window. The claim holds if it holds at all of them.
 ///
-/// The verdict compares the medians over trials. From four trials on it uses a 95 % interval: the
-/// extremes below six trials, else a bootstrap of whole trials. The claim holds if the interval
-/// lies within the bounds. It does not hold if the interval lies outside. Otherwise the verdict is
-/// `cannot tell here`. With fewer trials a ratio needs a distance of a factor of two from every
-/// bound, and a difference has no verdict.
+/// The verdict needs four trials: each gives a value of the condition, and their mean has a 99 %
+/// interval. The claim holds if the interval lies within the bounds. It does not hold if the
+/// interval lies outside. Otherwise the verdict is `cannot tell here`, with about how many more
+/// trials would decide; `--budget` adds them.
 ///
 /// A cell without a measurement has no verdict either: `volume flash-raw was not measured`.
 #[derive(Clone, Debug, JsonSchema)]

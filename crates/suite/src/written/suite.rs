@@ -8,6 +8,7 @@ use crate::written::typed::Typed;
 use crate::written::worker::{Pick, WorkerSpec};
 use kvdyno_record::claim::Claim;
 use kvdyno_record::column::ColumnName;
+use kvdyno_record::plan::WITHIN;
 use std::path::{Path, PathBuf};
 
 /// A valid suite, as typed: values keep their positions for messages, and defaults are not filled
@@ -43,6 +44,11 @@ impl Suite {
     pub(crate) fn columns(&self) -> Vec<ColumnName> {
         let columns = self.typed().show.columns.iter().flat_map(|columns| columns.iter());
         columns.map(|column| column.value).collect()
+    }
+
+    /// Two rates that differ by less are equal.
+    pub(crate) fn within(&self) -> f64 {
+        self.typed().suite.within.as_ref().map_or(WITHIN, |within| within.0)
     }
 
     /// The published study that it repeats.

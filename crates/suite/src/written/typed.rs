@@ -108,6 +108,8 @@ pub(crate) struct Header {
     /// The id of the published study that the suite repeats (docs/studies.md). Tables show its
     /// published rows. Default: none.
     pub(crate) study: Option<At<String>>,
+    /// Two rates that differ by less are equal. Default: 3%.
+    pub(crate) within: Option<At<Share>>,
 }
 
 /// The data set.
@@ -375,7 +377,7 @@ impl FromToml for Typed {
     }
 }
 
-table!(Header, "[suite]": name title study);
+table!(Header, "[suite]": name title study within);
 table!(Data, "[data]":
     records size key_bytes key_format key_order value_bytes compress_to seed verify
     linkbench);

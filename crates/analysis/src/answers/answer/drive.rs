@@ -4,7 +4,7 @@ use crate::figures::catalogue as c;
 use crate::figures::efficiency::{BaselineCase, Efficiency};
 use crate::figures::group::RunRow;
 use crate::figures::lists::together;
-use crate::stats::MIN_TRIALS;
+use crate::judge::rule::LEAST;
 use kvdyno_record::units;
 
 /// ` Of the raw-device baseline (4 threads at queue depth 1, psync: 21.3 k I/Os of 4 KiB per
@@ -57,7 +57,7 @@ fn reached(
     }
     let sure = match trials {
         0 | 1 => " (one trial: no spread known)".to_owned(),
-        n if n < MIN_TRIALS => format!(" ({n} trials: too few to be sure)"),
+        n if n < LEAST => format!(" ({n} trials: too few to be sure)"),
         _ => format!(" ({low:.0} to {high:.0} %)"),
     };
     let limit = standing.limit.map_or_else(String::new, |cause| format!(", {}", cause.clause()));

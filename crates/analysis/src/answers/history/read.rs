@@ -6,7 +6,7 @@ use crate::figures::Figures;
 use crate::figures::evidence::Evidence;
 use crate::figures::lists::{together, unique};
 use crate::judge::versus::judge::{Row, Sample};
-use crate::judge::versus::{FigureChoice, Noise, Question, Record, Sides, Versus};
+use crate::judge::versus::{FigureChoice, Question, Record, Sides, Versus};
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::Case;
 
@@ -42,20 +42,14 @@ fn lines(evidence: &Evidence) -> Vec<(String, Vec<Release>)> {
 
 impl History {
     fn read(record: &Record, engine: String, versions: Vec<Release>) -> Self {
-        let noise = Noise::default();
-        let mut history = Self {
-            engine,
-            noise: noise.default,
-            figures: Vec::new(),
-            false_alarms_expected: 0.0,
-            versions,
-        };
+        let mut history =
+            Self { engine, figures: Vec::new(), false_alarms_expected: 0.0, versions };
         let steps = history.versions.len() - 1;
         for index in 0..steps {
             let (base, new) = (&history.versions[index].label, &history.versions[index + 1].label);
             let sides = Sides::engines(record, base, new);
-            let question =
-                Question { figures: FigureChoice::Usual, noise: noise.clone(), gate: None };
+            let within = record.evidence.plan.within;
+            let question = Question { figures: FigureChoice::Usual, within, gate: None };
             // A version whose cases did not end cannot be compared.
             let Ok(versus) = Versus::compare(&sides, &question) else { continue };
             history.false_alarms_expected += versus.false_alarms_expected;

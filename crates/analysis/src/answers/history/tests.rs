@@ -35,7 +35,7 @@ fn versions_are_in_the_order_of_the_suite_with_a_step_between() {
     assert_eq!(load.values[1].unwrap().median, group.unwrap().value);
     // Two trials are too few for a verdict.
     let step = load.steps[0].as_ref().unwrap();
-    assert_eq!(step.verdict, Verdict::TooFewTrials);
+    assert_eq!(step.verdict, Verdict::TooFew);
     assert_eq!(history.changes(), Vec::<String>::new());
 }
 
@@ -46,7 +46,6 @@ fn a_change_has_its_interval_and_the_largest_comes_first() {
             ratio: Some(ratio),
             ratio_low: Some(ratio - 0.1),
             ratio_high: Some(ratio + 0.1),
-            p: Some(0.01),
             verdict,
             reason: None,
         })
@@ -68,7 +67,6 @@ fn a_change_has_its_interval_and_the_largest_comes_first() {
     let history = History {
         engine: "x".to_owned(),
         versions: ["1", "2", "3"].map(release).to_vec(),
-        noise: 0.02,
         figures: vec![
             course("a", vec![step(1.3, Verdict::Improved), step(1.01, Verdict::Undecided)]),
             course("b", vec![None, step(0.5, Verdict::Regressed)]),

@@ -2,21 +2,17 @@
 
 use super::{Course, finite_values};
 use crate::figures::metric::Direction;
+use crate::judge::rule::{self, LEAST, Margins, Mean};
 use crate::judge::versus::gate::NotJudged;
-use crate::stats::{median, next_within};
 use kvdyno_record::units::percent;
 
 /// A level is stable from this many runs on.
-pub(super) const STABLE: usize = 4;
-/// The confidence that the next run of a level lies within the variation of its runs.
-const SURE: f64 = 0.999;
+pub(super) const STABLE: usize = LEAST;
 
 /// The newest value of a figure compared with the last stable level.
 pub(super) enum Judged {
-    /// It is worse by this share, more than the level's own runs vary.
-    Worse(f64),
-    /// It is within their variation, or better; at worst it may be worse by this share.
-    Within(f64),
+    /// By how much it is worse, with the least and the most that it may be, as logarithms.
+    Worse(Mean),
     /// Why it cannot be judged.
     Not(String),
 }
@@ -36,48 +32,49 @@ impl Judged {
                 "expected {STABLE} earlier runs at one level, found too few among {before}"
             ));
         };
-        let Some((middle, (low, high))) = median(&level).zip(next_within(&level, SURE)) else {
-            return Self::Not("the level before it has no median".to_owned());
-        };
-        if middle <= 0.0 {
-            return if value <= 0.0 {
-                Self::Within(0.0)
-            } else {
-                Self::Not("the level before it is zero, so there is no ratio".to_owned())
-            };
+        if value == 0.0 && level.iter().all(|value| *value == 0.0) {
+            return Self::Worse(Mean { value: 0.0, error: 0.0, freedom: level.len() });
         }
-        let (worse, may_be, beyond) = match course.direction {
-            Direction::Higher => (middle / value - 1.0, middle / low.max(0.0) - 1.0, value < low),
-            Direction::Lower | Direction::Neither => {
-                (value / middle - 1.0, high / middle - 1.0, value > high)
-            }
+        let judgement = rule::judge_runs(&level, &[value], Margins::default());
+        let Some(mean) = judgement.and_then(|judgement| judgement.mean) else {
+            return Self::Not("a value of 0 or less has no ratio".to_owned());
         };
-        if beyond { Self::Worse(worse) } else { Self::Within(may_be) }
+        let sign = if course.direction == Direction::Higher { -1.0 } else { 1.0 };
+        Self::Worse(Mean { value: sign * mean.value, ..mean })
     }
+}
 
-    /// Adds the figure to the gate's list that it belongs to.
-    pub(super) fn file(
-        &self,
-        course: &Course,
-        allowed: f64,
-        [regressed, may_hide]: [&mut Vec<String>; 2],
-        not_judged: &mut Vec<NotJudged>,
-    ) {
-        match self {
-            Self::Worse(by) if *by > allowed => {
-                regressed.push(format!("{} by {}", course.name(), percent(*by)));
+/// The gate's lists: what is certainly worse by more than `allowed`, what may be, what is not
+/// judged.
+pub(super) fn lists(
+    courses: &[Course],
+    allowed: f64,
+) -> (Vec<String>, Vec<String>, Vec<NotJudged>) {
+    let (mut regressed, mut may_hide, mut not_judged) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut judged, mut beyond) = (Vec::new(), Vec::new());
+    for course in courses.iter().filter(|course| course.primary) {
+        match Judged::judge(course) {
+            Judged::Worse(mean) => {
+                beyond.push(Mean { value: mean.value - allowed.ln_1p(), ..mean });
+                judged.push((course, mean));
             }
-            Self::Within(most) if *most > allowed => {
-                may_hide.push(format!("{} (up to {})", course.name(), percent(*most)));
-            }
-            Self::Worse(_) | Self::Within(_) => {}
-            Self::Not(why) => not_judged.push(NotJudged {
+            Judged::Not(why) => not_judged.push(NotJudged {
                 case: course.case.clone(),
                 figure: Some(format!("{}: {}", course.place(), course.figure)),
-                reason: why.clone(),
+                reason: why,
             }),
         }
     }
+    for ((course, mean), worse) in judged.into_iter().zip(rule::above(&beyond, 0.0)) {
+        let share = |log: f64| percent(log.exp_m1());
+        let (_, most) = mean.interval();
+        if worse {
+            regressed.push(format!("{} by {}", course.name(), share(mean.value)));
+        } else if most > allowed.ln_1p() {
+            may_hide.push(format!("{} (up to {})", course.name(), share(most)));
+        }
+    }
+    (regressed, may_hide, not_judged)
 }
 
 /// The values of the last level with enough runs, without the newest run's.

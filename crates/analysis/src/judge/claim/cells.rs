@@ -18,7 +18,7 @@ type Open = [Option<String>; AXES];
 /// A cell's figure at a point.
 #[derive(Clone, Debug)]
 pub(super) struct CellMatch<'g> {
-    group: &'g Group,
+    pub(super) group: &'g Group,
     /// The values of the dimensions that the cell leaves open, in this order: part, volume, tier,
     /// threads, RAM, records, window; none: the cell sets it.
     open: Open,

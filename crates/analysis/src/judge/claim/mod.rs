@@ -1,11 +1,9 @@
 //! The claims of a suite, judged by the record: a claim holds, does not hold, or cannot be judged
 //! here.
 //!
-//! The rule. A claim is judged at every point that it covers, by each trial's own figures. With
-//! four trials or more there is an interval: within the bounds the claim holds, outside of them it
-//! does not, across a bound it cannot be judged. With fewer trials there is no interval, and a
-//! claim is judged only where its value differs from every bound by a factor of [`FAR`]. It holds
-//! if it holds at every point, and does not if it fails at one.
+//! A claim is judged at every point that it covers, by the rule ([`crate::judge::rule`]): each trial
+//! gives a value, and the interval of their mean lies within the bounds, outside of them, or across
+//! one. It holds if it holds at every point, and does not if it fails at one.
 
 mod cells;
 #[cfg(test)]
@@ -13,16 +11,12 @@ mod tests;
 
 use crate::figures::Figures;
 use crate::figures::group::Group;
-use crate::stats::{MIN_TRIALS, estimate};
+use crate::judge::rule::{self, LEAST, Placed, more_in_words};
 use cells::CellMatch;
 use kvdyno_record::claim::{Bound, Claim, Need, Relation, Side, Test};
 use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// With fewer than four trials, a value this far from a bound is judged: two runs of the same thing
-/// differ by less.
-pub const FAR: f64 = 2.0;
 
 /// A claim with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -58,7 +52,7 @@ pub struct ClaimPoint {
     pub label: String,
     /// The judged value; where other cells are the bound, its ratio to theirs.
     pub value: Option<f64>,
-    /// Lower end of its 95 % interval; null: too few trials.
+    /// Lower end of its 99 % interval; null: too few trials.
     pub low: Option<f64>,
     /// Upper end of it.
     pub high: Option<f64>,
@@ -66,8 +60,13 @@ pub struct ClaimPoint {
     pub trials: usize,
     /// The verdict at this point.
     pub verdict: ClaimVerdict,
+    /// About how many more trials would decide; null: it is decided, none would, or more than 1,000.
+    pub more_trials: Option<usize>,
     /// Why it cannot be judged; null: it can.
     pub reason: Option<String>,
+    /// The engines of its cells, by their labels.
+    #[serde(skip)]
+    pub(crate) labels: Vec<String>,
 }
 
 impl ClaimVerdict {
@@ -92,6 +91,22 @@ impl Claimed {
 /// Every claim of a suite, judged.
 pub fn judge(claims: &[Claim], figures: &Figures) -> Vec<Claimed> {
     claims.iter().map(|claim| judged(claim, figures)).collect()
+}
+
+/// `11 of 40 claims decided`; none: there are none.
+pub fn words(claims: &[Claimed]) -> Option<String> {
+    let decided = claims.iter().filter(|claim| claim.verdict != ClaimVerdict::CannotTell).count();
+    let all = claims.len();
+    (all > 0).then(|| format!("{decided} of {all} claims decided"))
+}
+
+/// The engines of points at which further trials may decide a claim, by their labels.
+pub fn open_labels(claims: &[Claimed]) -> impl Iterator<Item = &str> {
+    let open = |verdict: ClaimVerdict| verdict == ClaimVerdict::CannotTell;
+    let points =
+        claims.iter().filter(move |claim| open(claim.verdict)).flat_map(|claim| &claim.points);
+    let measured = points.filter(move |point| open(point.verdict) && point.value.is_some());
+    measured.flat_map(|point| point.labels.iter().map(String::as_str))
 }
 
 fn judged(claim: &Claim, figures: &Figures) -> Claimed {
@@ -145,32 +160,45 @@ fn point(relation: &Relation, name: &str, cells: &[CellMatch<'_>]) -> ClaimPoint
         high: None,
         trials: 0,
         verdict: ClaimVerdict::CannotTell,
+        more_trials: None,
         reason: None,
+        labels: cells.iter().map(|cell| cell.group.label.clone()).collect(),
     };
     if let Some(why) = cells.iter().find_map(CellMatch::missing) {
         point.reason = Some(why);
         return point;
     }
-    let numbers: Vec<u32> = cells[0].values.keys().copied().collect();
-    let numbers = numbers.into_iter().filter(|n| cells.iter().all(|f| f.values.contains_key(n)));
-    let numbers: Vec<u32> = numbers.collect();
-    let samples: Vec<Vec<f64>> = cells
-        .iter()
-        .map(|cells| numbers.iter().filter_map(|n| cells.values.get(n).copied()).collect())
-        .collect();
-    point.trials = numbers.len();
-    let Some(estimate) = estimate(&samples, |figures| value(relation, figures)) else {
+    let of_trial = |number: &u32| -> Option<f64> {
+        let figures: Option<Vec<f64>> =
+            cells.iter().map(|cell| cell.values.get(number).copied()).collect();
+        Some(value(relation, &figures?))
+    };
+    let values: Vec<f64> = cells[0].values.keys().filter_map(of_trial).collect();
+    point.trials = values.len();
+    let Some(placed) = rule::place(&values, bounds(relation)) else {
         point.reason = Some("the base is 0, or no trial has all its figures".to_owned());
         return point;
     };
-    point.value = Some(estimate.value);
-    (point.low, point.high) = estimate.interval.unzip();
-    let (low, high) = bounds(relation);
-    (point.verdict, point.reason) = match estimate.interval {
-        Some(interval) => within(interval, (low, high)),
-        None => by_far(estimate.value, (low, high), is_difference(relation), point.trials),
+    point.value = Some(placed.value);
+    (point.low, point.high) = placed.interval.unzip();
+    point.more_trials = placed.more;
+    point.verdict = match placed.inside {
+        Some(true) => ClaimVerdict::Holds,
+        Some(false) => ClaimVerdict::DoesNotHold,
+        None => ClaimVerdict::CannotTell,
     };
+    point.reason = open(&placed, point.trials);
     point
+}
+
+/// Why a point is open; none: it is decided.
+fn open(placed: &Placed, trials: usize) -> Option<String> {
+    let more = more_in_words(placed.more, "trial");
+    match placed {
+        Placed { inside: Some(_), .. } => None,
+        Placed { interval: None, .. } => Some(format!("expected {LEAST} trials, found {trials}")),
+        _ => Some(format!("its interval lies across a bound: {more} would decide")),
+    }
 }
 
 /// The value that is compared with the bounds: the left side, over the right one if that has cells.
@@ -214,43 +242,6 @@ fn bounds(relation: &Relation) -> (f64, f64) {
         Test::Above(bound) => (number(bound), f64::INFINITY),
         Test::Below(bound) => (f64::NEG_INFINITY, number(bound)),
     }
-}
-
-fn within((least, most): (f64, f64), (low, high): (f64, f64)) -> (ClaimVerdict, Option<String>) {
-    if least >= low && most <= high {
-        (ClaimVerdict::Holds, None)
-    } else if most < low || least > high {
-        (ClaimVerdict::DoesNotHold, None)
-    } else {
-        let why = "its interval lies across a bound".to_owned();
-        (ClaimVerdict::CannotTell, Some(why))
-    }
-}
-
-/// The verdict without an interval.
-fn by_far(
-    value: f64,
-    (low, high): (f64, f64),
-    is_difference: bool,
-    trials: usize,
-) -> (ClaimVerdict, Option<String>) {
-    let is_far = |one: f64, other: f64| one >= FAR * other;
-    let above = |bound: f64| bound == f64::NEG_INFINITY || (bound >= 0.0 && is_far(value, bound));
-    let below = |bound: f64| bound == f64::INFINITY || (value >= 0.0 && is_far(bound, value));
-    if !is_difference && above(low) && below(high) {
-        return (ClaimVerdict::Holds, None);
-    }
-    let is_under = low.is_finite() && value >= 0.0 && is_far(low, value);
-    let is_over = high.is_finite() && high >= 0.0 && is_far(value, high);
-    if !is_difference && (is_under || is_over) {
-        return (ClaimVerdict::DoesNotHold, None);
-    }
-    let trials = match trials {
-        1 => "one trial".to_owned(),
-        n => format!("{n} trials"),
-    };
-    let why = format!("expected {MIN_TRIALS} trials near a bound, found {trials}");
-    (ClaimVerdict::CannotTell, Some(why))
 }
 
 /// The requirement of a claim that the record does not meet.

@@ -51,19 +51,16 @@ fn a_ratio_holds_or_does_not_by_its_interval() {
 }
 
 #[test]
-fn one_trial_decides_only_far_from_the_bounds() {
+fn below_four_trials_nothing_is_decided_and_more_are_asked_for() {
     let one = Some(Threads::Exactly(1));
-    let near = judged(1, claim(ratio(one), Test::Above(Bound::Number(1.1))));
-    assert_eq!(near.verdict, ClaimVerdict::CannotTell);
-    assert!(near.reason.as_ref().unwrap().ends_with("found one trial"), "{near:?}");
-    assert!(near.points[0].value.is_some() && near.points[0].low.is_none());
-    let far = judged(1, claim(ratio(one), Test::Above(Bound::Number(0.1))));
-    assert_eq!(far.verdict, ClaimVerdict::Holds);
-    let far = judged(1, claim(ratio(one), Test::Above(Bound::Number(10.0))));
-    assert_eq!(far.verdict, ClaimVerdict::DoesNotHold);
+    let few = judged(3, claim(ratio(one), Test::Above(Bound::Number(0.1))));
+    assert_eq!(few.verdict, ClaimVerdict::CannotTell);
+    assert_eq!(few.reason.as_deref(), Some("expected 4 trials, found 3"));
+    let point = &few.points[0];
+    assert!(point.value.is_some() && point.low.is_none() && point.more_trials == Some(1));
     let less = Side::Difference(reads("lmdb", one), reads("rocksdb", one));
-    let less = judged(1, claim(less, Test::Above(Bound::Number(-1e9))));
-    assert_eq!(less.verdict, ClaimVerdict::CannotTell, "a difference has no factor");
+    let less = judged(4, claim(less, Test::Above(Bound::Number(-1e9))));
+    assert_eq!(less.verdict, ClaimVerdict::Holds, "{less:?}");
 }
 
 /// `RocksDB` has no figure where it did not fit (two readers); an open dimension has several

@@ -32,7 +32,7 @@ pub struct Standing {
     pub n: usize,
     /// By what factor it is worse than the best, which has 1. Null: nothing to divide by.
     pub ratio_to_best: Option<f64>,
-    /// Lower end of its 95 % interval; null: the best itself, or too few trials.
+    /// Lower end of its 99 % interval; null: the best itself, or too few trials.
     pub ratio_to_best_low: Option<f64>,
     /// Upper end of it.
     pub ratio_to_best_high: Option<f64>,
@@ -103,6 +103,8 @@ pub(super) struct Runner<'m> {
     pub(super) metric: &'m Metric,
     /// The number of each trial.
     pub(super) trials: Vec<u32>,
+    /// Two that differ by less are equal: a share.
+    pub(super) within: f64,
 }
 
 /// Ranks the engines and sets their places; none without any figure.
@@ -150,7 +152,10 @@ impl Gap {
         // The ratio says how many times worse, in either direction.
         let (base, new) =
             if direction == Direction::Higher { (behind, ahead) } else { (ahead, behind) };
-        let (row, verdict) = judge((base.metric, &base.trials), (new.metric, &new.trials));
+        let (row, verdict) = {
+            let sides = ((base.metric, &base.trials[..]), (new.metric, &new.trials[..]));
+            judge(sides.0, sides.1, base.within)
+        };
         let interval = |row: &Row| Some((row.ratio_low?, row.ratio_high?));
         let interval = row.as_ref().and_then(interval);
         Self { ratio: row.and_then(|row| row.ratio), interval, verdict }

@@ -57,6 +57,11 @@ impl FigureChoice {
         Ok(Self::Named(named))
     }
 
+    /// Whether a figure is judged: a primary one, or one that was named.
+    pub(crate) fn judges(&self, name: &str, scope: FigureScope) -> bool {
+        matches!(self, Self::Named(_)) || scope.is_primary(name)
+    }
+
     pub(crate) fn wants(&self, name: &str, direction: Direction, scope: FigureScope) -> bool {
         let among = |wanted: &[&Definition]| wanted.iter().any(|figure| figure.name == name);
         let latency = c::is_latency(name);
@@ -71,6 +76,21 @@ impl FigureChoice {
             (Self::Usual, FigureScope::Role { open_loop, .. } | FigureScope::Op { open_loop }) => {
                 among(if open_loop { &OPEN } else { &CLOSED })
             }
+        }
+    }
+}
+
+impl FigureScope {
+    /// Whether a figure is the one by which its scope is judged: rates, without any the count of
+    /// instructions; on a schedule the 99th percentile of response times.
+    fn is_primary(self, name: &str) -> bool {
+        let is = |figure: &Definition| figure.name == name;
+        match self {
+            Self::Load => is(&c::RECORDS_PER_S) || is(&c::INSTRUCTIONS_PER_OP),
+            Self::Phase => is(&c::INSTRUCTIONS_PER_OP),
+            Self::Role { open_loop, .. } if !open_loop => is(&c::OPS_PER_S),
+            Self::Role { .. } => is(&c::RESPONSE_P99),
+            Self::Op { open_loop } => open_loop && is(&c::RESPONSE_P99),
         }
     }
 }

@@ -1,8 +1,9 @@
-//! The gate: whether any figure got worse by more than allowed.
+//! The gate: whether any primary figure got worse by more than allowed.
 
-use super::judge::{Row, Verdict};
+use super::judge::{Row, Verdict, least};
 use super::pairing::{Pair, Unpaired};
 use crate::figures::metric::Direction;
+use crate::judge::rule::{self, Mean};
 use kvdyno_record::units::percent;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,47 +48,45 @@ pub enum GateResult {
 }
 
 impl Gate {
-    /// Judges the figures of all pairs.
-    pub fn judge(allowed: f64, pairs: &[Pair], unpaired: &[Unpaired]) -> Self {
+    /// Judges the primary figures of all pairs of cases, which share the rule's chance of a false
+    /// alarm.
+    pub(super) fn judge(allowed: f64, pairs: &[Pair], unpaired: &[Unpaired]) -> Self {
+        let all = pairs.iter().flat_map(|pair| pair.rows.iter().map(move |row| (pair, row)));
+        let rows = all.filter(|(_, row)| row.primary);
+        let rows: Vec<(&Pair, &Row)> =
+            rows.filter(|(_, row)| row.direction != Direction::Neither).collect();
         let (mut regressed, mut not_judged, mut may_hide) = (Vec::new(), Vec::new(), Vec::new());
-        for pair in pairs {
-            for row in &pair.rows {
-                let figure = || format!("{}: {}", row.place(), row.figure);
-                let name = || format!("{}, {}", pair.name, figure());
-                let worse = row.ratio.map_or(0.0, |ratio| row.worse_by(ratio));
-                let unjudged = || NotJudged {
-                    case: pair.name.clone(),
-                    figure: Some(figure()),
-                    reason: row.reason.clone().unwrap_or_default(),
-                };
-                match row.verdict {
-                    Verdict::Regressed if worse > allowed => {
-                        regressed.push(format!("{} by {}", name(), percent(worse)));
-                    }
-                    // Certainly above the gate, but possibly because of the machine's noise.
-                    Verdict::Equal | Verdict::Undecided if worse > allowed && row.is_certain() => {
-                        not_judged.push(unjudged());
-                    }
-                    Verdict::Equal | Verdict::Undecided => {
-                        let most = row.worst_by().filter(|most| *most > allowed);
-                        let most = most.map(|most| format!("{} (up to {})", name(), percent(most)));
-                        may_hide.extend(most);
-                    }
-                    // A figure that the base lacks cannot have got worse, and one over other
-                    // operations has no better or worse.
-                    Verdict::NotComparable if row.base.n == 0 || row.other_work => {}
-                    Verdict::TooFewTrials | Verdict::NotComparable => not_judged.push(unjudged()),
-                    Verdict::Improved | Verdict::Regressed | Verdict::Changed => {}
-                }
+        let (judged, beyond): (Vec<(&Pair, &Row)>, Vec<Mean>) = rows
+            .iter()
+            .filter_map(|(pair, row)| Some(((*pair, *row), beyond(row, allowed)?)))
+            .unzip();
+        for ((pair, row), worse) in judged.iter().zip(rule::above(&beyond, 0.0)) {
+            let name = || format!("{}, {}", pair.name, figure(row));
+            let by = row.ratio.map_or(0.0, |ratio| row.worse_by(ratio));
+            if worse {
+                regressed.push(format!("{} by {}", name(), percent(by)));
+                continue;
             }
+            let most = row.worst_by().filter(|most| *most > allowed);
+            may_hide.extend(most.map(|most| format!("{} (up to {})", name(), percent(most))));
         }
+        // A figure that the base lacks cannot have got worse.
+        let unjudged = rows.iter().filter(|(_, row)| match row.verdict {
+            Verdict::NotComparable => row.base.n > 0,
+            verdict => verdict == Verdict::TooFew,
+        });
+        not_judged.extend(unjudged.map(|(pair, row)| NotJudged {
+            case: pair.name.clone(),
+            figure: Some(figure(row)),
+            reason: row.reason.clone().unwrap_or_default(),
+        }));
         let lost = unpaired.iter().filter(|case| case.in_base);
         not_judged.extend(lost.map(|case| NotJudged {
             case: case.name.clone(),
             figure: None,
             reason: case.reason.clone(),
         }));
-        if not_judged.is_empty() && !pairs.iter().flat_map(|pair| &pair.rows).any(is_judged) {
+        if not_judged.is_empty() && !rows.iter().any(|(_, row)| is_judged(row)) {
             not_judged.push(NotJudged {
                 case: "all cases".to_owned(),
                 figure: None,
@@ -113,27 +112,44 @@ impl Gate {
     }
 }
 
-/// Whether a row was judged: a figure without a better direction cannot get worse.
+fn figure(row: &Row) -> String {
+    format!("{}: {}", row.place(), row.figure)
+}
+
+/// By how much a figure got worse beyond the allowed share; none: it has no interval.
+fn beyond(row: &Row, allowed: f64) -> Option<Mean> {
+    // Less may be a bias of the builds.
+    let allowed = allowed.max(least(row.figure));
+    let bound = match row.direction {
+        Direction::Higher => -(1.0 - allowed).max(0.0).ln(),
+        Direction::Lower | Direction::Neither => allowed.ln_1p(),
+    };
+    let worse = row.worse()?;
+    Some(Mean { value: worse.value - bound, ..worse })
+}
+
 fn is_judged(row: &Row) -> bool {
-    let left_open = matches!(row.verdict, Verdict::TooFewTrials | Verdict::NotComparable);
-    row.direction != Direction::Neither && !left_open
+    !matches!(row.verdict, Verdict::TooFew | Verdict::NotComparable)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::judge::{Bout, Spot, Trials};
+    use super::super::judge::{Bout, Repeats, Spot};
     use super::*;
     use crate::figures::catalogue as c;
     use crate::figures::metric::{Definition, Metric};
+    use crate::judge::rule::Margins;
     use kvdyno_record::engine::Durability;
 
-    fn gate(allowed: f64, noise: f64, figure: &Definition, sides: [&[f64]; 2]) -> Gate {
+    fn gate(allowed: f64, figure: &Definition, sides: [&[f64]; 2]) -> Gate {
         let metric = |values: &[f64]| Metric::new(figure, values.iter().copied().map(Ok).collect());
         let [base, new] = sides.map(metric);
-        let side = |metric| Trials { metric: Some(metric), numbers: &[1, 2, 3, 4, 5, 6] };
+        let side = |metric| Repeats::trials(Some(metric), &[1, 2, 3, 4, 5, 6]);
         let spot = Spot { phase: "measure", role: None, op: None };
-        let (base, new) = (side(&base), side(&new));
-        let row = Bout { spot, base, new, paired: false, noise }.row();
+        let row = |primary| {
+            let (base, new, margins) = (side(&base), side(&new), Margins::default());
+            Bout { spot, base, new, paired: true, primary, margins }.row()
+        };
         let pair = Pair {
             name: "lmdb t1".to_owned(),
             base_label: "lmdb".to_owned(),
@@ -143,7 +159,8 @@ mod tests {
             durability: Durability::Commit,
             threads: Some(1),
             ram_limit_bytes: None,
-            rows: row.into_iter().collect(),
+            // What only describes is not held against anybody.
+            rows: [row(true), row(false)].into_iter().flatten().collect(),
         };
         Gate::judge(allowed, &[pair], &[])
     }
@@ -151,25 +168,26 @@ mod tests {
     /// From zero to a value there is no ratio, and no pass either.
     #[test]
     fn a_figure_that_rises_from_zero_is_not_judged() {
-        let rises = gate(0.05, 0.02, &c::ERRORS, [&[0.0; 6], &[4096.0; 6]]);
+        let rises = gate(0.05, &c::ERRORS, [&[0.0; 6], &[4096.0; 6]]);
         assert_eq!((rises.result, rises.not_judged.len()), (GateResult::CannotJudge, 1));
         assert!(rises.not_judged[0].figure.is_some(), "{rises:?}");
-        let stays = gate(0.05, 0.02, &c::ERRORS, [&[0.0; 6], &[0.0; 6]]);
+        let stays = gate(0.05, &c::ERRORS, [&[0.0; 6], &[0.0; 6]]);
         assert_eq!(stays.result, GateResult::Passed);
     }
 
-    /// A gate below the machine's noise.
     #[test]
-    fn a_certain_change_below_the_noise_is_not_judged() {
+    fn it_fails_by_what_is_certainly_worse_by_more_than_allowed() {
         let base = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2];
-        let worse = base.map(|value| value * 1.08);
-        let gate_with = |allowed, noise| gate(allowed, noise, &c::SERVICE_P99, [&base, &worse]);
-        let below = gate_with(0.05, 0.1);
-        assert_eq!((below.result, below.not_judged.len()), (GateResult::CannotJudge, 1));
-        assert!(below.not_judged[0].reason.contains("noise") && below.may_hide.is_empty());
-        assert_eq!(gate_with(0.05, 0.02).result, GateResult::Failed);
-        assert_eq!(gate_with(0.09, 0.1).result, GateResult::Passed);
-        let better = gate(0.05, 0.1, &c::SERVICE_P99, [&worse, &base]);
-        assert_eq!(better.result, GateResult::Passed);
+        let worse = [108.4, 108.0, 107.5, 107.9, 108.3, 107.8];
+        let gate_of = |allowed| gate(allowed, &c::SERVICE_P99, [&base, &worse]);
+        let failed = gate_of(0.05);
+        assert_eq!((failed.result, failed.regressed.len()), (GateResult::Failed, 1), "{failed:?}");
+        // Worse by 8 %, and how much more than 7.5 % is not certain.
+        let near = gate_of(0.075);
+        assert_eq!((near.result, near.may_hide.len()), (GateResult::Passed, 1), "{near:?}");
+        let passed = gate_of(0.2);
+        assert_eq!((passed.result, passed.may_hide.len()), (GateResult::Passed, 0));
+        let better = gate(0.05, &c::SERVICE_P99, [&worse, &base]);
+        assert_eq!((better.result, better.may_hide.len()), (GateResult::Passed, 0));
     }
 }

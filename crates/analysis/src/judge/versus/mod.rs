@@ -1,15 +1,13 @@
-//! Two runs, or two engines of one run, compared figure by figure, with the certainty of each
-//! difference.
+//! Two builds, each by several runs, or two engines of one run, compared figure by figure, with the
+//! certainty of each difference.
 //!
-//! [`Versus`] is a pure function of two records and of the resolution of this machine ([`Noise`]).
-//! `docs/method.md` explains its statistics.
+//! [`Versus`] is a pure function of records. `docs/method.md` explains its statistics.
 
 mod answer;
 mod calls;
 mod choice;
 pub mod gate;
 pub mod judge;
-pub mod noise;
 mod pairing;
 mod refusal;
 pub mod sides;
@@ -18,8 +16,7 @@ mod work;
 pub(crate) use choice::FigureScope;
 pub use choice::{FigureChoice, UnknownFigure};
 pub use gate::{Gate, GateResult, NotJudged};
-pub use judge::{Row, Sample, Verdict};
-pub use noise::{Calibration, DEFAULT_NOISE, LEAST_NOISE, Noise, twins};
+pub use judge::{BIAS, Row, Sample, Verdict, least};
 pub use pairing::{Pair, Unpaired};
 pub use refusal::Refusal;
 pub use sides::{Record, Side, Sides};
@@ -41,8 +38,6 @@ pub struct Versus {
     pub new: Side,
     /// Differences between the two besides the work: host, drive, versions, options.
     pub differences: Vec<Difference>,
-    /// The noise below which no difference is reported.
-    pub noise: Noise,
     /// Cases that do equal work, with their figures.
     pub pairs: Vec<Pair>,
     /// Cases without a counterpart.
@@ -60,7 +55,7 @@ pub struct Versus {
 /// How many figures there are of each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
-    /// Figures that had trials enough to be judged.
+    /// Figures that had repeats enough to be judged.
     pub judged: usize,
     /// Of them: better.
     pub improved: usize,
@@ -72,8 +67,10 @@ pub struct Counts {
     pub equal: usize,
     /// The interval contains equality.
     pub undecided: usize,
-    /// Not judged: too few trials.
-    pub too_few_trials: usize,
+    /// Not judged: too few repeats.
+    pub too_few: usize,
+    /// Not judged: it only describes.
+    pub described: usize,
     /// Not judged: a side has no figure, or nothing to divide by.
     pub not_comparable: usize,
 }
@@ -83,8 +80,8 @@ pub struct Counts {
 pub struct Question {
     /// Which figures.
     pub figures: FigureChoice,
-    /// The resolution of this machine.
-    pub noise: Noise,
+    /// Two that differ by less are equal: a share.
+    pub within: f64,
     /// The share by which a figure may get worse.
     pub gate: Option<f64>,
 }
@@ -92,21 +89,19 @@ pub struct Question {
 impl Versus {
     /// Compares, or gives the reason why that would have no meaning.
     pub fn compare(sides: &Sides<'_>, question: &Question) -> Result<Self, Refusal> {
-        let paired = pairing::pair(sides, &question.figures, &question.noise)?;
+        let paired = pairing::pair(sides, question)?;
         let rows = || paired.pairs.iter().flat_map(|pair| &pair.rows);
         let counts = Counts::count(rows());
         let gate =
             question.gate.map(|allowed| Gate::judge(allowed, &paired.pairs, &paired.unpaired));
         let [base, new] = sides.described();
-        let sure = if sides.side_by_side() { rule::CONFIDENCE } else { crate::stats::CONFIDENCE };
         let mut versus = Self {
             method_version: METHOD_VERSION,
             base,
             new,
             differences: sides.differences(&paired.labels),
-            noise: question.noise.clone(),
             counts,
-            false_alarms_expected: (1.0 - sure) * counts.judged as f64,
+            false_alarms_expected: (1.0 - rule::CONFIDENCE) * counts.judged as f64,
             gate,
             pairs: paired.pairs,
             unpaired: paired.unpaired,
@@ -128,7 +123,8 @@ impl Counts {
                 Verdict::Changed => (&mut counts.changed, 1),
                 Verdict::Equal => (&mut counts.equal, 1),
                 Verdict::Undecided => (&mut counts.undecided, 1),
-                Verdict::TooFewTrials => (&mut counts.too_few_trials, 0),
+                Verdict::TooFew => (&mut counts.too_few, 0),
+                Verdict::Described => (&mut counts.described, 0),
                 Verdict::NotComparable => (&mut counts.not_comparable, 0),
             };
             *count += 1;

@@ -1,8 +1,8 @@
 //! The pairing of cases, and when a comparison is refused.
 
+use super::Question;
 use super::choice::{FigureChoice, FigureScope};
-use super::judge::{Bout, Row, Spot, Trials};
-use super::noise::{Noise, least};
+use super::judge::{BIAS, Bout, Repeats, Row, Spot, margins};
 use super::refusal::Refusal;
 use super::sides::{Chosen, Sides};
 use super::work;
@@ -77,19 +77,16 @@ impl Paired {
 /// A case with its figures.
 struct Unit<'r> {
     group: &'r Group,
+    /// The same case in further runs of its side.
+    further: Vec<&'r Group>,
     work: Value,
     name: String,
 }
 
 /// Pairs the cases of both sides, with the figures that are wanted.
-pub(super) fn pair(
-    sides: &Sides<'_>,
-    wanted: &FigureChoice,
-    noise: &Noise,
-) -> Result<Paired, Refusal> {
+pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Refusal> {
     sides.check()?;
-    let labelled = matches!(sides, Sides::Runs { .. });
-    let [base, new] = sides.chosen().map(|chosen| units(&chosen, labelled));
+    let [base, new] = sides.chosen().map(|chosen| side_units(&chosen, sides));
     let mut free: Vec<&Unit<'_>> = new.iter().collect();
     let mut paired = Paired::default();
     let mut alone = Vec::new();
@@ -100,7 +97,7 @@ pub(super) fn pair(
         };
         let other = free.remove(index);
         paired.labels.push((unit.group.label.clone(), other.group.label.clone()));
-        let pair = compared(unit, other, sides, (wanted, noise), &mut paired.figures);
+        let pair = compared(unit, other, sides, question, &mut paired.figures);
         if let ([], Some(trouble)) = (pair.rows.as_slice(), unit.group.trouble()) {
             let why = format!("neither side has its figures: {trouble}");
             paired.unpaired.push(Unpaired { in_base: false, name: pair.name.clone(), reason: why });
@@ -127,7 +124,7 @@ pub(super) fn pair(
         };
         return Err(Refusal::NoCommonEngine { base: labels(&base), new: labels(&new) });
     }
-    paired.check(wanted)?;
+    paired.check(&question.figures)?;
     // A load has no figures of reads.
     paired.pairs.retain(|pair| !pair.rows.is_empty());
     paired.unpaired.extend(free.iter().map(|unit| unit.alone(false)));
@@ -144,6 +141,21 @@ fn counterpart(unit: &Unit<'_>, free: &[&Unit<'_>], sides: &Sides<'_>) -> Option
     free.iter().position(same_key).or_else(|| free.iter().position(same_work))
 }
 
+/// The cases of a side, with the same cases of its further runs.
+fn side_units<'r>(chosen: &[Chosen<'r>], sides: &Sides<'_>) -> Vec<Unit<'r>> {
+    let Some((first, further)) = chosen.split_first() else { return Vec::new() };
+    let mut first = units(first, !sides.side_by_side());
+    for run in further.iter().map(|run| units(run, true)) {
+        for unit in &mut first {
+            let same = run
+                .iter()
+                .find(|other| other.group.label == unit.group.label && other.work == unit.work);
+            unit.further.extend(same.map(|other| other.group));
+        }
+    }
+    first
+}
+
 /// `labelled`: names include the engine; with two engines it is in the title.
 fn units<'r>(chosen: &Chosen<'r>, labelled: bool) -> Vec<Unit<'r>> {
     let naming = Naming::for_groups(&chosen.groups);
@@ -155,7 +167,7 @@ fn units<'r>(chosen: &Chosen<'r>, labelled: bool) -> Vec<Unit<'r>> {
             name = format!("{} {name}", group.label);
         }
         let work = Work::from_case(case, &chosen.record.evidence.plan).equal(Purpose::Runs);
-        Some(Unit { group, work, name })
+        Some(Unit { group, further: Vec::new(), work, name })
     };
     chosen.groups.iter().filter_map(unit).collect()
 }
@@ -171,16 +183,20 @@ fn compared(
     base: &Unit<'_>,
     new: &Unit<'_>,
     sides: &Sides<'_>,
-    (wanted, noise): (&FigureChoice, &Noise),
+    question: &Question,
     figures: &mut BTreeSet<&'static str>,
 ) -> Pair {
     let group = base.group;
     let mut rows = RowBuilder {
-        wanted,
-        noise,
+        question,
         paired: sides.side_by_side(),
-        labels: sides.names(base.group, new.group),
-        numbers: [base, new].map(|unit| unit.group.trials.iter().map(|t| t.trial).collect()),
+        // Two engines are no two builds of one.
+        bias: if group.engine == new.group.engine { BIAS } else { 0.0 },
+        labels: sides.names(group, new.group),
+        sides: [base, new].map(|unit| {
+            let further = unit.further.iter().copied();
+            std::iter::once(unit.group).chain(further).collect()
+        }),
         rows: Vec::new(),
         figures,
     };
@@ -207,19 +223,19 @@ fn compared(
 
 /// Builds the rows of two cases.
 struct RowBuilder<'q> {
-    wanted: &'q FigureChoice,
-    noise: &'q Noise,
+    question: &'q Question,
     paired: bool,
+    bias: f64,
     /// The names of the sides where their mixes differ.
     labels: [String; 2],
-    /// The trial behind each value, of both sides.
-    numbers: [Vec<u32>; 2],
+    /// The case in each run of both sides.
+    sides: [Vec<&'q Group>; 2],
     rows: Vec<Row>,
     /// Figures that have a value.
     figures: &'q mut BTreeSet<&'static str>,
 }
 
-impl RowBuilder<'_> {
+impl<'q> RowBuilder<'q> {
     fn load(&mut self, base: &LoadRow, new: &LoadRow) {
         let spot = Spot { phase: &base.phase, role: None, op: None };
         self.add(spot, FigureScope::Load, &base.metrics, &new.metrics);
@@ -271,17 +287,39 @@ impl RowBuilder<'_> {
             let figures = base.0.iter().chain(&new.0).filter(has_any);
             self.figures.extend(figures.map(|metric| metric.name));
         }
-        let wanted = |metric: &&Metric| self.wanted.wants(metric.name, metric.direction, scope);
+        let choice = &self.question.figures;
+        let wanted = |metric: &&Metric| choice.wants(metric.name, metric.direction, scope);
         for metric in base.0.iter().filter(wanted) {
             let other = new.0.iter().find(|other| other.name == metric.name);
-            let bout = Bout {
-                spot,
-                base: Trials { metric: Some(metric), numbers: &self.numbers[0] },
-                new: Trials { metric: other, numbers: &self.numbers[1] },
-                paired: self.paired,
-                noise: if self.paired { least(metric.name) } else { self.noise.share(metric.name) },
-            };
-            self.rows.extend(bout.row());
+            let repeats = [(0, Some(metric)), (1, other)].map(|(side, metric)| {
+                let runs = &self.sides[side];
+                match metric {
+                    Some(metric) if !self.paired => {
+                        let at = |run: &'q Group| metrics_at(run, spot)?.named(metric.name);
+                        Repeats::runs(&runs.iter().copied().filter_map(at).collect::<Vec<_>>())
+                    }
+                    metric => Repeats::trials(metric, &runs[0].trial_numbers()),
+                }
+            });
+            let [base, new] = repeats;
+            let (paired, primary) = (self.paired, choice.judges(metric.name, scope));
+            let margins = margins(metric.name, self.question.within, self.bias);
+            self.rows.extend(Bout { spot, base, new, paired, primary, margins }.row());
         }
+    }
+}
+
+/// The figures of a spot in one run.
+fn metrics_at<'g>(group: &'g Group, spot: Spot<'_>) -> Option<&'g Metrics> {
+    let Some(role) = spot.role else {
+        let load = group.load.as_ref().filter(|load| load.phase == spot.phase);
+        let run = group.runs.iter().find(|run| run.phase == spot.phase);
+        return load.map(|load| &load.metrics).or(run.map(|run| &run.metrics));
+    };
+    let run = group.runs.iter().find(|run| run.phase == spot.phase)?;
+    let role = run.roles.iter().find(|other| other.role == role)?;
+    match spot.op {
+        Some(op) => role.ops.iter().find(|row| row.op == op).map(|row| &row.metrics),
+        None => Some(&role.metrics),
     }
 }

@@ -22,6 +22,16 @@ pub enum Refusal {
     /// They were measured or computed by different methods.
     #[error("the methods differ: {}", .0.words())]
     Method(Difference),
+    /// Runs of one side are no repeats of each other.
+    #[error("runs {first} and {other} of one side differ: {}", first_and_other(.difference))]
+    Build {
+        /// The first run of the side.
+        first: String,
+        /// The run that differs from it.
+        other: String,
+        /// How.
+        difference: Difference,
+    },
     /// No engine is on both sides.
     #[error("expected an engine on both sides, found {base} in BASE and {new} in NEW")]
     NoCommonEngine {
@@ -51,6 +61,11 @@ pub enum Refusal {
         /// Those that cases have.
         known: Vec<&'static str>,
     },
+}
+
+fn first_and_other(difference: &Difference) -> String {
+    let Difference { subject, base, new } = difference;
+    format!("{subject}: {base} and {new}")
 }
 
 fn fields(differences: &[Difference]) -> String {

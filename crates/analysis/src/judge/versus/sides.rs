@@ -1,4 +1,4 @@
-//! The sides of a comparison: two runs, or two engines of one.
+//! The sides of a comparison: runs of two builds, or two engines of one run.
 
 use super::refusal::Refusal;
 use super::work::Difference;
@@ -50,12 +50,13 @@ impl Record {
 /// The sides of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub enum Sides<'r> {
-    /// Two runs: trials of different times, so never pairs.
+    /// Runs of different times, so never pairs: of each side one or more, of the same build. The
+    /// first of each describes it.
     Runs {
         /// The base.
-        base: &'r Record,
+        base: &'r [Record],
         /// The side that is compared with it.
-        new: &'r Record,
+        new: &'r [Record],
     },
     /// Two engines of a run, by their labels: equal trials ran close to each other.
     Engines {
@@ -73,6 +74,8 @@ pub enum Sides<'r> {
 pub struct Side {
     /// The run's id.
     pub run: String,
+    /// The ids of the side's further runs.
+    pub further_runs: Vec<String>,
     /// The engine's label; null: all of the run.
     pub label: Option<String>,
     /// The suite.
@@ -110,19 +113,25 @@ impl<'r> Sides<'r> {
     /// Each side's record, and its label where it is one engine of it.
     fn both(&self) -> [(&'r Record, Option<&'r str>); 2] {
         match *self {
-            Self::Runs { base, new } => [(base, None), (new, None)],
+            Self::Runs { base, new } => [(&base[0], None), (&new[0], None)],
             Self::Engines { run, base, new } => [(run, Some(base)), (run, Some(new))],
+        }
+    }
+
+    /// The further runs of each side.
+    fn further(&self) -> [&'r [Record]; 2] {
+        match *self {
+            Self::Runs { base, new } => [&base[1..], &new[1..]],
+            Self::Engines { .. } => [&[], &[]],
         }
     }
 
     /// The base, and the new side.
     pub fn described(&self) -> [Side; 2] {
-        self.both().map(|(record, label)| Side::from_record(record, label))
-    }
-
-    /// The machine that the new side was measured on.
-    pub fn host(&self) -> &'r Host {
-        &self.records().1.evidence.run.host_before
+        let [base, new] = self.both();
+        let [further_base, further_new] = self.further();
+        [(base, further_base), (new, further_new)]
+            .map(|((record, label), further)| Side::from_records(record, label, further))
     }
 
     /// The names of two groups: by their engines, or for two runs by their sides.
@@ -151,9 +160,14 @@ impl<'r> Sides<'r> {
         }
     }
 
-    /// The compared groups of the base, and of the new side.
-    pub(super) fn chosen(&self) -> [Chosen<'r>; 2] {
-        self.both().map(|(record, label)| chosen(record, label))
+    /// The compared groups of the base, and of the new side, run by run.
+    pub(super) fn chosen(&self) -> [Vec<Chosen<'r>>; 2] {
+        let [base, new] = self.both();
+        let [further_base, further_new] = self.further();
+        [(base, further_base), (new, further_new)].map(|((record, label), further)| {
+            let runs = std::iter::once(record).chain(further);
+            runs.map(|record| chosen(record, label)).collect()
+        })
     }
 
     /// Refuses sides that cannot be compared as a whole.
@@ -172,20 +186,22 @@ impl<'r> Sides<'r> {
                     return Err(Refusal::Same(format!("engine `{base}`")));
                 }
             }
-            Self::Runs { .. } if base.figures.run.id == new.figures.run.id => {
-                return Err(Refusal::Same(format!("run {}", base.figures.run.id)));
+            Self::Runs { base, new } => {
+                let mut ids = BTreeSet::new();
+                let all = base.iter().chain(new).map(|record| &record.figures.run.id);
+                if let Some(twice) = all.into_iter().find(|id| !ids.insert(*id)) {
+                    return Err(Refusal::Same(format!("run {twice}")));
+                }
             }
-            Self::Runs { .. } => {}
         }
-        let methods = [
-            ("method version", base.figures.method_version, new.figures.method_version),
-            ("protocol of the workers", protocol(base), protocol(new)),
-        ];
-        let differs = |(what, base, new): (&str, u32, u32)| {
-            Difference::between(what, base.to_string(), new.to_string())
-        };
-        let difference = methods.into_iter().find_map(differs);
-        difference.map_or(Ok(()), |difference| Err(Refusal::Method(difference)))
+        same_method(base, new)?;
+        for (first, further) in [base, new].into_iter().zip(self.further()) {
+            for record in further {
+                same_method(first, record)?;
+                same_build(first, record)?;
+            }
+        }
+        Ok(())
     }
 
     /// Differences other than the work, for the labels that are compared.
@@ -193,10 +209,9 @@ impl<'r> Sides<'r> {
         let (base, new) = self.records();
         let mut differences = Vec::new();
         if let Self::Runs { .. } = self {
-            differences.extend(differing("", facts(&base.figures.host), &facts(&new.figures.host)));
-            differences.extend(volumes(base, new));
-            differences.extend(tiers(base, new));
+            // What no engine has to do with comes first: then the rest may be the machine's.
             differences.extend(ceilings(base, new));
+            differences.extend(surroundings(base, new));
             let programs = (&base.figures.run.program, &new.figures.run.program);
             differences.extend(Difference::between(
                 "kvdyno",
@@ -214,12 +229,47 @@ impl<'r> Sides<'r> {
     }
 }
 
+/// Refuses records that were measured or computed by different methods.
+fn same_method(base: &Record, new: &Record) -> Result<(), Refusal> {
+    let methods = [
+        ("method version", base.figures.method_version, new.figures.method_version),
+        ("protocol of the workers", protocol(base), protocol(new)),
+    ];
+    let differs = |(what, base, new): (&str, u32, u32)| {
+        Difference::between(what, base.to_string(), new.to_string())
+    };
+    let difference = methods.into_iter().find_map(differs);
+    difference.map_or(Ok(()), |difference| Err(Refusal::Method(difference)))
+}
+
+/// Refuses runs of one side that are of different builds, options or machines.
+fn same_build(first: &Record, other: &Record) -> Result<(), Refusal> {
+    let mut differences = surroundings(first, other);
+    for label in first.labels() {
+        engines(first, other, &(label.clone(), label), &mut differences);
+    }
+    match differences.into_iter().next() {
+        None => Ok(()),
+        Some(difference) => {
+            let [first, other] = [first, other].map(|record| record.figures.run.id.clone());
+            Err(Refusal::Build { first, other, difference })
+        }
+    }
+}
+
+/// Differences of hosts, volumes and memory tiers.
+fn surroundings(base: &Record, new: &Record) -> Vec<Difference> {
+    let hosts = differing("", facts(&base.figures.host), &facts(&new.figures.host));
+    hosts.into_iter().chain(volumes(base, new)).chain(tiers(base, new)).collect()
+}
+
 impl Side {
-    fn from_record(record: &Record, label: Option<&str>) -> Self {
+    fn from_records(record: &Record, label: Option<&str>, further: &[Record]) -> Self {
         let figures = &record.figures;
         let invalid = figures.findings.iter().filter(|f| f.severity == Severity::Invalid);
         Self {
             run: figures.run.id.clone(),
+            further_runs: further.iter().map(|record| record.figures.run.id.clone()).collect(),
             label: label.map(str::to_owned),
             suite: figures.run.suite.clone(),
             started_unix_ns: figures.run.started_unix_ns,

@@ -11,7 +11,7 @@ use crate::running::resume;
 use hyper::header::HeaderValue;
 use hyper::{Request, StatusCode};
 use kvdyno_analysis::figures::evidence::Evidence;
-use kvdyno_analysis::judge::versus::{FigureChoice, Noise, Question, Record, Sides, Versus};
+use kvdyno_analysis::judge::versus::{FigureChoice, Question, Record, Sides, Versus};
 use kvdyno_record::files::RunFolder;
 use kvdyno_render::page::{Live, PageData, Refused, RunsData, State, TEMPLATE, VersusData, html};
 use serde::Serialize;
@@ -105,12 +105,11 @@ impl Site {
             return Ok(None);
         };
         let (base_record, new_record) = (Record::read(&base_folder)?, Record::read(&new_folder)?);
-        let sides = Sides::Runs { base: &base_record, new: &new_record };
-        let calibration =
-            runs::newest_calibration(&self.runs, &new_record.evidence.run.host_before);
-        let noise = Noise::by(calibration, &sides);
+        let within = base_record.evidence.plan.within;
+        let [base_runs, new_runs] = [[base_record], [new_record]];
+        let sides = Sides::Runs { base: &base_runs, new: &new_runs };
         let figures = if all { FigureChoice::All } else { FigureChoice::Usual };
-        let question = Question { figures, noise, gate: None };
+        let question = Question { figures, within, gate: None };
         let versus = Versus::compare(&sides, &question).map_err(|refusal| Refused {
             message: refusal.to_string(),
             hint: compare::refused(&refusal).hint,

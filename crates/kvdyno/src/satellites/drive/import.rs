@@ -18,7 +18,7 @@ use kvdyno_record::files::{CaseFolder, RunFolder, sha256, write_atomic};
 use kvdyno_record::fio::{self, Job, Report};
 use kvdyno_record::hlog;
 use kvdyno_record::left_out::LeftOut;
-use kvdyno_record::plan::{Case, Estimate, Plan};
+use kvdyno_record::plan::{Case, Estimate, Plan, WITHIN};
 use kvdyno_record::protocol::{NO_LOAD_GENERATOR, WorkerDescription};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::units;
@@ -54,6 +54,7 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
         search: None,
         columns: Vec::new(),
         study: None,
+        within: WITHIN,
         claims: Vec::new(),
         format: kvdyno_record::FORMAT.to_owned(),
         suite: "fio-import".to_owned(),
