@@ -18,4 +18,5 @@ ended=$?
 case $ended in
     0 | 3 | 4) echo "The report, to open in a browser:"; "$kvdyno" report || exit 1 ;;
 esac
+echo "The program for this shell: export PATH=\"$(dirname "$kvdyno"):\$PATH\""
 exit $ended

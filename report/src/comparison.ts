@@ -60,7 +60,7 @@ export interface Side {
 }
 
 export interface Gate {
-  result: "passed" | "failed" | "cannot_judge";
+  result: "passed" | "undecided" | "failed" | "cannot_judge";
   allowed: number;
   regressed: string[];
 }

@@ -15,9 +15,8 @@ use kvdyno_record::units;
 
 const AID: &str = "\
 place: shared (=) with the first engine that it cannot be told from; ?: fewer than four trials. \
-behind: how many times worse than the best; from and to: its 95 % interval of six trials and \
-more, else the least and the most that any two trials come to; told apart where that leaves 1 \
-out, a rank test agrees and it is more than 2 %. figure: the median of trials, of p99.9 each \
+behind: how many times worse than the best, the geometric mean over pairs of trials; from and to: \
+its 99 % interval; told apart where that leaves 1 out. figure: the median of trials, of p99.9 each \
 trial's own. Engines of other durability classes are ranked by themselves.";
 
 const SHORT_AID: &str =

@@ -225,6 +225,10 @@ pub(crate) fn gate(gate: &Gate, [passed, failed, whether]: &[String; 3]) -> Vec<
     let allowed = units::percent(gate.allowed);
     let (tone, text) = match gate.result {
         GateResult::Passed => (Tone::Good, format!("passed: {passed} {allowed}")),
+        GateResult::Undecided => {
+            let text = format!("UNDECIDED {whether} {allowed} (more trials tell)");
+            (Tone::Warning, text)
+        }
         GateResult::Failed => {
             let figures = some(&gate.regressed);
             (Tone::Bad, format!("FAILED: {failed} {allowed}: {figures}"))
@@ -244,7 +248,7 @@ pub(crate) fn gate(gate: &Gate, [passed, failed, whether]: &[String; 3]) -> Vec<
     }
     if !gate.may_hide.is_empty() {
         let hidden = some(&gate.may_hide);
-        let text = format!("may be worse by more than that, unseen (more trials tell): {hidden}");
+        let text = format!("may be worse by more than that: {hidden}");
         lines.push((Tone::Warning, "gate", text));
     }
     lines

@@ -17,7 +17,7 @@ use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::engines::name;
 use crate::figures::group::{Group, RunRow};
-use crate::figures::lists::{list, several, together};
+use crate::figures::lists::{list, several, together, unique};
 use crate::figures::metric::Metric;
 use clause::Standing;
 use words::Words;
@@ -41,9 +41,9 @@ pub fn answers(figures: &Figures, search: Option<&SearchResult>) -> Vec<Answer> 
             let phase = first.load.as_ref().map_or("load", |load| load.phase.as_str());
             loads.push(Answer { workload: format!("{phase}{suffix}"), sentence });
         }
-        for (at, run) in first.runs.iter().enumerate() {
-            if let Some(sentence) = setting.run_sentence(at) {
-                runs.push(Answer { workload: format!("{}{suffix}", run.phase), sentence });
+        for phase in setting.phases() {
+            if let Some(sentence) = setting.run_sentence(phase) {
+                runs.push(Answer { workload: format!("{phase}{suffix}"), sentence });
             }
         }
     }
@@ -71,11 +71,21 @@ struct Setting<'s> {
 
 fn settings(figures: &Figures) -> Vec<Setting<'_>> {
     let competing = figures.groups.iter().filter(|group| group.competes());
-    let sets = together(competing, |a, b| a.answer_peers == b.answer_peers);
+    // What comes after the first measured phase may be more than an engine can do.
+    let first = |group: &Group| group.runs.first().map(|run| run.peers.answer);
+    let sets = together(competing, |a, b| match (first(a), first(b)) {
+        (None, None) => a.load_peers == b.load_peers,
+        (a, b) => a == b,
+    });
     sets.into_iter().map(|groups| Setting { figures, groups }).collect()
 }
 
 impl<'s> Setting<'s> {
+    /// The measured phases of all engines, by their names.
+    fn phases(&self) -> Vec<&'s str> {
+        unique(self.groups.iter().flat_map(|group| &group.runs).map(|run| run.phase.as_str()))
+    }
+
     /// Equal loads of all engines.
     fn loads(&self) -> Vec<&'s Group> {
         let Some(first) = self.groups.iter().find(|group| group.load.is_some()) else {
@@ -97,45 +107,47 @@ impl<'s> Setting<'s> {
     }
 
     /// Uses the number of threads at which most engines have figures; of several, the largest.
-    fn run_sentence(&self, at: usize) -> Option<String> {
-        let chosen = self.chosen(at)?;
-        let roles = &chosen[0].runs.get(at)?.roles;
+    fn run_sentence(&self, phase: &str) -> Option<String> {
+        let chosen = self.chosen(phase)?;
+        let roles = &chosen[0].run(phase)?.roles;
         let clauses: Vec<String> =
-            (0..roles.len()).filter_map(|role| self.role_clause(&chosen, at, role)).collect();
+            (0..roles.len()).filter_map(|role| self.role_clause(&chosen, phase, role)).collect();
         if clauses.is_empty() {
             return None;
         }
-        let drive = drive::sentence(self.ceilings(&chosen, at));
+        let drive = drive::sentence(self.ceilings(&chosen, phase));
         Some(format!("At {}: {}.{drive}", words::threads(roles), clauses.join("; ")))
     }
 
     /// The engines at that number of threads.
-    fn chosen(&self, at: usize) -> Option<Vec<&'s Group>> {
-        self.by_threads().into_iter().max_by_key(|peers| {
+    fn chosen(&self, phase: &str) -> Option<Vec<&'s Group>> {
+        self.by_threads(phase).into_iter().max_by_key(|peers| {
             let threads = peers[0].threads;
-            let figures = peers.iter().filter(|group| rate(group, at, 0).is_some()).count();
+            let figures = peers.iter().filter(|group| rate(group, phase, 0).is_some()).count();
             (figures, threads)
         })
     }
 
     /// Each engine's name, with its row.
-    fn ceilings(&self, groups: &[&'s Group], at: usize) -> Vec<(&'s str, &'s RunRow)> {
-        let run = |group: &&'s Group| Some((self.name(group), group.runs.get(at)?));
+    fn ceilings(&self, groups: &[&'s Group], phase: &str) -> Vec<(&'s str, &'s RunRow)> {
+        let run = |group: &&'s Group| Some((self.name(group), group.run(phase)?));
         groups.iter().filter_map(run).collect()
     }
 
     /// Groups that differ in their engine alone, for each number of threads.
-    fn by_threads(&self) -> Vec<Vec<&'s Group>> {
-        together(self.groups.iter().copied(), |a, b| a.run_peers == b.run_peers)
+    fn by_threads(&self, phase: &str) -> Vec<Vec<&'s Group>> {
+        let peers = |group: &Group| group.run(phase).map(|run| run.peers.engines);
+        let groups = self.groups.iter().copied().filter(|group| peers(group).is_some());
+        together(groups, |a, b| peers(a) == peers(b))
     }
 
-    fn role_clause(&self, chosen: &[&'s Group], at: usize, role: usize) -> Option<String> {
-        let row = chosen[0].runs.get(at)?.roles.get(role)?;
+    fn role_clause(&self, chosen: &[&'s Group], phase: &str, role: usize) -> Option<String> {
+        let row = chosen[0].run(phase)?.roles.get(role)?;
         if row.open_loop {
             let offered = row.metrics.value(&c::OFFERED_OPS_PER_S);
             let each = row.by_operation().enumerate().filter_map(|(op, (name, _))| {
                 let response = |group: &'s Group| {
-                    let row = group.runs.get(at)?.roles.get(role)?;
+                    let row = group.run(phase)?.roles.get(role)?;
                     let (_, metrics) = row.by_operation().nth(op)?;
                     metrics.get(&c::RESPONSE_P99)
                 };
@@ -149,10 +161,10 @@ impl<'s> Setting<'s> {
             let each: Vec<String> = each.collect();
             return (!each.is_empty()).then(|| each.join("; "));
         }
-        let rates = |groups: &[&'s Group]| self.standings(groups, |group| rate(group, at, role));
+        let rates = |groups: &[&'s Group]| self.standings(groups, |group| rate(group, phase, role));
         let text = clause::rates(rates(chosen), &Words::for_mix(&row.mix))?;
         let leader = clause::leader(rates(chosen));
-        let reversed = self.by_threads().into_iter().filter(|peers| {
+        let reversed = self.by_threads(phase).into_iter().filter(|peers| {
             let other = clause::leader(rates(peers));
             leader.is_some() && other.is_some() && other != leader
         });

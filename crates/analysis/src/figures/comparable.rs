@@ -95,10 +95,11 @@ fn why_not_comparable(groups: &[Group], group: &Group, index: usize) -> Option<S
     if !group.competes() {
         return None;
     }
-    let peers =
-        groups.iter().filter(|other| other.competes() && other.run_peers == group.run_peers);
+    let run = &group.runs[index];
+    let competing = groups.iter().filter(|other| other.competes());
+    let runs = competing.filter_map(|other| Some((other.label.as_str(), other.run(&run.phase)?)));
     let runs: Vec<(&str, &RunRow)> =
-        peers.filter_map(|peer| Some((peer.label.as_str(), peer.runs.get(index)?))).collect();
+        runs.filter(|(_, other)| other.peers.engines == run.peers.engines).collect();
     different_mixes(&runs)
 }
 
@@ -123,12 +124,12 @@ impl UnequalWriters<'_> {
 /// Every comparison of readers whose writers differ by more than [`WRITERS_RATIO_MAX`], once.
 pub fn unequal_writers<'g>(groups: &'g [Group]) -> Vec<UnequalWriters<'g>> {
     let each = groups.iter().filter(|group| group.competes()).flat_map(|group| {
-        group.runs.iter().filter_map(move |run| Some((group, run.phase.as_str(), writers(run)?)))
+        group.runs.iter().filter_map(move |run| Some((group, run, writers(run)?)))
     });
-    let peers = |one: &(&Group, &str, f64), other: &(&Group, &str, f64)| {
-        one.0.run_peers == other.0.run_peers && one.1 == other.1
+    let peers = |one: &(&Group, &RunRow, f64), other: &(&Group, &RunRow, f64)| {
+        one.1.peers.engines == other.1.peers.engines && one.1.phase == other.1.phase
     };
-    let unequal = |set: Vec<(&'g Group, &str, f64)>| {
+    let unequal = |set: Vec<(&'g Group, &RunRow, f64)>| {
         let slow = set.iter().min_by(|a, b| a.2.total_cmp(&b.2))?;
         let fast = set.iter().max_by(|a, b| a.2.total_cmp(&b.2))?;
         (fast.2 > slow.2 * WRITERS_RATIO_MAX).then(|| UnequalWriters {

@@ -1,5 +1,6 @@
 //! A case over its trials: one row of the load table, and several of the run table.
 
+mod peers;
 mod role;
 
 use super::catalogue as c;
@@ -19,6 +20,7 @@ use kvdyno_record::samples::Samples;
 use kvdyno_record::units;
 use kvdyno_record::work::{Purpose, Work};
 use kvdyno_record::workload::{self, Mix, Op, Phase, PhaseWindow, Role};
+pub use peers::PhasePeers;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -78,21 +80,9 @@ pub struct Group {
     /// Loads with the same work, on any engine.
     #[serde(skip)]
     pub load_peers: String,
-    /// Cases with the same work, on any engine.
-    #[serde(skip)]
-    pub run_peers: String,
     /// Loads of the same engine that differ only in the volume.
     #[serde(skip)]
     pub(crate) load_on_volumes: String,
-    /// Cases of the same engine that differ only in the volume.
-    #[serde(skip)]
-    pub(crate) run_on_volumes: String,
-    /// Cases with a common answer, of any engine and number of threads.
-    #[serde(skip)]
-    pub(crate) answer_peers: String,
-    /// The same for one engine, on any volume.
-    #[serde(skip)]
-    pub(crate) answer_on_volumes: String,
 }
 
 /// One trial.
@@ -150,6 +140,9 @@ pub struct RunRow {
     /// Why its costs per operation cannot be compared with those of other engines at the same work,
     /// since their operations turned out different; null: they can.
     pub different_mix: Option<String>,
+    /// The work up to it and with it.
+    #[serde(skip)]
+    pub peers: PhasePeers,
 }
 
 /// What one role got.
@@ -215,8 +208,12 @@ impl Group {
     }
 
     fn new(case: &Case, trials: &Trials<'_>, host: &Host, within: f64) -> Self {
+        let mut peers = PhasePeers::of_phases(case);
         let measured = case.phases.iter().filter_map(|phase| match &phase.work {
-            workload::Activity::Measure(mix) => Some(run_row(trials, case, phase, mix, host)),
+            workload::Activity::Measure(mix) => {
+                let peers = peers.remove(&phase.name).unwrap_or_default();
+                Some(run_row(trials, case, phase, mix, host, peers))
+            }
             _ => None,
         });
         let work = Work::new(case, &[]);
@@ -251,11 +248,7 @@ impl Group {
             load: load_row(case, trials, host),
             runs: measured.collect(),
             load_peers: equal(Purpose::EnginesLoading),
-            run_peers: equal(Purpose::Engines),
             load_on_volumes: equal(Purpose::VolumesLoading),
-            run_on_volumes: equal(Purpose::Volumes),
-            answer_peers: equal(Purpose::Answer),
-            answer_on_volumes: equal(Purpose::AnswerOnVolumes),
         };
         if case.is_counted() {
             instructions::in_place_of_times(&mut group, trials);
@@ -266,6 +259,11 @@ impl Group {
     /// The number of each of its trials.
     pub fn trial_numbers(&self) -> Vec<u32> {
         self.trials.iter().map(|trial| trial.trial).collect()
+    }
+
+    /// A measured phase by its name.
+    pub fn run(&self, phase: &str) -> Option<&RunRow> {
+        self.runs.iter().find(|run| run.phase == phase)
     }
 
     /// The suite's name of its engine, without the part.
@@ -422,7 +420,14 @@ fn settle_after<'c>(case: &'c Case, phase: &str) -> Option<&'c str> {
     matches!(next.work, workload::Activity::Settle { .. }).then_some(next.name.as_str())
 }
 
-fn run_row(trials: &Trials<'_>, case: &Case, planned: &Phase, mix: &Mix, host: &Host) -> RunRow {
+fn run_row(
+    trials: &Trials<'_>,
+    case: &Case,
+    planned: &Phase,
+    mix: &Mix,
+    host: &Host,
+    peers: PhasePeers,
+) -> RunRow {
     let phase = planned.name.as_str();
     let device = |case: &&CaseEvidence| {
         let before = case.phase(phase).ok()?.before.device.as_ref()?;
@@ -439,6 +444,7 @@ fn run_row(trials: &Trials<'_>, case: &Case, planned: &Phase, mix: &Mix, host: &
         job: trials.cases.iter().find_map(|(ran, _)| DriveJob::from_case(case, ran, phase, mix)),
         efficiency: None,
         different_mix: None,
+        peers,
     }
 }
 

@@ -57,10 +57,9 @@ pub(crate) fn subtract_load_generator(groups: &mut [Group]) {
                 loads.filter_map(|null| null.load.as_ref()).map(|load| &load.metrics).next();
             add_engines_part(&mut load.metrics, load_generator);
         }
-        let null_group = null.iter().find(|null| null.run_peers == group.run_peers);
         for run in &mut group.runs {
-            let load_generator =
-                null_group.and_then(|null| null.runs.iter().find(|other| other.phase == run.phase));
+            let mut runs = null.iter().filter_map(|null| null.run(&run.phase));
+            let load_generator = runs.find(|other| other.peers.engines == run.peers.engines);
             add_engines_part(
                 &mut run.metrics,
                 load_generator.map(|load_generator| &load_generator.metrics),

@@ -2,7 +2,7 @@
 //! durability class, and to itself on the first volume.
 
 use crate::figures::catalogue as c;
-use crate::figures::group::Group;
+use crate::figures::group::{Group, RunRow};
 use crate::figures::metric::Metric;
 use crate::figures::relative::RelativeTo;
 
@@ -32,7 +32,7 @@ pub(crate) fn compare(groups: &mut [Group]) {
 struct Base {
     name: fn(&Group) -> Option<&str>,
     loads: fn(&Group) -> &str,
-    runs: fn(&Group) -> &str,
+    runs: fn(&RunRow) -> u64,
 }
 
 const BASES: [Base; 2] = [
@@ -40,13 +40,13 @@ const BASES: [Base; 2] = [
     Base {
         name: |group| Some(&group.label),
         loads: |group| &group.load_peers,
-        runs: |group| &group.run_peers,
+        runs: |run| run.peers.engines,
     },
     // The same engine on another volume.
     Base {
         name: |group| group.volume.as_deref(),
         loads: |group| &group.load_on_volumes,
-        runs: |group| &group.run_on_volumes,
+        runs: |run| run.peers.volumes,
     },
 ];
 
@@ -65,10 +65,14 @@ fn compare_role(
     role: usize,
     by: Base,
 ) -> Option<RelativeTo> {
-    let peer = |group: &Group| (by.runs)(group) == (by.runs)(&groups[index]);
-    let base = groups.iter().position(|group| group.competes() && peer(group))?;
-    let rate =
-        |group: usize| groups[group].runs.get(run)?.roles.get(role)?.metrics.get(&c::OPS_PER_S);
+    let run = &groups[index].runs[run];
+    let like = |group: usize| groups[group].run(&run.phase);
+    let peer = |group: usize| {
+        groups[group].competes()
+            && like(group).is_some_and(|other| (by.runs)(other) == (by.runs)(run))
+    };
+    let base = (0..groups.len()).find(|group| peer(*group))?;
+    let rate = |group: usize| like(group)?.roles.get(role)?.metrics.get(&c::OPS_PER_S);
     relative((by.name)(&groups[base])?, groups, [base, index], rate)
 }
 

@@ -14,7 +14,7 @@ use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::engines::{EngineInfo, name};
 use crate::figures::evidence::Evidence;
-use crate::figures::group::{Group, RoleRow, RunRow};
+use crate::figures::group::{Group, PhasePeers, RoleRow, RunRow};
 use crate::figures::lists::{several, together, unique};
 use crate::figures::lost::Lost;
 use crate::figures::metric::{Definition, Direction, Metric, Metrics};
@@ -123,34 +123,39 @@ struct Entry<'g> {
     group: &'g Group,
     question: Question,
     phase: &'g str,
+    /// None: a load.
+    run: Option<&'g RunRow>,
     /// None: the whole phase's.
     role: Option<&'g RoleRow>,
     /// None: all of the role's.
     op: Option<&'g str>,
     /// The operations, as the role's row names them.
     mix: &'g str,
-    /// The number of roles that ran together; none: a load.
-    roles: Option<usize>,
     metric: &'g Metric,
 }
 
 impl<'g> Entry<'g> {
     /// The key of equal work of one part, at any number of threads.
-    fn work(&self) -> (Question, Option<&'g str>, [&'g str; 3], &'g str) {
+    fn work(&self) -> (Question, Option<&'g str>, [&'g str; 3], (u64, &'g str)) {
         let group = self.group;
-        let peers = if self.roles.is_some() { &group.answer_peers } else { &group.load_peers };
+        let peers = self.peers_by(|peers| peers.answer);
         let role = self.role.map_or("", |role| &role.role);
         let scope = [self.phase, role, self.op.unwrap_or_default()];
         (self.question, group.part.as_deref(), scope, peers)
     }
 
-    fn peers(&self) -> &'g str {
-        if self.roles.is_some() { &self.group.run_peers } else { &self.group.load_peers }
+    /// The key of equal work at one number of threads.
+    fn peers(&self) -> (u64, &'g str) {
+        self.peers_by(|peers| peers.engines)
+    }
+
+    fn peers_by(&self, of_run: impl Fn(&PhasePeers) -> u64) -> (u64, &'g str) {
+        self.run.map_or((0, self.group.load_peers.as_str()), |run| (of_run(&run.peers), ""))
     }
 
     /// The sort key: the first to look at is the smallest.
     fn order(&self) -> (Question, usize) {
-        (self.question, self.roles.unwrap_or(usize::MAX))
+        (self.question, self.run.map_or(usize::MAX, |run| run.roles.len()))
     }
 }
 
@@ -181,10 +186,10 @@ impl<'g> Field<'g> {
                         group,
                         question,
                         phase,
+                        run: None,
                         role: None,
                         op: None,
                         mix,
-                        roles: None,
                         metric,
                     })
                 };
@@ -231,7 +236,7 @@ impl<'g> Field<'g> {
             phase: first.phase.to_owned(),
             role: first.role.map(|role| role.role.clone()),
             op: first.op.map(str::to_owned),
-            threads: first.group.threads_swept.filter(|_| first.roles.is_some()),
+            threads: first.group.threads_swept.filter(|_| first.run.is_some()),
             figure: first.metric.name,
             unit: first.metric.unit,
             direction: first.metric.direction,
@@ -285,14 +290,14 @@ impl<'g> Field<'g> {
 
 /// Adds the entries of a phase's roles, and of the phase as a whole.
 fn of_run<'g>(index: usize, group: &'g Group, run: &'g RunRow, entries: &mut Vec<Entry<'g>>) {
-    let roles = Some(run.roles.len());
     let writer = run.roles.iter().find(|role| role.does.writes);
     for role in &run.roles {
         let mut add = |question, op: Option<&'g str>, metrics: &'g Metrics, figure: &Definition| {
             let Some(metric) = metrics.get(figure) else { return };
             let (phase, mix) = (run.phase.as_str(), op.unwrap_or(&role.mix));
             let role = Some(role);
-            entries.push(Entry { index, group, question, phase, role, op, mix, roles, metric });
+            let run = Some(run);
+            entries.push(Entry { index, group, question, phase, run, role, op, mix, metric });
         };
         // A role with a target rate is not ranked by its rate.
         if !role.open_loop {
@@ -315,8 +320,8 @@ fn of_run<'g>(index: usize, group: &'g Group, run: &'g RunRow, entries: &mut Vec
     let mut whole = |question, figure: &Definition| {
         let Some(metric) = run.metrics.get(figure) else { return };
         let (phase, mix) = (run.phase.as_str(), writer.mix.as_str());
-        let (role, op) = (None, None);
-        entries.push(Entry { index, group, question, phase, role, op, mix, roles, metric });
+        let (run, role, op) = (Some(run), None, None);
+        entries.push(Entry { index, group, question, phase, run, role, op, mix, metric });
     };
     whole(Question::Space, &c::SPACE_AMPLIFICATION);
     if overwrites_all(group, run) {

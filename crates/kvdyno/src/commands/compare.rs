@@ -80,7 +80,7 @@ fn verdict(versus: &Versus) -> Exit {
         Some(GateResult::Failed) => Exit::Regression,
         Some(GateResult::CannotJudge) => Exit::Invalid,
         _ if invalid => Exit::Invalid,
-        Some(GateResult::Passed) | None => Exit::Ok,
+        Some(GateResult::Passed | GateResult::Undecided) | None => Exit::Ok,
     }
 }
 

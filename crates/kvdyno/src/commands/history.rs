@@ -102,7 +102,7 @@ fn show(args: &HistoryShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(match trend.gate.map(|gate| gate.result) {
         Some(GateResult::Failed) => Exit::Regression,
         Some(GateResult::CannotJudge) => Exit::Invalid,
-        Some(GateResult::Passed) | None => Exit::Ok,
+        Some(GateResult::Passed | GateResult::Undecided) | None => Exit::Ok,
     })
 }
 

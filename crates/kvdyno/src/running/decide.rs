@@ -37,7 +37,9 @@ pub(super) fn run(
         let verdicts = Verdicts::from_groups(&record.figures.groups);
         let claims = claim::judge(&plan.claims, &record.figures);
         verdicts.words().iter().for_each(|words| printer.note(words));
-        claim::words(&claims).iter().for_each(|words| printer.note(words));
+        if let Some(words) = claim::words(&claims) {
+            printer.note(&words);
+        }
         let figures = verdicts.undecided.iter();
         let figures = figures.flat_map(|open| [open.label.as_str(), open.base.as_str()]);
         let open: BTreeSet<&str> = figures.chain(claim::open_labels(&claims)).collect();

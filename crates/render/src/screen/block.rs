@@ -5,6 +5,7 @@ use crate::tone::Tone;
 use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::metric::Metric;
 use kvdyno_analysis::figures::relative::{RelativeTo, Significance};
+use kvdyno_record::units;
 
 /// Columns of a row's label.
 const LABEL: usize = 22;
@@ -105,6 +106,9 @@ pub(super) fn versus(
     let upward = |ratio: f64| if turned { 1.0 / ratio } else { ratio };
     let text = format!("{}x {word}", times(upward(ratio)));
     match (verdict, relative.low.zip(relative.high)) {
+        (Significance::NotDistinguishable, _) if relative.decided => {
+            format!("equal within {}", units::percent(group.within))
+        }
         (Significance::NotDistinguishable, _) => "undecided".to_owned(),
         (Significance::SpreadUnknown, _) => match one.n.min(other.n) {
             1 => format!("{text} (1 trial)"),
@@ -123,6 +127,6 @@ fn times(ratio: f64) -> String {
     match ratio {
         ..1.995 => format!("{ratio:.2}"),
         ..9.95 => format!("{ratio:.1}"),
-        _ => kvdyno_record::units::grouped(ratio.min(u64::MAX as f64).round() as u64),
+        _ => units::grouped(ratio.min(u64::MAX as f64).round() as u64),
     }
 }

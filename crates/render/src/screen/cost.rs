@@ -43,20 +43,12 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
     if runs.detail < Detail::Few {
         figures.truncate(SHORT);
     }
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<Row> = baseline(&found).into_iter().collect();
     for (label, figure) in figures {
         // What is missing here is said in the tables; a fate was said above.
         rows.extend(row(label, &of_phase, figure, &mut Footnotes::default()));
     }
     if runs.detail >= Detail::Few {
-        let baseline = baseline(&found);
-        let known = found.iter().flatten().any(|(_, run)| {
-            run.metrics.get(&c::CEILING_SHARE).is_some_and(|share| share.value.is_some())
-        });
-        if baseline.is_none() && known {
-            notes.mark("% of raw-device IOPS left out: its range spans 100 % (--table baseline)");
-        }
-        rows.extend(baseline);
         rows.extend(waits(runs, &found));
     }
     if apart && !rows.is_empty() {
@@ -71,16 +63,17 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
     Block { title, rows }
 }
 
-/// How much of the raw device's rate each engine reached, where that can be said of any.
+/// How much of the raw device's rate each engine reached; its range where that spans 100 %.
 fn baseline(found: &[Option<(&Group, &RunRow)>]) -> Option<Row> {
     let cell = |at: &Option<(&Group, &RunRow)>| {
         let (_, run) = (*at)?;
         let share = run.metrics.get(&c::CEILING_SHARE)?;
         let (low, high) = share.range()?;
         let value = share.value?;
-        (share.n > 1 && !(low < 100.0 && high >= 100.0)).then(|| format!("{value:.0}%"))
+        let spans = low < 100.0 && high >= 100.0;
+        Some(if spans { format!("{low:.0}-{high:.0}%") } else { format!("{value:.0}%") })
     };
-    cells("% of raw-device IOPS", found.iter().map(cell).collect())
+    cells("of the drive's IOPS", found.iter().map(cell).collect())
 }
 
 /// What the first client group's threads waited for.

@@ -1,6 +1,6 @@
 //! The end of the screen: what else there is to see, and how.
 
-use super::line::{COLUMNS_MAX, Line, cut};
+use super::line::Line;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::findings::Severity;
 use kvdyno_analysis::judge::claim::ClaimVerdict;
@@ -55,9 +55,7 @@ pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
         let id = &summary.run.id;
         texts.push(format!("Not complete: kvdyno resume {id} does what is left"));
     }
-    let mut lines: Vec<Line> =
-        texts.iter().map(|text| Line::plain(cut(text, COLUMNS_MAX))).collect();
-    // Half a path is none.
-    lines.push(Line::plain(kvdyno_record::text::one_line(&format!("Report: {}", ending.report))));
-    lines
+    texts.push(format!("Report: {}", ending.report));
+    // Half a command, or half a path, is none.
+    texts.iter().map(|text| Line::plain(kvdyno_record::text::one_line(text))).collect()
 }

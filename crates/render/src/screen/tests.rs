@@ -252,7 +252,7 @@ fn several_settings_have_a_row_each() {
 fn a_bare_drive_alone_and_beside_engines() {
     insta::assert_snapshot!("drive_alone", screen(&Fixture::of_drive_alone(3).summary()));
     let text = screen(&Fixture::with_drive(4).summary());
-    assert!(text.contains("% of raw-device IOPS") && text.contains("--drive"), "{text}");
+    assert!(text.contains("of the drive's IOPS") && text.contains("--drive"), "{text}");
 }
 
 #[test]

@@ -7,9 +7,9 @@ use kvdyno_analysis::judge::claim::Claimed;
 
 const AID: &str = "\
 A claim is judged by each trial's own figures, at every point that it leaves open. value: what it
-looks at; of several points the least and the most. interval: 95 %, from four trials on; within the
-bounds the claim holds, outside it does not, across a bound it cannot be told. With fewer trials
-only what is off a bound by a factor of two is told. A claim never changes how a run ends.";
+looks at; of several points the least and the most. interval: 99 %, from four trials on; within the
+bounds the claim holds, outside it does not, across a bound it cannot be told. A claim never changes
+how a run ends.";
 
 pub(crate) fn table(summary: &Summary) -> Option<Titled> {
     if summary.claims.is_empty() {

@@ -116,7 +116,7 @@ fn runs_beside_their_like_are_equal_or_undecided() {
     assert!((versus.false_alarms_expected - expected).abs() < 1e-9);
     // The runs lie apart, so a little may hide; and the gate says so.
     let gate = versus.gate.unwrap();
-    assert!(gate.result == GateResult::Passed && !gate.may_hide.is_empty());
+    assert!(gate.result == GateResult::Undecided && !gate.may_hide.is_empty());
 }
 
 /// Without further runs nobody knows by how much runs of one build differ.

@@ -43,10 +43,7 @@ pub(crate) fn check(
     device: bool,
     mistakes: &mut Mistakes,
 ) -> Vec<SkippedPhase> {
-    let without = format!(
-        "leave the engine out with --engine, or remove the operation from {}",
-        description.name
-    );
+    let without = format!("leave {} out, or remove the operation from the suite", description.name);
     if let Some(what) = misplaced(description, device) {
         let message = format!("{} stores nothing {what}", description.name);
         let mistake = mistakes.at(&engine.name.span, message);
@@ -57,7 +54,7 @@ pub(crate) fn check(
     }
     // Requirements of a graph are checked with the engine's options.
     if typed.data.linkbench.is_none() {
-        check_sizes(typed, description, data, mistakes);
+        check_sizes(typed, engine, description, data, mistakes);
     }
     let lacks = lacks(typed, description);
     let is_measured = |(_, phase): &(usize, &At<Phase>)| matches!(phase.value, Phase::Measure(_));
@@ -224,7 +221,16 @@ pub(crate) fn misplaced(description: &Description, device: bool) -> Option<&'sta
     (!description.capabilities.places.contains(&kind)).then_some(what)
 }
 
-fn check_sizes(typed: &Typed, description: &Description, data: &Data, mistakes: &mut Mistakes) {
+/// `O_DIRECT` requires whole sectors, and no device has smaller ones.
+pub(crate) const SECTOR_BYTES: u64 = 512;
+
+fn check_sizes(
+    typed: &Typed,
+    engine: &Engine,
+    description: &Description,
+    data: &Data,
+    mistakes: &mut Mistakes,
+) {
     let abilities = &description.capabilities;
     let name = &description.name;
     let key_bytes = u64::from(data.key.bytes);
@@ -234,6 +240,15 @@ fn check_sizes(typed: &Typed, description: &Description, data: &Data, mistakes: 
         mistake.label(format!("expected at most {most}"));
     }
     let value_bytes = data.value.size.max();
+    let by_sectors = abilities.bare_drive && !engine.options.is_buffered();
+    if by_sectors && !value_bytes.is_multiple_of(SECTOR_BYTES) {
+        let bytes = typed.data.value_bytes.as_ref();
+        let span = bytes.map_or(&typed.data.span, |bytes| &bytes.span);
+        let mistake = mistakes.at(span, format!("{name} takes no values of {value_bytes} bytes"));
+        mistake
+            .label(format!("expected a multiple of {SECTOR_BYTES}"))
+            .help("or the option `direct = false`: through the page cache any length is taken");
+    }
     if let Some(most) = abilities.value_bytes_max.filter(|most| value_bytes > *most) {
         let bytes = typed.data.value_bytes.as_ref();
         let span = bytes.map_or(&typed.data.span, |bytes| &bytes.span);

@@ -1,6 +1,6 @@
 //! The drive's jobs as cases: each an engine with its own label, and with blocks as values.
 
-use crate::check::abilities::misplaced;
+use crate::check::abilities::{SECTOR_BYTES, misplaced};
 use crate::plan::options;
 use crate::plan::setup::EngineSetup;
 use crate::plan::sizing::{Limit, SizedData, SizingHost};
@@ -10,10 +10,10 @@ use crate::written::mistake::Mistakes;
 use crate::written::part::Part;
 use crate::written::phase;
 use crate::written::read::{At, Or as _};
-use crate::written::scalar::{Bytes, Count, DataSize, Nanoseconds, Several, Threads, UntypedValue};
+use crate::written::scalar::{Bytes, Count, DataSize, Nanoseconds, Several, Threads};
 use crate::written::scale::scaled;
 use crate::written::worker::Engines;
-use kvdyno_record::engine::{Description, Value};
+use kvdyno_record::engine::Description;
 use kvdyno_record::units;
 use kvdyno_record::workload::{
     Activity, Choice, Data, Ends, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op, Phase, Role,
@@ -30,8 +30,6 @@ const PRECONDITION_DEPTH: u32 = 32;
 /// Default block size of a job.
 const BLOCK_BYTES: u64 = 4096;
 const DURATION_NS: u64 = 10_000_000_000;
-/// `O_DIRECT` requires whole sectors, and no device has smaller ones.
-const SECTOR_BYTES: u64 = 512;
 
 /// The drive's part of a plan.
 pub(crate) struct Bare<'a> {
@@ -193,10 +191,7 @@ fn block_bytes(job: &DriveJob) -> u64 {
 
 /// Whether its reads may be served from memory.
 fn is_cached(job: &DriveJob) -> bool {
-    let through_cache = |(name, value): &(At<String>, At<UntypedValue>)| {
-        name.value == "direct" && value.value.0 == Value::Boolean(false)
-    };
-    job.io() == Way::Mmap || job.options.0.iter().any(through_cache)
+    job.io() == Way::Mmap || job.options.is_buffered()
 }
 
 fn check(job: &At<DriveJob>, worker: &Description, file_bytes: u64, mistakes: &mut Mistakes) {

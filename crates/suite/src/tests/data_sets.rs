@@ -93,7 +93,7 @@ fn keys_have_a_format_that_all_engines_take() {
         let engine = |name: &&str| format!("[[engine]]\nname = \"{name}\"\n");
         let engines: String = engines.iter().map(engine).collect();
         let text = SMALL.replace("[[engine]]\nname = \"null\"\n", &engines);
-        let plan = plan(&text, &[]);
+        let plan = plan(&text, &["data.value_bytes=512"]);
         (plan.cases[0].data.key.format, plan.sized.iter().any(|note| note.contains("binary")))
     };
     assert_eq!(format(&["null", "lmdb"]), (KeyFormat::Hex, false));
@@ -101,4 +101,8 @@ fn keys_have_a_format_that_all_engines_take() {
     let text = SMALL.replace("name = \"null\"", "name = \"drive\"");
     let refused = refusal(&text, &set(&["data.key_format=hex"]));
     assert!(refused.contains("--set data.key_format=binary"), "{refused}");
+    // Whole sectors, where the page cache is not used.
+    assert!(refused.contains("expected a multiple of 512"), "{refused}");
+    let buffered = ["data.value_bytes=2300", "engine.drive.options.direct=false"];
+    assert_eq!(plan(&text, &buffered).cases[0].data.value.size.max(), 2300);
 }

@@ -53,7 +53,7 @@ fn every_engine_runs_on_every_volume_that_it_can() {
         "[[phase]]\nkind = \"load\"",
         "[[engine]]\nname = \"drive\"\n[[phase]]\nkind = \"load\"",
     );
-    let text = text.replace("value_bytes = 100", "key_bytes = 8\nvalue_bytes = 100");
+    let text = text.replace("value_bytes = 100", "key_bytes = 8\nvalue_bytes = 512");
     let suite = Suite::parse("suite.toml", &text, &set(&["run.trials=1"])).unwrap();
     let mut engines = engines();
     let drive = &mut engine_of(&mut engines, "drive").capabilities;

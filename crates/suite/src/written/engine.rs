@@ -6,7 +6,7 @@ use crate::written::read::{At, FromToml, Or as _, Toml, by_name, table};
 use crate::written::scalar::{Label, Name, OneOrMany, Several, UntypedValue, Version};
 use crate::written::server::ServerTable;
 use crate::written::worker::Pick;
-use kvdyno_record::engine::{Durability, Preset};
+use kvdyno_record::engine::{Durability, Preset, Value};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 
@@ -106,6 +106,14 @@ pub(crate) struct Options(
     #[schemars(with = "BTreeMap<String, UntypedValue>")]
     pub(crate)  Vec<(At<String>, At<UntypedValue>)>,
 );
+
+impl Options {
+    /// A bare drive is used through the page cache.
+    pub(crate) fn is_buffered(&self) -> bool {
+        let buffered = Value::Boolean(false);
+        self.0.iter().any(|(name, value)| name.value == "direct" && value.value.0 == buffered)
+    }
+}
 
 /// One value, or a list of them.
 #[derive(Clone, Debug)]

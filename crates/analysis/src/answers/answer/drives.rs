@@ -11,8 +11,10 @@ use kvdyno_record::units;
 /// `14.7 k writes/s, p99 263 us at depth 1`: for each volume the job with the least in flight, and
 /// the fastest job where that is another one.
 pub(super) fn headline(figures: &Figures) -> Option<String> {
-    let measured =
-        figures.groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)));
+    // Beside a drive the load generator's own rate is no answer.
+    let drives = figures.groups.iter().any(|group| group.bare_drive);
+    let groups = figures.groups.iter().filter(|group| !(drives && group.stores_nothing));
+    let measured = groups.flat_map(|group| group.runs.iter().map(move |run| (group, run)));
     let jobs = measured.filter(|(_, run)| rate(run).is_some());
     let volumes = together(jobs, |(a, _), (b, _)| a.volume == b.volume);
     let named = several(volumes.iter().map(|jobs| &jobs[0].0.volume));

@@ -30,8 +30,11 @@ pub(super) fn headline(figures: &Figures, search: Option<&SearchResult>) -> Opti
         return drives::headline(figures);
     }
     let runs = settings.iter().find_map(Setting::run_line);
-    let line = runs.or_else(|| settings.iter().find_map(Setting::load_line));
-    line.or_else(|| fates(figures))
+    // A load is no answer to what was to be measured after it.
+    let nothing_measured = || settings.iter().any(|setting| !setting.phases().is_empty());
+    let fates = runs.is_none().then(|| fates(figures)).flatten().filter(|_| nothing_measured());
+    let line = runs.or(fates).or_else(|| settings.iter().find_map(Setting::load_line));
+    line.or_else(|| self::fates(figures))
 }
 
 /// The outcomes of engines that have no figure.
@@ -47,32 +50,29 @@ fn fates(figures: &Figures) -> Option<String> {
 impl<'s> Setting<'s> {
     /// The line of the first measured phase that has a figure.
     fn run_line(&self) -> Option<String> {
-        let phases = 0..self.groups[0].runs.len();
-        phases.into_iter().find_map(|index| {
-            let line = self.phase_line(index)?;
-            let run = &self.groups[0].runs[index];
+        self.phases().into_iter().find_map(|phase| {
+            let line = self.phase_line(phase)?;
+            let run = self.groups.iter().find_map(|group| group.run(phase))?;
             let end = if run.roles.len() > 1 { ", " } else { ": " };
-            Some(format!("{}{line}", self.prefix(&run.phase, end)))
+            Some(format!("{}{line}", self.prefix(phase, end)))
         })
     }
 
-    fn phase_line(&self, index: usize) -> Option<String> {
-        let chosen = self.chosen(index)?;
-        let run = chosen[0].runs.get(index)?;
+    fn phase_line(&self, phase: &str) -> Option<String> {
+        let chosen = self.chosen(phase)?;
+        let run = chosen[0].run(phase)?;
         if chosen.iter().any(|group| group.is_counted()) {
-            let counted = |group: &'s Group| Some(&group.runs.get(index)?.metrics);
+            let counted = |group: &'s Group| Some(&group.run(phase)?.metrics);
             let entrants = self.entrants(&chosen, counted, &c::INSTRUCTIONS_PER_OP);
             return line("", &entrants, "instructions/op", None);
         }
         let several = run.roles.len() > 1;
         let clauses = run.roles.iter().enumerate().filter_map(|(role, row)| {
-            let metrics = |group: &'s Group| Some(&group.runs.get(index)?.roles.get(role)?.metrics);
+            let metrics = |group: &'s Group| Some(&group.run(phase)?.roles.get(role)?.metrics);
             let name = if several { format!("{}: ", row.role) } else { String::new() };
             let rows: Vec<(&str, &RoleRow)> = chosen
                 .iter()
-                .filter_map(|group| {
-                    Some((self.name(group), group.runs.get(index)?.roles.get(role)?))
-                })
+                .filter_map(|group| Some((self.name(group), group.run(phase)?.roles.get(role)?)))
                 .collect();
             if row.open_loop {
                 let rate = row.metrics.value(&c::OFFERED_OPS_PER_S).map(units::rate);
@@ -92,7 +92,7 @@ impl<'s> Setting<'s> {
             })
         });
         let text = clauses.collect::<Vec<_>>().join("; ");
-        let missing = self.missing(&chosen, index);
+        let missing = self.missing(&chosen, phase);
         (!text.is_empty()).then(|| format!("{text}{missing}"))
     }
 
@@ -112,7 +112,7 @@ impl<'s> Setting<'s> {
 
     /// What distinguishes it from other settings and phases of the run, and then `end`.
     fn prefix(&self, phase: &str, end: &str) -> String {
-        let phases_of = |setting: &Setting<'_>| -> usize { setting.groups[0].runs.len() };
+        let phases_of = |setting: &Setting<'_>| -> usize { setting.phases().len() };
         let phases: usize = settings(self.figures).iter().map(phases_of).max().unwrap_or(0);
         let phase = if phases > 1 { phase } else { "" };
         let suffix = super::setting_suffix(self.figures, self.groups[0], true);
@@ -142,9 +142,9 @@ impl<'s> Setting<'s> {
     }
 
     /// `; redb did not fit`.
-    fn missing(&self, chosen: &[&Group], index: usize) -> String {
+    fn missing(&self, chosen: &[&Group], phase: &str) -> String {
         let has = |group: &&&Group| {
-            group.runs.get(index).is_some_and(|run| run.roles.iter().any(|role| role.metrics.any()))
+            group.run(phase).is_some_and(|run| run.roles.iter().any(|role| role.metrics.any()))
         };
         let fate = |group: &&Group| {
             let fate = group.fate(0)?;
@@ -173,6 +173,7 @@ struct Entrant<'g> {
 /// The lead of the best over another, as all tables compute it.
 struct Lead {
     ratio: f64,
+    interval: Option<(f64, f64)>,
     verdict: Significance,
 }
 
@@ -183,9 +184,9 @@ impl Entrant<'_> {
             Direction::Higher => (self, other),
             Direction::Lower | Direction::Neither => (other, self),
         };
-        let RelativeTo { ratio, verdict, .. } =
+        let RelativeTo { ratio, low, high, verdict, .. } =
             RelativeTo::between("", (base.group, base.metric), (new.group, new.metric))?;
-        Some(Lead { ratio, verdict })
+        Some(Lead { ratio, interval: low.zip(high), verdict })
     }
 }
 
@@ -218,11 +219,19 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
         let ratio = lead.as_ref().map_or(best.value / other.value, |lead| lead.ratio);
         times(ratio, ratio)
     };
+    let interval = |(_, lead): &(&Entrant<'_>, Option<Lead>)| {
+        let ends = lead.as_ref().and_then(|lead| lead.interval);
+        let words =
+            |(low, high)| format!(" ({} to {})", self::times(low, low), self::times(high, high));
+        ends.map_or_else(String::new, words)
+    };
     let mut text = role.to_owned();
     let written = if others.is_empty() || tied.is_empty() && all.len() <= NAMED_MAX {
         write!(text, "{}{colon} {}{threads_text}", best.name, figure(best)).and_then(|()| {
-            let against: Vec<String> =
-                behind.iter().map(|pair| format!(", {}x {}", times(pair), pair.0.name)).collect();
+            let against: Vec<String> = behind
+                .iter()
+                .map(|pair| format!(", {}x {}{}", times(pair), pair.0.name, interval(pair)))
+                .collect();
             write!(text, "{}{few}", against.concat())
         })
     } else if tied.len() == others.len() && all.len() <= NAMED_MAX {
@@ -236,7 +245,10 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
         };
         write!(text, "{} fastest{against}{threads_text}, {}", best.name, figure(best)).and_then(
             |()| match behind.last() {
-                Some(last) => write!(text, "; {} slowest, {}x{few}", last.0.name, times(last)),
+                Some(last) => {
+                    let (name, times, interval) = (last.0.name, times(last), interval(last));
+                    write!(text, "; {name} slowest, {times}x{interval}{few}")
+                }
                 None => Ok(()),
             },
         )

@@ -184,7 +184,7 @@ fn the_headline_is_the_answer() {
     // Of a mix, the line names the slowest operation: fast reads must not hide its p99.
     assert_eq!(
         headline(&Fixture::mixed(4)),
-        "LMDB: 11.9 k ops/s at 1 thread, 1.19x RocksDB; update p99 722 us (RocksDB 497)"
+        "LMDB: 11.9 k ops/s at 1 thread, 1.19x RocksDB (1.19 to 1.19); update p99 722 us (RocksDB 497)"
     );
     let mut alone = Fixture::mixed(4);
     alone.cases.retain(|case| case.record.case.engine == "lmdb");

@@ -28,10 +28,12 @@ pub(super) fn answers(figures: &Figures) -> (Vec<Answer>, Vec<Answer>) {
         Some(Answer { workload, sentence: load(figures, groups)? })
     });
     let mut runs = Vec::new();
-    for groups in together(on_volumes(), |a, b| a.answer_on_volumes == b.answer_on_volumes) {
+    let first = |group: &Group| group.runs.first().map(|run| run.peers.answer_on_volumes);
+    for groups in together(on_volumes(), |a, b| first(a) == first(b)) {
         let name = engine_name(groups[0]);
-        for index in 0..groups[0].runs.len() {
-            if let Some((phase, sentence)) = run(figures, &groups, index) {
+        for run_row in &groups[0].runs {
+            let phase = run_row.phase.as_str();
+            if let Some(sentence) = run(figures, &groups, phase) {
                 runs.push(Answer { workload: format!("{phase}, {name} by volume"), sentence });
             }
         }
@@ -54,23 +56,26 @@ fn load<'s>(figures: &Figures, groups: Vec<&'s Group>) -> Option<String> {
 
 /// Uses the number of threads at which most volumes have figures. Leaves out roles with a target
 /// rate: their rate is the target.
-fn run<'s>(figures: &Figures, groups: &[&'s Group], at: usize) -> Option<(String, String)> {
-    let sets = together(groups.iter().copied(), |a, b| a.run_on_volumes == b.run_on_volumes);
-    let measured = |set: &[&Group]| set.iter().filter(|group| rate(group, at, 0).is_some()).count();
+fn run<'s>(figures: &Figures, groups: &[&'s Group], phase: &str) -> Option<String> {
+    let peers = |group: &Group| group.run(phase).map(|run| run.peers.volumes);
+    let measured_it = groups.iter().copied().filter(|group| peers(group).is_some());
+    let sets = together(measured_it, |a, b| peers(a) == peers(b));
+    let rates = |group: &&&Group| rate(group, phase, 0).is_some();
+    let measured = |set: &[&Group]| set.iter().filter(rates).count();
     let set = sets.into_iter().max_by_key(|set| (measured(set), set[0].threads))?;
     let groups = each_volume(set.into_iter())?;
-    let first = groups[0].runs.get(at)?;
+    let first = groups[0].run(phase)?;
     let name = title(&figures.engines, groups[0]);
     let clauses = first.roles.iter().enumerate().filter(|(_, role)| !role.open_loop);
     let clauses: Vec<String> = clauses
         .filter_map(|(role, row)| {
-            let rate = |group: &'s Group| metric(group, at, role, &c::OPS_PER_S);
+            let rate = |group: &'s Group| metric(group, phase, role, &c::OPS_PER_S);
             sentence(&groups, name, rate, &Words::for_mix(&row.mix))
         })
         .collect();
     let threads = words::threads(&first.roles);
     let text = format!("At {threads}: {}.", clauses.join("; "));
-    (!clauses.is_empty()).then_some((first.phase.clone(), text))
+    (!clauses.is_empty()).then_some(text)
 }
 
 fn sentence<'s>(

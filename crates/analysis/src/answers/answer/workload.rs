@@ -27,15 +27,15 @@ pub(super) fn setting_suffix(figures: &Figures, group: &Group, by_volume: bool) 
     text
 }
 
-pub(super) fn rate(group: &Group, index: usize, role: usize) -> Option<&Metric> {
-    metric(group, index, role, &c::OPS_PER_S).filter(|metric| metric.value.is_some())
+pub(super) fn rate<'g>(group: &'g Group, phase: &str, role: usize) -> Option<&'g Metric> {
+    metric(group, phase, role, &c::OPS_PER_S).filter(|metric| metric.value.is_some())
 }
 
 pub(super) fn metric<'g>(
     group: &'g Group,
-    index: usize,
+    phase: &str,
     role: usize,
     definition: &Definition,
 ) -> Option<&'g Metric> {
-    group.runs.get(index)?.roles.get(role)?.metrics.get(definition)
+    group.run(phase)?.roles.get(role)?.metrics.get(definition)
 }

@@ -81,7 +81,7 @@ fn the_newest_run_is_compared_with_the_last_stable_level() {
 fn a_difference_within_the_variation_is_no_regression_and_is_reported() {
     let noisy = [1000.0, 1150.0, 900.0, 1080.0, 950.0, 1120.0, 910.0, 930.0];
     let gate = gated(&nights(noisy));
-    assert_eq!(gate.result, GateResult::Passed);
+    assert_eq!(gate.result, GateResult::Undecided);
     assert!(gate.may_hide[0].contains("up to"), "{gate:?}");
 }
 

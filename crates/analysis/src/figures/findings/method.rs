@@ -8,6 +8,7 @@ use crate::figures::evidence::Evidence;
 use crate::figures::group::Group;
 use crate::figures::load_generator::LoadGenerator;
 use crate::figures::spent::Spent;
+use crate::judge::rule::LEAST;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::units::{self, duration, percent};
@@ -18,9 +19,6 @@ const SHORT_NS: u64 = 60_000_000_000;
 
 /// Below this many slices no trend can be seen.
 const SLICES_MIN: u64 = 10;
-
-/// Below this many trials there is no 95 % interval of the median.
-const TRIALS_MIN: usize = 6;
 
 /// Above this share of an operation's time, the load generator is a part of the figure.
 const LOAD_GENERATOR_SHARE_MAX: f64 = 0.1;
@@ -92,12 +90,12 @@ fn few_trials(evidence: &Evidence, groups: &[Group]) -> Option<Finding> {
     let figures = |group: &&Group| group.competes() && loads || !group.runs.is_empty();
     let real = groups.iter().filter(|group| !group.stores_nothing);
     let fewest = real.filter(figures).map(|group| group.trials.len()).min()?;
-    (fewest < TRIALS_MIN).then(|| {
+    (fewest < LEAST).then(|| {
         Finding::of_run(
             Id::FewTrials,
             match fewest {
                 1 => "one trial: the spread is unknown".to_owned(),
-                n => format!("{n} trials: the extremes are shown, there is no 95 % interval"),
+                n => format!("{n} trials: a verdict needs {LEAST}"),
             },
         )
     })

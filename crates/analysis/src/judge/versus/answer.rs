@@ -36,6 +36,7 @@ pub(super) fn sentences(versus: &Versus) -> Vec<String> {
     parts.extend(versus.gate.as_ref().map(|gate| {
         let result = match gate.result {
             GateResult::Passed => "passed",
+            GateResult::Undecided => "undecided",
             GateResult::Failed => "FAILED",
             GateResult::CannotJudge => "cannot judge",
         };

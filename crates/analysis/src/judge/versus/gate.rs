@@ -19,8 +19,7 @@ pub struct Gate {
     pub regressed: Vec<String>,
     /// Figures and cases that cannot be judged, and why.
     pub not_judged: Vec<NotJudged>,
-    /// Figures that passed, but may have got worse by more than that: more trials, or a quieter
-    /// machine, would show it.
+    /// Figures that may have got worse by more than that: more repeats would show it.
     pub may_hide: Vec<String>,
 }
 
@@ -39,8 +38,10 @@ pub struct NotJudged {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateResult {
-    /// Every figure was judged, and none certainly got worse by more than allowed.
+    /// Every figure was judged, and none got worse by more than allowed.
     Passed,
+    /// None certainly is, but some may be: their intervals are too wide.
+    Undecided,
     /// At least one is.
     Failed,
     /// None is, but not all could be judged.
@@ -103,10 +104,11 @@ impl Gate {
         not_judged: Vec<NotJudged>,
         may_hide: Vec<String>,
     ) -> Self {
-        let result = match (regressed.as_slice(), not_judged.as_slice()) {
-            ([_, ..], _) => GateResult::Failed,
-            ([], [_, ..]) => GateResult::CannotJudge,
-            ([], []) => GateResult::Passed,
+        let result = match (&*regressed, &*not_judged, &*may_hide) {
+            ([_, ..], _, _) => GateResult::Failed,
+            ([], [_, ..], _) => GateResult::CannotJudge,
+            ([], [], [_, ..]) => GateResult::Undecided,
+            ([], [], []) => GateResult::Passed,
         };
         Self { allowed, result, regressed, not_judged, may_hide }
     }
@@ -184,7 +186,7 @@ mod tests {
         assert_eq!((failed.result, failed.regressed.len()), (GateResult::Failed, 1), "{failed:?}");
         // Worse by 8 %, and how much more than 7.5 % is not certain.
         let near = gate_of(0.075);
-        assert_eq!((near.result, near.may_hide.len()), (GateResult::Passed, 1), "{near:?}");
+        assert_eq!((near.result, near.may_hide.len()), (GateResult::Undecided, 1), "{near:?}");
         let passed = gate_of(0.2);
         assert_eq!((passed.result, passed.may_hide.len()), (GateResult::Passed, 0));
         let better = gate(0.05, &c::SERVICE_P99, [&worse, &base]);

@@ -1,0 +1,80 @@
+//! What a measured phase is compared with.
+
+use kvdyno_record::plan::Case;
+use kvdyno_record::work::{Purpose, Work};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+/// What a measured phase and all phases before it have in common with their peers: equal numbers,
+/// equal work. An engine that lacks the operations of a later phase is compared up to there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PhasePeers {
+    /// With any engine.
+    pub engines: u64,
+    /// With the same engine on any volume.
+    pub(crate) volumes: u64,
+    /// With what has a common answer, of any engine and number of threads.
+    pub(crate) answer: u64,
+    /// The same for one engine, on any volume.
+    pub(crate) answer_on_volumes: u64,
+}
+
+impl PhasePeers {
+    /// Those of each measured phase of a case, by its name.
+    pub(super) fn of_phases(case: &Case) -> BTreeMap<String, Self> {
+        let work = Work::new(case, &[]);
+        let by = |purpose| prefixes(work.equal(purpose));
+        let (engines, volumes) = (by(Purpose::Engines), by(Purpose::Volumes));
+        let (answer, on_volumes) = (by(Purpose::Answer), by(Purpose::AnswerOnVolumes));
+        let peers = answer.into_iter().map(|(phase, answer)| {
+            let of = |all: &BTreeMap<String, u64>| all.get(&phase).copied().unwrap_or(0);
+            let (engines, volumes) = (of(&engines), of(&volumes));
+            let answer_on_volumes = of(&on_volumes);
+            (phase, Self { engines, volumes, answer, answer_on_volumes })
+        });
+        peers.collect()
+    }
+}
+
+/// By phase, what stands for the work up to it and with it.
+fn prefixes(mut work: Value) -> BTreeMap<String, u64> {
+    let phases = work["phases"].take();
+    let mut hasher = DefaultHasher::new();
+    work.to_string().hash(&mut hasher);
+    let phases = phases.as_array().into_iter().flatten().map(|phase| {
+        phase.to_string().hash(&mut hasher);
+        (phase["name"].as_str().unwrap_or_default().to_owned(), hasher.finish())
+    });
+    phases.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+    use kvdyno_record::workload::{Activity, Phase};
+
+    /// One engine does a phase more in the end, another one more in between.
+    #[test]
+    fn phases_have_peers_up_to_the_first_that_differs() {
+        let case = Fixture::new().plan.cases.into_iter().find(|case| case.threads.is_some());
+        let mut case = case.unwrap();
+        let last = case.phases.last().unwrap().clone();
+        let mut measured =
+            case.phases.iter().filter(|phase| matches!(phase.work, Activity::Measure(_)));
+        let first = measured.next_back().unwrap().name.clone();
+        let again = |name: &str| Phase { name: name.to_owned(), ..last.clone() };
+        let peers = |case: &Case| PhasePeers::of_phases(case);
+        let before = peers(&case);
+        case.phases.push(again("again"));
+        let longer = peers(&case);
+        assert_eq!(before[&first], longer[&first]);
+        assert!(longer.contains_key("again") && !before.contains_key("again"));
+        let at = case.phases.len() - 2;
+        case.phases.insert(at, again("between"));
+        let between = peers(&case);
+        assert_ne!(between["again"].engines, longer["again"].engines);
+        assert_ne!(between[&first].answer, longer[&first].answer);
+    }
+}
