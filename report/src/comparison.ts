@@ -35,8 +35,6 @@ export interface VersusRow {
   ratio: number | null;
   ratio_low: number | null;
   ratio_high: number | null;
-  p: number | null;
-  noise: number;
   verdict: Judgement;
   reason: string | null;
 }
@@ -75,6 +73,5 @@ export interface Versus {
   unpaired: { in_base: boolean; name: string; reason: string }[];
   answer?: string[]; // What it comes to, the headline first; absent before there was such.
   counts: { judged: number } & Record<Judgement, number>;
-  false_alarms_expected: number;
   gate: Gate | null;
 }

@@ -48,7 +48,8 @@ export function conditionsOf(view: View): string[] {
   const { run, verdicts } = page.summary;
   const cases = view.cases.filter((one) => !one.engine.loadGenerator);
   const classes = unique(cases.filter((one) => !one.engine.drive).map((one) => one.engine.durability));
-  const trust = verdictWords(verdicts);
+  const undecided = verdicts.undecided.map(({ label, scope }) => `${label} ${scope}`);
+  const trust = verdictWords(verdicts) + (undecided.length > 0 ? `; undecided: ${few(undecided).join(", ")}` : "");
   const missing = missingOf(view);
   return [
     `Question: ${titleOf(page)}`,

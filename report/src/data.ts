@@ -31,10 +31,15 @@ export interface Metric {
   missing: string | null;
 }
 
+/** A figure over that of its base, trial by trial. */
 export interface Relative {
   base: string;
   ratio: number;
+  low: number | null;
+  high: number | null;
   verdict: Verdict;
+  decided: boolean;
+  more_pairs: number | null;
 }
 
 export interface RoleRow {

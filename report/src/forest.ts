@@ -1,5 +1,5 @@
-// A ratio with its interval, on a logarithmic axis that all rows share: 1 in the middle, the noise
-// shaded, and a marker whose shape and colour say the verdict.
+// A ratio with its interval, on a logarithmic axis that all rows share: 1 in the middle, what is
+// equal shaded, and a marker whose shape and colour say the verdict.
 
 import type { Judgement, VersusRow } from "./data";
 import { svg } from "./dom";
@@ -60,12 +60,19 @@ export function axis(scale: Scale): SVGElement {
   return svg("svg", { class: "forest axis", height: "15", "aria-hidden": "true" }, ...scale.ticks.map(label));
 }
 
-export function forest(row: VersusRow, scale: Scale): SVGElement {
+function equal(within: number, scale: Scale): SVGElement {
+  const [low, high] = [scale.at(1 / (1 + within)), scale.at(1 + within)];
+  return svg("rect", { x: percent(low), width: percent(high - low), y: "0", height: "26", class: "within" });
+}
+
+/** Two that differ by less are equal: what the row was judged by, where it says so. */
+type Judged = VersusRow & { within?: number | null };
+
+export function forest(row: Judged, scale: Scale): SVGElement {
   const line = (x1: number, x2: number, y1: number, y2: number, name: string) =>
     svg("line", { x1: percent(x1), x2: percent(x2), y1: String(y1), y2: String(y2), class: name });
-  const band = [scale.at(1 / (1 + row.noise)), scale.at(1 + row.noise)] as const;
   const parts: SVGElement[] = [
-    svg("rect", { x: percent(band[0]), width: percent(band[1] - band[0]), y: "0", height: "26", class: "noise" }),
+    ...(row.within ? [equal(row.within, scale)] : []),
     ...scale.ticks.map((tick) => line(scale.at(tick), scale.at(tick), 0, 26, tick === 1 ? "one" : "tick")),
   ];
   if (row.ratio_low != null && row.ratio_high != null) {

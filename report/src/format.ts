@@ -89,3 +89,5 @@ export function by(ratio: number | null): string {
   if (ratio == null) return "from 0";
   return ratio >= 2 || ratio <= 0.5 ? `${ratio.toPrecision(3)} times` : `${ratio >= 1 ? "+" : "−"}${(Math.abs(ratio - 1) * 100).toFixed(1)} %`;
 }
+
+export const capital = (text: string): string => (text[0]?.toUpperCase() ?? "") + text.slice(1);

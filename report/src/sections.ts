@@ -2,7 +2,7 @@
 
 import type { Claim, EngineInfo, Finding, PageData, Severity, Verdicts } from "./data";
 import { h, type Child } from "./dom";
-import { date, duration } from "./format";
+import { capital, date, duration } from "./format";
 import { unique, withoutPart, type Model } from "./model";
 import { stacked, table } from "./table";
 
@@ -113,18 +113,23 @@ export function claimReasons(claims: Claim[]): string {
 /** The undecided figures that are named at once; the others open. */
 const OPEN = 3;
 
-/** `8 of 9 figures decided`. */
+/** `8 of 9 figures decided`, `all 9 figures decided`: the words of the program's own `verdicts`. */
 export function verdictWords({ figures, undecided }: Verdicts): string {
-  return figures === 0 ? "" : undecided.length === 0 ? `All ${plural(figures, "figure")} decided` : `${figures - undecided.length} of ${plural(figures, "figure")} decided`;
+  if (figures === 0) return "";
+  if (undecided.length > 0) return `${figures - undecided.length} of ${figures} figures decided`;
+  return figures === 1 ? "1 figure decided" : `all ${figures} figures decided`;
 }
 
+/** `about 6 more pairs`: what would decide. */
+export const moreWords = (more: number | null): string =>
+  more === null ? "over 1,000 more pairs" : `about ${plural(more, "more pair")}`;
+
 function decided(verdicts: Verdicts): HTMLElement {
-  const items = verdicts.undecided.map((figure) => {
-    const more = figure.more_pairs === null ? "over 1,000 more pairs" : `about ${plural(figure.more_pairs, "more pair")}`;
-    return h("li", {}, h("span", {}, `${figure.label} ${figure.scope}: ${more}`));
-  });
+  const items = verdicts.undecided.map((figure) =>
+    h("li", {}, h("span", {}, `${figure.label} ${figure.scope} (${moreWords(figure.more_pairs)})`)));
+  const words = verdictWords(verdicts);
   return h("div", { class: `verdicts ${items.length > 0 ? "open" : "decided"}`, role: "note", "aria-label": "Verdicts" },
-    h("p", { class: "level" }, verdictWords(verdicts)),
+    h("p", { class: "level" }, capital(words), items.length > 0 ? "; undecided:" : "."),
     items.length > 0 ? h("ul", {}, ...items.slice(0, OPEN)) : null,
     items.length > OPEN ? h("details", {}, h("summary", {}, `${items.length - OPEN} more`), h("ul", {}, ...items.slice(OPEN))) : null);
 }

@@ -4,9 +4,7 @@
 export interface History {
   engine: string;
   versions: { label: string; version: string; build: string }[];
-  noise: number;
   figures: Course[];
-  false_alarms_expected: number;
 }
 
 export interface Course {
@@ -24,7 +22,6 @@ export interface HistoryStep {
   ratio: number | null;
   ratio_low: number | null;
   ratio_high: number | null;
-  p: number | null;
   verdict: string;
   reason: string | null;
 }

@@ -1,8 +1,8 @@
 // One engine over its versions: a figure of each, and which step from one to the next changed it by
-// more than noise. Drawn once, with the first workload of the engines.
+// enough to be sure. Drawn once, with the first workload of the engines.
 
 import { control, type Drawing, type Figure } from "../drawing";
-import { bytes, duration, grouped, inUnit, NONE, ratio, si } from "../format";
+import { bytes, duration, inUnit, NONE, ratio, si } from "../format";
 import { unique } from "../model";
 import type { Course, History, HistoryStep } from "../versions";
 import type { View } from "../view";
@@ -13,11 +13,14 @@ export const history: Figure = { name: "history", draw };
 /** What most ask for first; a load has its own rate. */
 const RATES = ["ops_per_s", "records_per_s"];
 
+/** How a step is judged: trial by trial, as two engines of a run are. */
+const STEPS = "A change counts where the interval of its ratio leaves 1 out: 99 %, by Student's t of the logarithms of the ratios of trials, pair by pair.";
+
 const formats: Record<string, (value: number) => string> = { "1/s": si, ns: duration, B: bytes };
 const placeOf = (course: Course) => unique([course.phase, course.role ?? "", course.case].filter((word) => word !== "")).join(" ");
 const isChange = (step: HistoryStep | null | undefined) => step != null && ["improved", "regressed", "changed"].includes(step.verdict);
 
-/** Behind a bar: by how much its version differs from the one before, where that is more than noise. */
+/** Behind a bar: by how much its version differs from the one before, where that is sure. */
 export function mark(step: HistoryStep | null | undefined): string | undefined {
   if (step?.ratio == null || !isChange(step)) return undefined;
   const percent = Math.round(100 * (step.ratio - 1));
@@ -45,15 +48,14 @@ function draw(view: View): Drawing | null {
   const shown = (course: Course) => (figure.value === "rate" ? RATES.includes(course.figure) : course.figure === figure.value);
   const list = histories.flatMap((one) => one.figures.filter(shown).map((course) => panel(view, one, course))).filter((one) => one.bars.length > 0);
   if (list.length === 0) return null;
-  const noise = Math.max(...histories.map((one) => one.noise));
   return {
     title: "Versions: what each step changed",
     note: "Median of each version, with the range of its trials; a percentage is a significant change from the version before.",
-    how: [`A change counts where its 95 % interval leaves 1 out, a rank test agrees and it is more than ${grouped(100 * noise)} %.`],
+    how: [STEPS],
     controls: [figure],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({
-      head: ["phase and role", "figure", "version", "median", "vs. the version before", "95 % interval", "verdict"],
+      head: ["phase and role", "figure", "version", "median", "vs. the version before", "interval", "verdict"],
       words: 3,
       rows: histories.flatMap((one) => one.figures.flatMap((course) => one.versions.map((version, at) => row(course, version.version, at)))),
     }),

@@ -66,7 +66,7 @@ function draw(view: View): Drawing | null {
     title: "Ranking by question",
     whole: true,
     note: `Place, figure, and how many times behind the best of the same durability class; = tied, ? too few trials. ${trialsNote(view)}.`,
-    how: paragraphs("Tied (=, ~): the difference is not significant by interval, rank test and 2 % of noise. With fewer than four trials (?) nothing is.",
+    how: paragraphs("Tied (=, ~): the interval of the ratio, of 99 % over the pairs of trials, does not leave 1 out. With fewer than four trials (?) nothing is.",
       `Measured by: ${first.flatMap((one) => (one ? [`${QUESTIONS[one.question].short}: ${sourceOf(one)}`] : [])).join("; ")}.`),
     controls: [setting, order],
     element: (theme) => h("div", { class: "scroll stacked", tabindex: "0", role: "region", "aria-label": "Ranking" },
@@ -199,7 +199,7 @@ function cell(ranking: Ranking, standing: Standing, rivals: number, colour: stri
   const interval = between(standing.ratio_to_best_low, standing.ratio_to_best_high, ratio);
   return [
     h("span", { class: "place" }, placeOf(standing)), " ", absolute, " ",
-    h("span", { class: "behind", ...(interval === NONE ? {} : { title: `95 % interval: ${interval}` }) }, words),
+    h("span", { class: "behind", ...(interval === NONE ? {} : { title: `interval: ${interval}` }) }, words),
     h("span", { class: "share", "aria-hidden": "true" }, h("i", { style: `width:${behind == null ? 0 : Math.max(1, 100 / behind)}%;background:${colour}` })),
   ];
 }

@@ -5,6 +5,7 @@ import { contents } from "../contents";
 import type { PageData } from "../data";
 import { THEMES, type Theme } from "../colour";
 import { h } from "../dom";
+import { capital } from "../format";
 import { drawAll, drawRest, Frame, refreshFrames, removeFrames, updateFrames } from "../frame";
 import { filters } from "../filters";
 import { home, watch } from "../live";
@@ -29,8 +30,6 @@ const keyOf = (view: View, figure: Figure): string => (figure === published ? fi
 
 /** What the first screen is about: what was measured, else the load; nothing is compared with a bare drive. */
 const firstOf = (views: View[]): View | null => views.find((view) => !view.work.drive) ?? null;
-
-const capital = (text: string): string => (text[0]?.toUpperCase() ?? "") + text.slice(1);
 
 /** The figures of a workload's own section. */
 const figuresOf = (view: View, isFirst: boolean): Figure[] =>

@@ -183,7 +183,7 @@ function paired(data: VersusData, versus: Versus, choice: Choice): HTMLElement {
   const more = data.between && !data.between.all ? h("a", { href: linked("?all", choice.theme) }, "All figures, and each operation by itself")
     : data.between ? h("a", { href: linked(location.pathname, choice.theme) }, "Only the figures that most questions are about") : null;
   return section("figures", "Figures",
-    h("p", { class: "note" }, "Ratios with their intervals; the shaded band is noise. ↑ more is better, ↓ less is better. ", more),
+    h("p", { class: "note" }, "Ratios of new to base, with their intervals. ↑ more is better, ↓ less is better. ", more),
     pairs.length === 0 ? h("p", {}, "Nothing is left by these filters.") : h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures of both sides" },
       h("table", { class: "pairs" }, h("caption", { class: "hidden" }, "Figures of both sides"), h("thead", {}, head),
         ...pairs.map((pair) => h("tbody", {},
@@ -221,9 +221,9 @@ function leftOut(versus: Versus): HTMLElement | null {
   }, "Cases without a counterpart"));
 }
 
-const AID = "Base and new are medians over trials (of percentiles, too, each trial's own); the ratio is new over base, with its interval: of 95 %, by the bootstrap, on a logarithmic axis; below 6 trials a side from the least to the most that one trial over another comes to. "
-  + "Improved and regressed: the interval leaves 1 out, a rank test says p < 0.05, and the difference is larger than the noise. "
-  + "Equal: the whole interval is within 2 % of 1. Undecided: neither; the interval says how far apart they may be.";
+const AID = "Base and new are medians over trials (of percentiles, too, each trial's own); the ratio is new over base, with its interval. "
+  + "Of one run it is the geometric mean of the ratios of its pairs, trial by trial, with Student's interval of 99 %. "
+  + "Improved and regressed: the interval leaves 1 out. Equal: the whole interval is close to 1. Undecided: neither; the interval says how far apart they may be.";
 
 function remarks(data: VersusData): HTMLElement {
   let before = "";
