@@ -64,5 +64,6 @@ test("what a figure's pairs say", () => {
   // Medians apart, ranges apart or not: what counts is each pair.
   expect(mark([1, 2, 3, 4], [1.5, 3.1, 4.4, 6])).toBe("");
   expect(mark([1, 2, 3, 4], [2, 1, 4, 3])).toBe("~");
+  expect(mark([1, 2, 3, 4], [1.001, 1.999, 3.001, 3.999])).toBe("=");
   expect([mark([1, 2], [3, 4]), mark([1, 3], [2, 4]), mark([1], [2])]).toEqual(["?", "~", "?"]);
 });

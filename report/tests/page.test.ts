@@ -29,7 +29,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const { page, wrong } = await open(pages.rich);
     await scroll(page);
     expect(await names(page)).toEqual([
-      "overview", "scoreboard", "throughput", "latency", "percentiles", "tails", "heat", "time", "timeline", "amplification", "cost", "tradeoff", "blockio",
+      "pairs", "overview", "scoreboard", "throughput", "latency", "percentiles", "tails", "heat", "time", "timeline", "amplification", "cost", "tradeoff", "blockio",
     ]);
     // Each has a number of its own, in the order of the page.
     const numbers = await page.$$eval(".figure .ordinal", (all) => all.map((one) => one.textContent));

@@ -10,7 +10,7 @@ import { drawAll, drawRest, Frame, refreshFrames, removeFrames, updateFrames } f
 import { filters } from "../filters";
 import { home, watch } from "../live";
 import type { Figure } from "../drawing";
-import { FIGURES, overview, published, ranking, scoreboard } from "../figures";
+import { FIGURES, overview, pairs, published, ranking, scoreboard } from "../figures";
 import { driveTables } from "../drives";
 import { loadTable } from "../loads";
 import { model, type Model } from "../model";
@@ -23,7 +23,7 @@ import { chosenWorks, parse, viewOf, write, type Choice, type View } from "../vi
 const BESIDE_MAX = 2;
 
 /** On the first screen, of the first workload. */
-const TOP = [ranking, overview, scoreboard];
+const TOP = [ranking, pairs, overview, scoreboard];
 
 /** A study's figures are of all workloads. */
 const keyOf = (view: View, figure: Figure): string => (figure === published ? figure.name : `${figure.name} ${view.work.id}`);
@@ -33,7 +33,7 @@ const firstOf = (views: View[]): View | null => views.find((view) => !view.work.
 
 /** The figures of a workload's own section. */
 const figuresOf = (view: View, isFirst: boolean): Figure[] =>
-  view.work.drive ? FIGURES.filter((figure) => figure.drive) : isFirst ? FIGURES : [scoreboard, ...FIGURES];
+  view.work.drive ? FIGURES.filter((figure) => figure.drive) : isFirst ? FIGURES : [pairs, scoreboard, ...FIGURES];
 
 /** Numbers in the order of the whole page: a filter takes figures away, and leaves the others theirs. */
 function numbering(whole: Model): Map<string, number> {
@@ -119,8 +119,8 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     beside.replaceChildren((any && frame(any, published)) ?? "");
     // Two engines: charts and scoreboard side by side, both on the first screen. A third column needs all the width.
     top.className = first && first.engines.length <= BESIDE_MAX ? "beside" : "";
-    const [order, charts, scores] = first ? TOP.map((figure) => frame(first, figure)) : [];
-    top.replaceChildren(order ?? "", charts ?? "", h("div", {}, scores, warnings));
+    const [order, duels, charts, scores] = first ? TOP.map((figure) => frame(first, figure)) : [];
+    top.replaceChildren(order ?? "", duels ?? "", charts ?? "", h("div", {}, scores, warnings));
     figures.replaceChildren(...views.map((view) => h("section", { "aria-label": view.work.name, "data-work": view.work.key },
       h("h2", {}, capital(view.work.name)),
       ...(view.work.drive ? driveTables(view) : []),
