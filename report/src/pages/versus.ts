@@ -99,13 +99,15 @@ const inTitles = (text: string): string => text.replace(/\b[a-z0-9]+(?:_[a-z0-9]
 const NAMED = 3;
 
 /** What came of the gate, first of all. */
-function gateLine({ gate, base, new: other }: Versus): HTMLElement | null {
+function gateLine({ gate, base, new: other, counts }: Versus): HTMLElement | null {
   if (!gate) return null;
   const share = `${Number((gate.allowed * 100).toPrecision(3))} %`, [count, engines] = [gate.regressed.length, base.label != null && other.label != null];
   const what = `${count} figure${count === 1 ? "" : "s"}`, more = count > NAMED ? `; and ${count - NAMED} more` : "";
   const named = `${gate.regressed.slice(0, NAMED).map(inTitles).join("; ")}${more}`;
+  // What is undecided may be worse, unseen.
+  const open = counts.undecided > 0 ? `; ${counts.undecided} undecided` : "";
   const words = {
-    passed: ["Gate passed", engines ? `${other.label} is nowhere worse than ${base.label} by more than ${share}.` : `nothing regressed by more than ${share}.`],
+    passed: ["Gate passed", `no figure is shown to be worse by more than ${share}${open}.`],
     failed: ["Gate failed", `${engines ? `${other.label} is worse than ${base.label} by more than ${share} in ${what}` : `${what} regressed by more than ${share}`}: ${named}.`],
     cannot_judge: ["Gate undecided", `no figure is known to be worse by more than ${share}, but some could not be judged.`],
   }[gate.result];
@@ -204,14 +206,15 @@ const fine = (value: number): string => (value < 10 ? value.toFixed(3) : ratio(v
 function line(versus: Versus, row: VersusRow, scale: Scale, help: string | undefined): HTMLElement {
   const interval = row.ratio_low == null || row.ratio_high == null ? NONE : `${fine(row.ratio_low)} … ${fine(row.ratio_high)}`;
   const number = (text: string, name: string) => h("td", { class: `number ${name}`, "data-name": name }, text);
-  // Too few trials are too few everywhere: that is said once, below.
-  const why: Child = row.reason && row.verdict !== "too_few_trials" ? h("span", { class: "why" }, row.reason) : null;
+  // Too few trials are too few everywhere: that is said once, below. And no word twice: `equal within 3 %`.
+  const word = wordOf(versus, row.verdict), more = row.reason?.startsWith(`${word} `) ? row.reason.slice(word.length) : "";
+  const why: Child = row.reason && !more && row.verdict !== "too_few_trials" ? h("span", { class: "why" }, row.reason) : null;
   return h("tr", { "data-verdict": row.verdict },
     h("th", { scope: "row", title: help }, h("span", { class: "place" }, place(row)), ` ${titled(row.figure)} `, h("span", { class: "way" }, ARROWS[row.direction])),
     number(sample(row, row.base), "base"), number(sample(row, row.new), "new"),
     h("td", { class: "plot" }, forest(row, scale)),
     number(row.ratio == null ? NONE : fine(row.ratio), "ratio"), number(interval, "range"),
-    h("td", { class: `verdict ${row.verdict}` }, verdictMark(row.verdict), ` ${wordOf(versus, row.verdict)}`, why));
+    h("td", { class: `verdict ${row.verdict}` }, verdictMark(row.verdict), ` ${word}${more}`, why));
 }
 
 function leftOut(versus: Versus): HTMLElement | null {
@@ -227,7 +230,9 @@ const AID = "Base and new are medians over trials (of percentiles, too, each tri
 
 function remarks(data: VersusData): HTMLElement {
   let before = "";
-  const rows = data.remarks.filter(([word]) => word !== "left out").flatMap(([word, text]) => {
+  // A gate that passed has its line above.
+  const above = ([word, text]: [string, string]) => word === "left out" || (word === "gate" && text.startsWith("passed"));
+  const rows = data.remarks.filter((remark) => !above(remark)).flatMap(([word, text]) => {
     const name = word === before ? "" : word;
     before = word;
     return [h("dt", {}, name), h("dd", {}, text)];
