@@ -1,11 +1,12 @@
 // The page in a real browser.
 
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { chromium, type Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { executablePath, names, opener, scroll } from "./browser";
-import { inUnit, NONE, si } from "../src/format";
-import { BARE, CREW, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, remove, RATES, RICH, SIZES, VOLUMES } from "./records";
+import { inUnit, NONE, ratio, si } from "../src/format";
+import { BARE, CREW, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, pageOf, place, RATES, record, remove, RICH, sixTrials, SIZES, VOLUMES } from "./records";
 
 let browser: Browser;
 const open = opener(() => browser);
@@ -123,6 +124,37 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const readers = rows.filter((row) => row[2] === "1" && row[3] === "readers");
     expect(readers.map((row) => [row[0], row[1]])).toEqual([["LMDB", "ext4"], ["LMDB", "xfs"]]);
     expect(readers.map((row) => row[5])).toEqual(["1.00", "0.77?"]);
+    expect(wrong).toEqual([]);
+  });
+
+  test("shows the pairs behind each verdict, with the numbers that the program judged", async () => {
+    const path = pageOf("six", sixTrials(record(join(place(), "six")), 1.2)), data = dataOf(path);
+    const { page, wrong } = await open(path);
+    await scroll(page);
+    const judged = data.summary.groups.flatMap((group) => group.runs.flatMap((run) => run.roles.flatMap(({ relative }) =>
+      (relative?.low != null && relative.high != null ? [relative] : []))));
+    expect(judged.length).toBe(2);
+    const figure = page.locator("#overview .figure[data-figure='pairs']");
+    const rows = figure.locator(".duels tbody tr");
+    expect(await rows.locator(".ratio").allTextContents()).toEqual(judged.map((one) => `${one.ratio > 1 ? "▶" : "◀"}${ratio(one.ratio)}×`));
+    expect(await rows.locator(".range").allTextContents()).toEqual(judged.map((one) => `${ratio(one.low!)} to ${ratio(one.high!)}`));
+    expect(await rows.locator(".verdict").allTextContents()).toEqual(judged.map(() => "decided, 6 pairs"));
+    // A dot a pair, named by its trial, from top to bottom as they came; and a band, and words for all of it.
+    const dots = rows.first().locator("circle.dot");
+    expect(await dots.locator("title").allTextContents()).toEqual([1, 2, 3, 4, 5, 6].map((trial) => expect.stringMatching(new RegExp(`^trial ${trial}: [0-9.]+×$`)) as string));
+    const heights = await dots.evaluateAll((all) => all.map((dot) => Number(dot.getAttribute("cy"))));
+    expect(heights).toEqual([...heights].sort((a, b) => a - b));
+    expect(await rows.first().locator("rect.band").count()).toBe(1);
+    expect(await rows.first().locator(".plot svg").getAttribute("aria-label")).toContain("RocksDB over LMDB");
+    // After 4, 5 and 6 pairs, the last as judged.
+    const course = await rows.first().locator(".came svg").getAttribute("aria-label");
+    expect(course).toMatch(/after 4 pairs .*after 5 pairs .*after 6 pairs/);
+    expect(course?.endsWith(`after 6 pairs ${ratio(judged[0]!.low!)} to ${ratio(judged[0]!.high!)}`)).toBe(true);
+    // The load has its own, in its section; the scoreboard says the same ratio.
+    expect(await page.locator("section[data-work='load'] .figure[data-figure='pairs'] .ratio").count()).toBe(1);
+    const [file] = await Promise.all([page.waitForEvent("download"), figure.getByRole("button", { name: "SVG" }).click()]);
+    const saved = readFileSync(await file.path(), "utf8");
+    for (const words of ["Pair by pair: against LMDB", "decided, 6 pairs", "Question: a record made by hand"]) expect(saved).toContain(words);
     expect(wrong).toEqual([]);
   });
 
