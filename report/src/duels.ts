@@ -56,9 +56,12 @@ function duelOf(view: View, one: Case, role: string): Duel | null {
   return { ...names, relative, pairs: own, course: asTheyCame(own) };
 }
 
+/** A ratio; of one close to 1 a digit more. */
+export const fine = (value: number): string => (value > 0.9 && value < 1.1 ? value.toFixed(3) : ratio(value));
+
 /** `1.99 to 3.96`. */
 export const rangeOf = ({ relative: { low, high } }: Duel): string =>
-  (low == null || high == null ? NONE : `${ratio(low)} to ${ratio(high)}`);
+  (low == null || high == null ? NONE : `${fine(low)} to ${fine(high)}`);
 
 /** `decided, 5 pairs`, `undecided: about 6 more pairs`. */
 export function verdictOf({ relative, pairs }: Duel): string {

@@ -21,7 +21,7 @@ import { lostWords } from "./lost";
 import type { Claim, Combine, Efficiency, Finding, Limit, Metric } from "./data";
 import { marksOf, searchAt, type Search } from "./search";
 import { wrapped } from "./save";
-import { claimReasons, claimWords, counted, quoted, verdictWords } from "./sections";
+import { claimReasons, claimWords, counted, dataWords, quoted, verdictWords } from "./sections";
 import { stateOf } from "./state";
 import { parse, write } from "./view";
 
@@ -201,6 +201,14 @@ test("what is decided is said in the program's own words", () => {
   const open = { label: "RocksDB", base: "LMDB", scope: "readers, 4 threads", more_pairs: 6 };
   expect([0, 1, 3].map((figures) => verdictWords({ figures, undecided: [] }))).toEqual(["", "1 figure decided", "all 3 figures decided"]);
   expect(verdictWords({ figures: 9, undecided: [open] })).toBe("8 of 9 figures decided");
+});
+
+test("of several sizes of RAM the data is said once", () => {
+  const size = "1.00 M x 16+100 bytes a record = 111 MiB", [small, large] = ["RAM limit 28.0 MiB: data is 3.95 x the limit", "no RAM limit: data is 0.002 x this machine's 64.0 GiB"];
+  const header: [string, string][] = [["run", "x"], ["data", `${size}, ${small}`], ["data", `${size}, ${large}`], ["data", `${size}, ${small}`]];
+  expect(dataWords({ header })).toEqual([`${size}, ${small}; ${large}`]);
+  expect(dataWords({ header: header.slice(0, 2) })).toEqual([`${size}, ${small}`]);
+  expect(dataWords({ header: [["data", "nothing of that kind"]] })).toEqual(["nothing of that kind"]);
 });
 
 test("what limits an engine, in a word or two", () => {

@@ -25,7 +25,7 @@ import { tradeoff } from "./tradeoff";
 import { volumes } from "./volumes";
 import { written } from "./written";
 
-export { overview, pairs, published, ranking, scoreboard };
+export { memory, overview, pairs, published, ranking, rate, scoreboard };
 
 export const FIGURES: Figure[] = [
   history, rate, memory, volumes, throughput, latency, percentiles, tails, heat, time, timeline, written, amplification, cost, ranks, efficiency,

@@ -4,9 +4,9 @@
 import type { Theme } from "../colour";
 import { h, type Child } from "../dom";
 import { control, type Drawing, type Figure } from "../drawing";
-import { duelsOf, questionOf, rangeOf, signOf, verdictOf, type Duel } from "../duels";
+import { duelsOf, fine, questionOf, rangeOf, signOf, verdictOf, type Duel } from "../duels";
 import { legendMark } from "../filters";
-import { NONE, ratio } from "../format";
+import { NONE } from "../format";
 import { unique } from "../model";
 import { threadsOf, type View } from "../view";
 import { axisOf, cameOf, heightOf, pictureOf, scaleOf, stripOf, type Scale } from "./strips";
@@ -48,9 +48,9 @@ function draw(view: View): Drawing | null {
       words: 4,
       rows: all.map((duel) => [
         duel.engine.name, duel.base, duel.question, verdictOf(duel),
-        ratio(duel.relative.ratio), rangeOf(duel),
+        fine(duel.relative.ratio), rangeOf(duel),
         duel.pairs.length > 0 ? String(duel.pairs.length) : NONE,
-        duel.pairs.map((pair) => ratio(pair.ratio)).join(", "),
+        duel.pairs.map((pair) => fine(pair.ratio)).join(", "),
       ]),
     }),
   };
@@ -94,7 +94,7 @@ function rowOf(duel: Duel, name: Child[], scale: Scale, theme: Theme): HTMLEleme
     h("th", { scope: "row" }, ...name),
     h("td", { class: "plot" }, stripOf(duel, scale, theme)),
     h("td", { class: "came" }, cameOf(duel, heightOf(duel), theme) ?? NONE),
-    h("td", { class: "number ratio" }, sign, `${ratio(relative.ratio)}×`),
+    h("td", { class: "number ratio" }, sign, `${fine(relative.ratio)}×`),
     h("td", { class: "number range" }, rangeOf(duel)),
     h("td", { class: `verdict ${relative.decided ? "decided" : "undecided"}` }, verdictOf(duel)));
 }

@@ -3,8 +3,7 @@
 
 import type { Theme } from "../colour";
 import { svg } from "../dom";
-import { inkOf, rangeOf, signOf, verdictOf, type Duel } from "../duels";
-import { ratio } from "../format";
+import { fine, inkOf, rangeOf, signOf, verdictOf, type Duel } from "../duels";
 import type { Interval } from "../judge";
 import { cut } from "../layout";
 import { unique } from "../model";
@@ -104,11 +103,11 @@ export function stripOf(duel: Duel, scale: Scale, theme: Theme): SVGElement {
   const dots = pairs.map((pair, at) => svg("circle", {
     cx: x(pair.ratio), cy: (pairs.length > 1 ? 5 + at * step : middle).toFixed(1), r: "3",
     fill: inkOf(duel, theme), stroke: theme.ground, "stroke-width": "0.8", class: "dot",
-  }, svg("title", {}, `trial ${pair.trial}: ${ratio(pair.ratio)}×`)));
-  const each = pairs.map((pair) => ratio(pair.ratio)).join(", ") || "not known";
+  }, svg("title", {}, `trial ${pair.trial}: ${fine(pair.ratio)}×`)));
+  const each = pairs.map((pair) => fine(pair.ratio)).join(", ") || "not known";
   const what = `${duel.engine.name} over ${duel.base}, ${duel.question}`;
   const mean = { stroke: theme.text, "stroke-width": "2.4", class: "mean" };
-  return strip(height, `${what}: ${ratio(relative.ratio)}, interval ${rangeOf(duel)}`,
+  return strip(height, `${what}: ${fine(relative.ratio)}, interval ${rangeOf(duel)}`,
     svg("desc", {}, `Its pairs in order: ${each}`),
     ...scale.ticks.map((tick) =>
       upright(tick, 0, height, { stroke: tick === 1 ? theme.faint : theme.grid })),
@@ -117,7 +116,7 @@ export function stripOf(duel: Duel, scale: Scale, theme: Theme): SVGElement {
 }
 
 const afterWords = ({ pairs, low, high }: Interval): string =>
-  `after ${pairs} pairs ${ratio(low)} to ${ratio(high)}`;
+  `after ${pairs} pairs ${fine(low)} to ${fine(high)}`;
 
 /** The interval after 4, 5, 6... pairs; null: fewer. */
 export function cameOf({ course, engine }: Duel, height: number, theme: Theme): SVGElement | null {
@@ -154,7 +153,7 @@ export function pictureOf(duels: Duel[], scale: Scale, theme: Theme): SVGElement
   const rowOf = (duel: Duel): SVGElement[] => {
     const top = y, height = heightOf(duel), base = top + height / 2 + 4;
     y += height + 4;
-    const value = `${signOf(duel)} ${ratio(duel.relative.ratio)}×`;
+    const value = `${signOf(duel)} ${fine(duel.relative.ratio)}×`;
     const said = `${value} (${rangeOf(duel)}), ${verdictOf(duel)}`;
     return [
       text(8, base, cut(duel.engine.name, 18)),

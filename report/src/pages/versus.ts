@@ -124,7 +124,9 @@ const place = (row: VersusRow): string => [row.role ?? row.phase, row.op].filter
 
 /** The answer: what makes figures void, the gate, what it comes to, and how many of each verdict. */
 function result(versus: Versus): HTMLElement {
-  const { counts, answer = [] } = versus;
+  const { counts, gate } = versus;
+  // What came of the gate stands above.
+  const answer = (versus.answer ?? []).map((text) => (gate ? text.replace(/; gate of [^;]*$/, "") : text));
   return h("div", { class: "result" },
     voids(versus), gateLine(versus), ...answer.map((text, at) => h("p", { class: at === 0 ? "sentence headline" : "sentence" }, text)),
     h("ul", { class: "counts" }, ...JUDGEMENTS.filter((verdict) => counts[verdict] > 0 || verdict === "improved" || verdict === "regressed").map((verdict) =>
@@ -210,7 +212,7 @@ function line(versus: Versus, row: VersusRow, scale: Scale, help: string | undef
   const word = wordOf(versus, row.verdict), more = row.reason?.startsWith(`${word} `) ? row.reason.slice(word.length) : "";
   const why: Child = row.reason && !more && row.verdict !== "too_few_trials" ? h("span", { class: "why" }, row.reason) : null;
   return h("tr", { "data-verdict": row.verdict },
-    h("th", { scope: "row", title: help }, h("span", { class: "place" }, place(row)), ` ${titled(row.figure)} `, h("span", { class: "way" }, ARROWS[row.direction])),
+    h("th", { scope: "row", title: help }, h("span", { class: "place" }, place(row)), ` ${titled(row.figure)}\u00a0`, h("span", { class: "way" }, ARROWS[row.direction])),
     number(sample(row, row.base), "base"), number(sample(row, row.new), "new"),
     h("td", { class: "plot" }, forest(row, scale)),
     number(row.ratio == null ? NONE : fine(row.ratio), "ratio"), number(interval, "range"),
