@@ -60,8 +60,11 @@ function duelOf(view: View, one: Case, role: string): Duel | null {
 export const fine = (value: number): string => (value > 0.9 && value < 1.1 ? value.toFixed(3) : ratio(value));
 
 /** `1.99 to 3.96`. */
-export const rangeOf = ({ relative: { low, high } }: Duel): string =>
-  (low == null || high == null ? NONE : `${fine(low)} to ${fine(high)}`);
+export function rangeOf({ relative: { low, high } }: Duel): string {
+  if (low == null || high == null) return NONE;
+  const digits = low > 0.9 && high < 1.1 ? fine : ratio;
+  return `${digits(low)} to ${digits(high)}`;
+}
 
 /** `decided, 5 pairs`, `undecided: about 6 more pairs`. */
 export function verdictOf({ relative, pairs }: Duel): string {

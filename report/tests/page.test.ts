@@ -104,7 +104,8 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
       await scroll(page);
       expect(await page.locator("body").innerText()).toContain(answer);
       const figure = page.locator(`.figure[data-figure='${number}']`);
-      expect(await figure.innerText()).toContain("where it stops being met");
+      expect(await figure.innerText()).toContain("ashed: what ");
+      expect((await figure.innerText()).includes("where it stops being met")).toBe(number === "memory");
       expect(await figure.locator("svg text", { hasText: /^target$/ }).count()).toBe(1);
       // The area between the two sides of the edge, where there is an edge.
       expect(await figure.locator("svg path[fill-opacity='0.18']").count()).toBe(number === "memory" ? 2 : 0);

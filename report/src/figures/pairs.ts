@@ -41,7 +41,7 @@ function draw(view: View): Drawing | null {
     note: NOTE,
     how: HOW,
     controls: one ? [of] : [],
-    element: (theme) => tableOf(duels, scaleOf(duels), theme),
+    element: (theme) => tableOf(duels, questions.length > 1, scaleOf(duels), theme),
     picture: (theme) => pictureOf(duels, scaleOf(duels), theme),
     table: () => ({
       head: ["engine", "over", "of", "verdict", "ratio", "interval", "pairs", "each pair"],
@@ -63,7 +63,8 @@ function mainOf(view: View, questions: string[]): string {
   return questions.includes(words) ? words : questions[0] ?? "";
 }
 
-function tableOf(duels: Duel[], scale: Scale, theme: Theme): HTMLElement {
+/** `several`: there are more questions, here or to be chosen. */
+function tableOf(duels: Duel[], several: boolean, scale: Scale, theme: Theme): HTMLElement {
   const questions = unique(duels.map((duel) => duel.question));
   // Of one engine each row is a question; of several each question has its rows.
   const alone = unique(duels.map((duel) => duel.engine)).length === 1;
@@ -79,7 +80,7 @@ function tableOf(duels: Duel[], scale: Scale, theme: Theme): HTMLElement {
   const nameOf = ({ engine, question }: Duel) =>
     [legendMark(engine, theme), " ", alone ? question : engine.name];
   const bodies = questions.map((question) => h("tbody", {},
-    questions.length > 1 && !alone ? heading(question) : null,
+    several && !alone ? heading(question) : null,
     ...duels.filter((duel) => duel.question === question)
       .map((duel) => rowOf(duel, nameOf(duel), scale, theme))));
   const label = "Ratios, pair by pair";

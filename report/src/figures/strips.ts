@@ -4,6 +4,7 @@
 import type { Theme } from "../colour";
 import { svg } from "../dom";
 import { fine, inkOf, rangeOf, signOf, verdictOf, type Duel } from "../duels";
+import { ratio } from "../format";
 import type { Interval } from "../judge";
 import { cut } from "../layout";
 import { unique } from "../model";
@@ -116,7 +117,7 @@ export function stripOf(duel: Duel, scale: Scale, theme: Theme): SVGElement {
 }
 
 const afterWords = ({ pairs, low, high }: Interval): string =>
-  `after ${pairs} pairs ${fine(low)} to ${fine(high)}`;
+  `after ${pairs} pairs ${ratio(low)} to ${ratio(high)}`;
 
 /** The interval after 4, 5, 6... pairs; null: fewer. */
 export function cameOf({ course, engine }: Duel, height: number, theme: Theme): SVGElement | null {
