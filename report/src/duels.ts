@@ -57,7 +57,8 @@ function duelOf(view: View, one: Case, role: string): Duel | null {
 }
 
 /** A ratio; of one close to 1 a digit more. */
-export const fine = (value: number): string => (value > 0.9 && value < 1.1 ? value.toFixed(3) : ratio(value));
+export const fine = (value: number): string =>
+  (value > 0.9 && value < 1.1 ? value.toFixed(3) : ratio(value));
 
 /** `1.99 to 3.96`. */
 export function rangeOf({ relative: { low, high } }: Duel): string {

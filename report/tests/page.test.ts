@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { chromium, type Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { executablePath, names, opener, scroll } from "./browser";
+import { fine, rangeOf, type Duel } from "../src/duels";
 import { inUnit, NONE, ratio, si } from "../src/format";
 import { BARE, CREW, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, pageOf, place, RATES, record, remove, RICH, sixTrials, SIZES, VOLUMES } from "./records";
 
@@ -137,8 +138,8 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     expect(judged.length).toBe(2);
     const figure = page.locator("#overview .figure[data-figure='pairs']");
     const rows = figure.locator(".duels tbody tr");
-    expect(await rows.locator(".ratio").allTextContents()).toEqual(judged.map((one) => `${one.ratio > 1 ? "▶" : "◀"}${ratio(one.ratio)}×`));
-    expect(await rows.locator(".range").allTextContents()).toEqual(judged.map((one) => `${ratio(one.low!)} to ${ratio(one.high!)}`));
+    expect(await rows.locator(".ratio").allTextContents()).toEqual(judged.map((one) => `${one.ratio > 1 ? "▶" : "◀"}${fine(one.ratio)}×`));
+    expect(await rows.locator(".range").allTextContents()).toEqual(judged.map((relative) => rangeOf({ relative } as Duel)));
     expect(await rows.locator(".verdict").allTextContents()).toEqual(judged.map(() => "decided, 6 pairs"));
     // A dot a pair, named by its trial, from top to bottom as they came; and a band, and words for all of it.
     const dots = rows.first().locator("circle.dot");
