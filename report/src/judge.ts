@@ -86,7 +86,7 @@ export function intervalOf(pairs: Pair[]): Interval | null {
 }
 
 /** The interval after 4, 5, 6... pairs, in the order in which they came. */
-export const asTheyCame = (pairs: Pair[]): Interval[] =>
+export const convergence = (pairs: Pair[]): Interval[] =>
   pairs.flatMap((_, at) => intervalOf(pairs.slice(0, at + 1)) ?? []);
 
 /** Whether these are the pairs that the program judged: their mean and interval are its own. */

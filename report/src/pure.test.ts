@@ -6,7 +6,7 @@ import { binaryStep, tipLines } from "./figures/bars";
 import { limitWord } from "./figures/efficiency";
 import { columnsOf, roundStep } from "./figures/heat";
 import { mark } from "./figures/history";
-import { bar, relativeToBase, cellsOf, inWords, over } from "./figures/board";
+import { bar, relativeToBase, cellsOf, inWords, judgedRatio } from "./figures/board";
 import { threadsText, type Case, type Engine } from "./model";
 import { label, PARTS, readable } from "./figures/time";
 import { merged, totalCells } from "./figures/timeline";
@@ -183,7 +183,7 @@ describe("the scoreboard", () => {
     const engine = (id: string): Engine => ({ id, name: id, title: id, durability: "async", loadGenerator: false, drive: false, order: 0, hue: 0, again: false });
     const [a, b] = [engine("a"), engine("b")];
     const trials = (per_trial: number[]): Metric => ({ ...metric(per_trial[0]!, Math.min(...per_trial), Math.max(...per_trial), per_trial.length), per_trial });
-    const row = (base: number[], own: number[], more: object = {}) => over({ name: "", metrics: new Map([["a", trials(base)], ["b", trials(own)]]), ...more }, b, a);
+    const row = (base: number[], own: number[], more: object = {}) => judgedRatio({ name: "", metrics: new Map([["a", trials(base)], ["b", trials(own)]]), ...more }, b, a);
     // Ranges that overlap, and each pair the same.
     expect(row([1, 2, 3, 4], [1.5, 3.1, 4.5, 6.1])).toMatchObject({ mark: "" });
     expect(row([1, 2, 3, 4], [4, 3, 2, 1])).toMatchObject({ ratio: expect.closeTo(1, 9), mark: "~" });

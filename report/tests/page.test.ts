@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { chromium, type Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { executablePath, names, opener, scroll } from "./browser";
-import { fine, rangeOf, type Duel } from "../src/duels";
+import { fine, rangeOf, type PairedFigure } from "../src/paired";
 import { inUnit, NONE, ratio, si } from "../src/format";
 import { BARE, CREW, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, pageOf, place, RATES, record, remove, RICH, sixTrials, SIZES, VOLUMES } from "./records";
 
@@ -137,9 +137,9 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
       (relative?.low != null && relative.high != null ? [relative] : []))));
     expect(judged.length).toBe(2);
     const figure = page.locator("#overview .figure[data-figure='pairs']");
-    const rows = figure.locator(".duels tbody tr");
+    const rows = figure.locator(".paired tbody tr");
     expect(await rows.locator(".ratio").allTextContents()).toEqual(judged.map((one) => `${one.ratio > 1 ? "▶" : "◀"}${fine(one.ratio)}×`));
-    expect(await rows.locator(".range").allTextContents()).toEqual(judged.map((relative) => rangeOf({ relative } as Duel)));
+    expect(await rows.locator(".range").allTextContents()).toEqual(judged.map((relative) => rangeOf({ relative } as PairedFigure)));
     expect(await rows.locator(".verdict").allTextContents()).toEqual(judged.map(() => "decided, 6 pairs"));
     // A dot a pair, named by its trial, from top to bottom as they came; and a band, and words for all of it.
     const dots = rows.first().locator("circle.dot");
@@ -149,7 +149,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     expect(await rows.first().locator("rect.band").count()).toBe(1);
     expect(await rows.first().locator(".plot svg").getAttribute("aria-label")).toContain("RocksDB over LMDB");
     // After 4, 5 and 6 pairs, the last as judged.
-    const course = await rows.first().locator(".came svg").getAttribute("aria-label");
+    const course = await rows.first().locator(".convergence svg").getAttribute("aria-label");
     expect(course).toMatch(/after 4 pairs .*after 5 pairs .*after 6 pairs/);
     expect(course?.endsWith(`after 6 pairs ${ratio(judged[0]!.low!)} to ${ratio(judged[0]!.high!)}`)).toBe(true);
     // The load has its own, in its section; the scoreboard says the same ratio.

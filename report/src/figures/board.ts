@@ -52,7 +52,7 @@ export function bar(value: number, base: number, direction: string, most: number
 }
 
 /** How many times the base's it is, and how sure that is: as the program judged it; else as the pairs say. */
-export function over(row: Row, engine: Engine, base: Engine): { ratio: number; mark: Mark } | null {
+export function judgedRatio(row: Row, engine: Engine, base: Engine): { ratio: number; mark: Mark } | null {
   const [own, of] = [row.metrics.get(engine.id), row.metrics.get(base.id)];
   if (!own?.value || !of?.value) return null;
   const relative = row.relatives?.get(engine.id);
@@ -95,7 +95,7 @@ export function inWords(value: number, base: number, unit: string): string {
 
 export function cellsOf(engines: Engine[], rows: Row[], base: Engine): BoardRow[] {
   const factors = rows.flatMap((row) => {
-    const ratios = engines.flatMap((engine) => over(row, engine, base)?.ratio ?? []);
+    const ratios = engines.flatMap((engine) => judgedRatio(row, engine, base)?.ratio ?? []);
     return row.apart ? [] : ratios.map((ratio) => Math.abs(Math.log2(ratio)));
   });
   const most = Math.min(DOUBLINGS_MAX, Math.max(1, ...factors));
@@ -110,7 +110,7 @@ function cellOf(row: Row, engine: Engine, base: Engine, most: number): Cell {
   const absolute = inUnit(metric.value, metric.unit).replace(/\/op$/, "") + (metric.unit === "B/B" ? "×" : "");
   // Writes that promise different things are not compared, nor what is per operation of other mixes.
   const comparable = of?.value != null && of.value > 0 && metric.value > 0 && engine.durability === base.durability && !row.apart;
-  const judged = comparable && engine.id !== base.id ? over(row, engine, base) : null;
+  const judged = comparable && engine.id !== base.id ? judgedRatio(row, engine, base) : null;
   if (!judged) return { ...nothing, absolute };
   const { mark } = judged, words = mark === "=" ? "equal" : inWords(judged.ratio, 1, metric.unit);
   const length = bar(judged.ratio, 1, metric.direction, most);

@@ -4,12 +4,14 @@
 import type { Theme } from "../colour";
 import { h, type Child } from "../dom";
 import { control, type Drawing, type Figure } from "../drawing";
-import { duelsOf, fine, questionOf, rangeOf, signOf, verdictOf, type Duel } from "../duels";
 import { legendMark } from "../filters";
 import { NONE } from "../format";
 import { unique } from "../model";
+import {
+  fine, pairedFigures, questionOf, rangeOf, signOf, verdictOf, type PairedFigure,
+} from "../paired";
 import { threadsOf, type View } from "../view";
-import { axisOf, cameOf, heightOf, pictureOf, scaleOf, stripOf, type Scale } from "./strips";
+import { axisOf, convergenceOf, heightOf, pictureOf, scaleOf, stripOf, type Scale } from "./strips";
 
 export const pairs: Figure = { name: "pairs", draw };
 
@@ -28,29 +30,29 @@ const NOTE = "A dot is a pair of trials, from top to bottom in the order in whic
   + "the whisker is the interval of their ratio, in which 1 is no difference.";
 
 function draw(view: View): Drawing | null {
-  const all = duelsOf(view);
-  if (view.work.drive || !all.some((duel) => duel.pairs.length > 1)) return null;
-  const questions = unique(all.map((duel) => duel.question)), one = all.length > ROWS_MAX;
+  const all = pairedFigures(view);
+  if (view.work.drive || !all.some((one) => one.pairs.length > 1)) return null;
+  const questions = unique(all.map((one) => one.question)), many = all.length > ROWS_MAX;
   const options = questions.map((words) => ({ value: words, label: words }));
   const of = control(view, "pairs.of", "of", options, mainOf(view, questions));
-  const duels = one ? all.filter((duel) => duel.question === of.value) : all;
-  const bases = unique(duels.map((duel) => duel.base));
+  const paired = many ? all.filter((one) => one.question === of.value) : all;
+  const bases = unique(paired.map((one) => one.base));
   const against = bases.length === 1 ? bases[0] : "the first engine of each class";
   return {
     title: `Pair by pair: against ${against}`,
     note: NOTE,
     how: HOW,
-    controls: one ? [of] : [],
-    element: (theme) => tableOf(duels, questions.length > 1, scaleOf(duels), theme),
-    picture: (theme) => pictureOf(duels, scaleOf(duels), theme),
+    controls: many ? [of] : [],
+    element: (theme) => tableOf(paired, questions.length > 1, scaleOf(paired), theme),
+    picture: (theme) => pictureOf(paired, scaleOf(paired), theme),
     table: () => ({
       head: ["engine", "over", "of", "verdict", "ratio", "interval", "pairs", "each pair"],
       words: 4,
-      rows: all.map((duel) => [
-        duel.engine.name, duel.base, duel.question, verdictOf(duel),
-        fine(duel.relative.ratio), rangeOf(duel),
-        duel.pairs.length > 0 ? String(duel.pairs.length) : NONE,
-        duel.pairs.map((pair) => fine(pair.ratio)).join(", "),
+      rows: all.map((one) => [
+        one.engine.name, one.base, one.question, verdictOf(one),
+        fine(one.relative.ratio), rangeOf(one),
+        one.pairs.length > 0 ? String(one.pairs.length) : NONE,
+        one.pairs.map((pair) => fine(pair.ratio)).join(", "),
       ]),
     }),
   };
@@ -64,38 +66,40 @@ function mainOf(view: View, questions: string[]): string {
 }
 
 /** `several`: there are more questions, here or to be chosen. */
-function tableOf(duels: Duel[], several: boolean, scale: Scale, theme: Theme): HTMLElement {
-  const questions = unique(duels.map((duel) => duel.question));
+function tableOf(
+  paired: PairedFigure[], several: boolean, scale: Scale, theme: Theme,
+): HTMLElement {
+  const questions = unique(paired.map((one) => one.question));
   // Of one engine each row is a question; of several each question has its rows.
-  const alone = unique(duels.map((duel) => duel.engine)).length === 1;
+  const alone = unique(paired.map((one) => one.engine)).length === 1;
   const column = (text: string, name = "") => h("th", { scope: "col", class: name }, text);
   const head = h("tr", {},
-    column(alone ? duels[0]?.engine.name ?? "" : "engine"),
+    column(alone ? paired[0]?.engine.name ?? "" : "engine"),
     h("th", { scope: "col", class: "plot" },
       h("span", { class: "hidden" }, "plot of the pairs' ratios"), axisOf(scale, theme)),
-    column("as pairs came", "came"), column("ratio", "number"), column("interval", "number"),
+    column("as pairs came", "convergence"), column("ratio", "number"), column("interval", "number"),
     column("verdict"));
   const heading = (text: string) =>
     h("tr", { class: "pair" }, h("th", { scope: "rowgroup", colspan: "6" }, text));
-  const nameOf = ({ engine, question }: Duel) =>
+  const nameOf = ({ engine, question }: PairedFigure) =>
     [legendMark(engine, theme), " ", alone ? question : engine.name];
   const bodies = questions.map((question) => h("tbody", {},
     several && !alone ? heading(question) : null,
-    ...duels.filter((duel) => duel.question === question)
-      .map((duel) => rowOf(duel, nameOf(duel), scale, theme))));
+    ...paired.filter((one) => one.question === question)
+      .map((one) => rowOf(one, nameOf(one), scale, theme))));
   const label = "Ratios, pair by pair";
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-    h("table", { class: "pairs duels" }, h("thead", {}, head), ...bodies));
+    h("table", { class: "pairs paired" }, h("thead", {}, head), ...bodies));
 }
 
-function rowOf(duel: Duel, name: Child[], scale: Scale, theme: Theme): HTMLElement {
-  const { engine, relative } = duel;
-  const sign = h("span", { class: "sign", "aria-hidden": "true" }, signOf(duel));
-  return h("tr", { "data-engine": engine.name, "data-question": duel.question },
+function rowOf(one: PairedFigure, name: Child[], scale: Scale, theme: Theme): HTMLElement {
+  const { engine, relative } = one;
+  const sign = h("span", { class: "sign", "aria-hidden": "true" }, signOf(one));
+  return h("tr", { "data-engine": engine.name, "data-question": one.question },
     h("th", { scope: "row" }, ...name),
-    h("td", { class: "plot" }, stripOf(duel, scale, theme)),
-    h("td", { class: "came" }, cameOf(duel, heightOf(duel), theme) ?? NONE),
+    h("td", { class: "plot" }, stripOf(one, scale, theme)),
+    h("td", { class: "convergence" }, convergenceOf(one, heightOf(one), theme) ?? NONE),
     h("td", { class: "number ratio" }, sign, `${fine(relative.ratio)}×`),
-    h("td", { class: "number range" }, rangeOf(duel)),
-    h("td", { class: `verdict ${relative.decided ? "decided" : "undecided"}` }, verdictOf(duel)));
+    h("td", { class: "number range" }, rangeOf(one)),
+    h("td", { class: `verdict ${relative.decided ? "decided" : "undecided"}` }, verdictOf(one)));
 }

@@ -3,11 +3,11 @@
 
 import type { Theme } from "../colour";
 import { svg } from "../dom";
-import { fine, inkOf, rangeOf, signOf, verdictOf, type Duel } from "../duels";
 import { ratio } from "../format";
 import type { Interval } from "../judge";
 import { cut } from "../layout";
 import { unique } from "../model";
+import { fine, inkOf, rangeOf, signOf, verdictOf, type PairedFigure } from "../paired";
 
 export interface Scale {
   /** Its ends. */
@@ -32,11 +32,11 @@ const TICKS_MIN = 4;
 const KNOWN = 0.9;
 
 /** 1 and all pairs lie within it, and most intervals. */
-export function scaleOf(duels: Duel[]): Scale {
-  const own = ({ relative, pairs }: Duel) => [relative.ratio, ...pairs.map((pair) => pair.ratio)];
-  const dots = duels.flatMap(own);
-  const lows = duels.flatMap(({ relative }) => relative.low ?? []).sort((a, b) => b - a);
-  const highs = duels.flatMap(({ relative }) => relative.high ?? []).sort((a, b) => a - b);
+export function scaleOf(paired: PairedFigure[]): Scale {
+  const own = ({ relative, pairs }: PairedFigure) => [relative.ratio, ...pairs.map((pair) => pair.ratio)];
+  const dots = paired.flatMap(own);
+  const lows = paired.flatMap(({ relative }) => relative.low ?? []).sort((a, b) => b - a);
+  const highs = paired.flatMap(({ relative }) => relative.high ?? []).sort((a, b) => a - b);
   const most = (list: number[]) => list[Math.floor(list.length * KNOWN)] ?? list.at(-1) ?? 1;
   const least = Math.min(0.98, ...dots, most(lows)), top = Math.max(1.02, ...dots, most(highs));
   const room = (top / least) ** 0.04;
@@ -74,11 +74,11 @@ export function axisOf(scale: Scale, theme: Theme): SVGElement {
 }
 
 /** A strip of few pairs is as high as a line of text; of more it is a little higher. */
-export const heightOf = ({ pairs }: Duel): number => 26 + 2 * Math.max(0, pairs.length - 8);
+export const heightOf = ({ pairs }: PairedFigure): number => 26 + 2 * Math.max(0, pairs.length - 8);
 
 /** Band and whisker of the verdict. */
-function intervalOf(duel: Duel, scale: Scale, theme: Theme, height: number): SVGElement[] {
-  const { low, high } = duel.relative;
+function intervalOf(one: PairedFigure, scale: Scale, theme: Theme, height: number): SVGElement[] {
+  const { low, high } = one.relative;
   if (low == null || high == null) return [];
   const x = (value: number) => percent(scale.at(value)), middle = height / 2;
   const ink = { stroke: theme.text, "stroke-width": "1.4" };
@@ -87,7 +87,7 @@ function intervalOf(duel: Duel, scale: Scale, theme: Theme, height: number): SVG
   return [
     svg("rect", {
       x: x(low), width: percent(scale.at(high) - scale.at(low)), y: "1", height: String(height - 2),
-      fill: inkOf(duel, theme), "fill-opacity": "0.16", class: "band",
+      fill: inkOf(one, theme), "fill-opacity": "0.16", class: "band",
     }),
     line(x(low), x(high), String(middle), String(middle), ink),
     ...caps.map((end) => line(x(end), x(end), String(middle - 4), String(middle + 4), ink)),
@@ -95,24 +95,24 @@ function intervalOf(duel: Duel, scale: Scale, theme: Theme, height: number): SVG
 }
 
 /** Dots, from the first pair to the last, over the interval of the verdict. */
-export function stripOf(duel: Duel, scale: Scale, theme: Theme): SVGElement {
-  const { relative, pairs } = duel, height = heightOf(duel), middle = height / 2;
+export function stripOf(one: PairedFigure, scale: Scale, theme: Theme): SVGElement {
+  const { relative, pairs } = one, height = heightOf(one), middle = height / 2;
   const x = (value: number) => percent(scale.at(value));
   const upright = (value: number, from: number, to: number, more: Attributes) =>
     line(x(value), x(value), String(from), String(to), more);
   const step = pairs.length > 1 ? (height - 10) / (pairs.length - 1) : 0;
   const dots = pairs.map((pair, at) => svg("circle", {
     cx: x(pair.ratio), cy: (pairs.length > 1 ? 5 + at * step : middle).toFixed(1), r: "3",
-    fill: inkOf(duel, theme), stroke: theme.ground, "stroke-width": "0.8", class: "dot",
+    fill: inkOf(one, theme), stroke: theme.ground, "stroke-width": "0.8", class: "dot",
   }, svg("title", {}, `trial ${pair.trial}: ${fine(pair.ratio)}×`)));
   const each = pairs.map((pair) => fine(pair.ratio)).join(", ") || "not known";
-  const what = `${duel.engine.name} over ${duel.base}, ${duel.question}`;
+  const what = `${one.engine.name} over ${one.base}, ${one.question}`;
   const mean = { stroke: theme.text, "stroke-width": "2.4", class: "mean" };
-  return strip(height, `${what}: ${fine(relative.ratio)}, interval ${rangeOf(duel)}`,
+  return strip(height, `${what}: ${fine(relative.ratio)}, interval ${rangeOf(one)}`,
     svg("desc", {}, `Its pairs in order: ${each}`),
     ...scale.ticks.map((tick) =>
       upright(tick, 0, height, { stroke: tick === 1 ? theme.faint : theme.grid })),
-    ...intervalOf(duel, scale, theme, height), ...dots,
+    ...intervalOf(one, scale, theme, height), ...dots,
     upright(relative.ratio, middle - 6, middle + 6, mean));
 }
 
@@ -120,7 +120,7 @@ const afterWords = ({ pairs, low, high }: Interval): string =>
   `after ${pairs} pairs ${ratio(low)} to ${ratio(high)}`;
 
 /** The interval after 4, 5, 6... pairs; null: fewer. */
-export function cameOf({ course, engine }: Duel, height: number, theme: Theme): SVGElement | null {
+export function convergenceOf({ course, engine }: PairedFigure, height: number, theme: Theme): SVGElement | null {
   if (course.length === 0) return null;
   const logs = [0, ...course.flatMap(({ low, high }) => [Math.log(low), Math.log(high)])];
   const top = Math.max(...logs), span = Math.max(top - Math.min(...logs), 0.01);
@@ -142,30 +142,31 @@ export function cameOf({ course, engine }: Duel, height: number, theme: Theme): 
 const NAME = 130, STRIP = 340, CAME = 90, WORDS = 300, GAP = 14, HEAD = 22;
 
 /** The same to be saved: a line for each, its words behind it. */
-export function pictureOf(duels: Duel[], scale: Scale, theme: Theme): SVGElement {
+export function pictureOf(paired: PairedFigure[], scale: Scale, theme: Theme): SVGElement {
   const left = 8 + NAME, came = left + STRIP + GAP, words = came + CAME + GAP;
-  const text = (x: number, y: number, said: string, more: Attributes = {}) =>
-    svg("text", { x: String(x), y: String(y), fill: theme.text, "font-size": "12", ...more }, said);
+  const text = (x: number, y: number, label: string, more: Attributes = {}) =>
+    svg("text", { x: String(x), y: String(y), fill: theme.text, "font-size": "12", ...more }, label);
   const placed = (x: number, y: number, wide: number, high: number, inside: SVGElement | null) => {
     const [left, top, width, height] = [x, y, wide, high].map(String);
     return svg("svg", { x: left, y: top, width, height, overflow: "visible" }, inside);
   };
   let y = HEAD;
-  const rowOf = (duel: Duel): SVGElement[] => {
-    const top = y, height = heightOf(duel), base = top + height / 2 + 4;
+  const rowOf = (one: PairedFigure): SVGElement[] => {
+    const top = y, height = heightOf(one), base = top + height / 2 + 4;
     y += height + 4;
-    const value = `${signOf(duel)} ${fine(duel.relative.ratio)}×`;
-    const said = `${value} (${rangeOf(duel)}), ${verdictOf(duel)}`;
+    const value = `${signOf(one)} ${fine(one.relative.ratio)}×`;
+    const label = `${value} (${rangeOf(one)}), ${verdictOf(one)}`;
     return [
-      text(8, base, cut(duel.engine.name, 18)),
-      placed(left, top, STRIP, height, stripOf(duel, scale, theme)),
-      placed(came, top, CAME, height, cameOf(duel, height, theme)), text(words, base, said.trim()),
+      text(8, base, cut(one.engine.name, 18)),
+      placed(left, top, STRIP, height, stripOf(one, scale, theme)),
+      placed(came, top, CAME, height, convergenceOf(one, height, theme)),
+      text(words, base, label.trim()),
     ];
   };
-  const drawn = unique(duels.map((duel) => duel.question)).flatMap((question) => {
+  const drawn = unique(paired.map((one) => one.question)).flatMap((question) => {
     const heading = text(8, y + 16, question, { "font-weight": "600" });
     y += HEAD;
-    return [heading, ...duels.filter((duel) => duel.question === question).flatMap(rowOf)];
+    return [heading, ...paired.filter((one) => one.question === question).flatMap(rowOf)];
   });
   return svg("svg", { width: String(words + WORDS), height: String(y + 4) },
     placed(left, 4, STRIP, 15, axisOf(scale, theme)),
