@@ -1,6 +1,6 @@
 // Two figures of one run, pair by pair, as the program judges them: its rule is
-// crates/analysis/src/judge/rule.rs. Here is what the page needs beyond the program's verdicts: each
-// pair by itself, the interval as pairs came in, and rows that are no primary figures.
+// crates/analysis/src/judge/rule.rs. Here is what the page needs beyond the program's verdicts:
+// each pair by itself, the interval as pairs came in, and rows that are no primary figures.
 
 import type { Metric, Relative } from "./data";
 
@@ -93,8 +93,8 @@ export const convergence = (pairs: Pair[]): Interval[] =>
 export function areJudged(pairs: Pair[], relative: Relative): boolean {
   const interval = intervalOf(pairs), { low, high } = relative;
   if (!interval || low == null || high == null) return interval == null && low == null;
-  const both = [[interval.ratio, relative.ratio], [interval.low, low], [interval.high, high]] as const;
-  return both.every(([own, judged]) => Math.abs(Math.log(own / judged)) < 1e-6);
+  const own = [interval.ratio, interval.low, interval.high], judged = [relative.ratio, low, high];
+  return own.every((value, at) => Math.abs(Math.log(value / (judged[at] ?? 0))) < 1e-6);
 }
 
 /** What pairs say of a figure that has no verdict of the program. */

@@ -18,8 +18,8 @@ export interface Scale {
   at: (ratio: number) => number;
 }
 
-/** Marks from coarse to fine: of the first list of which enough lie within the axis, else of the one
- * of which most do. */
+/** Marks from coarse to fine: of the first list of which enough lie within the axis, else of the
+ * one of which most do. */
 const MARKS = [
   [0.001, 0.01, 0.1, 1, 10, 100, 1000], [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50],
   [0.5, 0.7, 1, 1.5, 2, 3, 4], [0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.5],
@@ -33,7 +33,8 @@ const KNOWN = 0.9;
 
 /** 1 and all pairs lie within it, and most intervals. */
 export function scaleOf(paired: PairedFigure[]): Scale {
-  const own = ({ relative, pairs }: PairedFigure) => [relative.ratio, ...pairs.map((pair) => pair.ratio)];
+  const own = ({ relative, pairs }: PairedFigure) =>
+    [relative.ratio, ...pairs.map((pair) => pair.ratio)];
   const dots = paired.flatMap(own);
   const lows = paired.flatMap(({ relative }) => relative.low ?? []).sort((a, b) => b - a);
   const highs = paired.flatMap(({ relative }) => relative.high ?? []).sort((a, b) => a - b);
@@ -120,7 +121,9 @@ const afterWords = ({ pairs, low, high }: Interval): string =>
   `after ${pairs} pairs ${ratio(low)} to ${ratio(high)}`;
 
 /** The interval after 4, 5, 6... pairs; null: fewer. */
-export function convergenceOf({ course, engine }: PairedFigure, height: number, theme: Theme): SVGElement | null {
+export function convergenceOf(
+  { course, engine }: PairedFigure, height: number, theme: Theme,
+): SVGElement | null {
   if (course.length === 0) return null;
   const logs = [0, ...course.flatMap(({ low, high }) => [Math.log(low), Math.log(high)])];
   const top = Math.max(...logs), span = Math.max(top - Math.min(...logs), 0.01);
@@ -145,7 +148,7 @@ const NAME = 130, STRIP = 340, CAME = 90, WORDS = 300, GAP = 14, HEAD = 22;
 export function pictureOf(paired: PairedFigure[], scale: Scale, theme: Theme): SVGElement {
   const left = 8 + NAME, came = left + STRIP + GAP, words = came + CAME + GAP;
   const text = (x: number, y: number, label: string, more: Attributes = {}) =>
-    svg("text", { x: String(x), y: String(y), fill: theme.text, "font-size": "12", ...more }, label);
+    svg("text", { x: String(x), y: `${y}`, fill: theme.text, "font-size": "12", ...more }, label);
   const placed = (x: number, y: number, wide: number, high: number, inside: SVGElement | null) => {
     const [left, top, width, height] = [x, y, wide, high].map(String);
     return svg("svg", { x: left, y: top, width, height, overflow: "visible" }, inside);
