@@ -42,7 +42,7 @@ function setting(data: PageData): string {
     return `${name} ${info.worker?.version ?? ""}`.trim();
   };
   const classes = unique(engines.map((info) => info.durability)).map((durability) =>
-    `${unique(engines.filter((info) => info.durability === durability).map(named)).join(", ")}: durability ${durability}`);
+    `durability ${durability}: ${unique(engines.filter((info) => info.durability === durability).map(named)).join(" · ")}`);
   return [...classes, ...dataWords(data)].join(" · ");
 }
 
