@@ -35,6 +35,9 @@ export interface VersusRow {
   ratio: number | null;
   ratio_low: number | null;
   ratio_high: number | null;
+  /** Of each pair, in the order of trials; empty where they are no pairs. */
+  ratios: number[];
+  within: number;
   verdict: Judgement;
   reason: string | null;
 }

@@ -4,7 +4,7 @@ import type { Metric, RoleRow } from "./data";
 import { h } from "./dom";
 import { bytes, duration, inUnit, NONE, si } from "./format";
 import { metricOf, rangeOf, type Case } from "./model";
-import { table } from "./table";
+import { stacked } from "./table";
 import type { View } from "./view";
 
 export function driveTables(view: View): HTMLElement[] {
@@ -13,9 +13,9 @@ export function driveTables(view: View): HTMLElement[] {
   const executed = [...new Set(view.cases.flatMap((one) => one.run?.job?.executed_as ?? []))];
   return [h("div", { class: "load" },
     h("p", { class: "note" }, "Medians over trials. I/Os/op are the device's over the jobs' calls: below 1 a cache served some, above 1 large ones were cut up, or others were at the drive. A star: a raw-device baseline, which engines are held against."),
-    table({ head: ["job", "I/O", "calls", "block", "depth", "threads", "IOPS", "range", "MB/s", "CPU/op", "CPU", "I/Os/op"], words: 3, rows: rows.map(({ one, role }) => rates(one, role)) }, "What the drive gave"),
+    stacked({ head: ["job", "I/O", "calls", "block", "depth", "threads", "IOPS", "range", "MB/s", "CPU/op", "CPU", "I/Os/op"], words: 3, rows: rows.map(({ one, role }) => rates(one, role)) }, "What the drive gave"),
     h("p", { class: "note" }, "slat: submission latency; clat: completion latency, from there on; a synchronous call (queue depth 1 per thread) has no such parts. All trials' I/Os together."),
-    table({ head: ["job", "I/O", "time", "threads", "p50", "p99", "p99.9", "p99.99", "max"], words: 3, rows: rows.flatMap(({ one, role }) => times(one, role)) }, "How long its I/Os took"),
+    stacked({ head: ["job", "I/O", "time", "threads", "p50", "p99", "p99.9", "p99.99", "max"], words: 3, rows: rows.flatMap(({ one, role }) => times(one, role)) }, "How long its I/Os took"),
     executed.length > 0 ? h("p", { class: "note" }, `Ran as: ${executed.join("; ")}.`) : null)];
 }
 

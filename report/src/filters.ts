@@ -16,7 +16,9 @@ export function legendMark(engine: Engine, theme: Theme): SVGElement {
 
 /** Calls `changed` with the choice as it is after a click. */
 export function filters(model: Model, choice: Choice, theme: Theme, changed: (choice: Choice) => void): HTMLElement {
-  const real = model.engines.filter((engine) => !engine.loadGenerator);
+  // The file that a drive's jobs work on is prepared by one that measures nothing.
+  const idle = (engine: Engine) => engine.drive && !model.cases.some((one) => one.engine.id === engine.id);
+  const real = model.engines.filter((engine) => !engine.loadGenerator && !idle(engine));
   // Jobs of the drive are chosen among where there is nothing else; beside engines all are shown.
   const alone = real.every((engine) => engine.drive);
   const engines = real.filter((engine) => alone || !engine.drive);

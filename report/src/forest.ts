@@ -66,14 +66,11 @@ function equal(within: number, scale: Scale): SVGElement {
   return svg("rect", { x: percent(low), width: percent(high - low), y: "0", height: "26", class: "within" });
 }
 
-/** Two that differ by less are equal: what the row was judged by, where it says so. */
-type Judged = VersusRow & { within?: number | null };
-
-export function forest(row: Judged, scale: Scale): SVGElement {
+export function forest(row: VersusRow, scale: Scale): SVGElement {
   const line = (x1: number, x2: number, y1: number, y2: number, name: string) =>
     svg("line", { x1: percent(x1), x2: percent(x2), y1: String(y1), y2: String(y2), class: name });
   const parts: SVGElement[] = [
-    ...(row.within ? [equal(row.within, scale)] : []),
+    equal(row.within, scale),
     ...scale.ticks.map((tick) => line(scale.at(tick), scale.at(tick), 0, 26, tick === 1 ? "one" : "tick")),
   ];
   if (row.ratio_low != null && row.ratio_high != null) {
@@ -83,6 +80,8 @@ export function forest(row: Judged, scale: Scale): SVGElement {
     if (row.ratio_low >= 1 / scale.most) parts.push(line(low, low, 9, 17, "interval"));
     if (row.ratio_high <= scale.most) parts.push(line(high, high, 9, 17, "interval"));
   }
+  // The pairs lie below the line of their interval.
+  parts.push(...row.ratios.map((ratio) => svg("circle", { cx: percent(scale.at(ratio)), cy: "21", r: "1.7", class: "one-pair" })));
   if (row.ratio != null) {
     parts.push(svg("svg", { x: percent(scale.at(row.ratio)), y: "7", width: "12", height: "12", overflow: "visible" },
       svg("path", { d: OUTLINES[row.verdict], transform: "translate(-6 0)", class: "point" })));

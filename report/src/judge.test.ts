@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { Metric, Relative } from "./data";
-import { areJudged, asTheyCame, intervalOf, markOf, meanRatio, pairsOf, quantileOfT } from "./judge";
+import { areJudged, convergence, intervalOf, markOf, meanRatio, pairsOf, quantileOfT } from "./judge";
 
 const metric = (per_trial: (number | null)[]): Metric => {
   const known = per_trial.filter((value) => value != null);
@@ -47,10 +47,10 @@ describe("the interval of the ratio", () => {
   });
 
   test("is there from the fourth pair on, and ends as that of all", () => {
-    const pairs = pairsOf(lmdb, rocksdb), course = asTheyCame(pairs);
+    const pairs = pairsOf(lmdb, rocksdb), course = convergence(pairs);
     expect(course.map((one) => one.pairs)).toEqual([4, 5]);
     expect(course.at(-1)).toEqual(intervalOf(pairs));
-    expect(asTheyCame(pairs.slice(0, 3))).toEqual([]);
+    expect(convergence(pairs.slice(0, 3))).toEqual([]);
   });
 
   test("of pairs that never differ has no width", () => {
@@ -64,5 +64,6 @@ test("what a figure's pairs say", () => {
   // Medians apart, ranges apart or not: what counts is each pair.
   expect(mark([1, 2, 3, 4], [1.5, 3.1, 4.4, 6])).toBe("");
   expect(mark([1, 2, 3, 4], [2, 1, 4, 3])).toBe("~");
+  expect(mark([1, 2, 3, 4], [1.001, 1.999, 3.001, 3.999])).toBe("=");
   expect([mark([1, 2], [3, 4]), mark([1, 3], [2, 4]), mark([1], [2])]).toEqual(["?", "~", "?"]);
 });

@@ -1,6 +1,6 @@
-// Two figures of one run, pair by pair, as the program judges them (crates/analysis/src/judge/rule.rs):
-// what the page needs beyond the verdicts that the program gives it. Each pair by itself, the interval
-// as pairs came in, and rows that are no primary figures.
+// Two figures of one run, pair by pair, as the program judges them: its rule is
+// crates/analysis/src/judge/rule.rs. Here is what the page needs beyond the program's verdicts:
+// each pair by itself, the interval as pairs came in, and rows that are no primary figures.
 
 import type { Metric, Relative } from "./data";
 
@@ -29,17 +29,24 @@ export const PAIRS_MIN = 4;
 
 const CONFIDENCE = 0.99;
 
-/** The trials that both have, in the order in which they came. */
+/** Two that surely differ by less are equal. */
+const WITHIN = 0.03;
+
+/** How sure a ratio is: sure, equal, not shown to differ, of too few pairs. */
+export type Mark = "" | "=" | "~" | "?";
+
+/** The trials that both have, in the order in which they came; none where one of them is 0. */
 export function pairsOf(base: Trials, other: Trials): Pair[] {
   const own = new Map(base.numbers.map((number, at) => [number, base.metric.per_trial[at]]));
-  return other.numbers.flatMap((trial, at) => {
+  const pairs = other.numbers.flatMap((trial, at) => {
     const [from, to] = [own.get(trial), other.metric.per_trial[at]];
-    return from != null && to != null && from > 0 && to > 0 ? [{ trial, ratio: to / from }] : [];
-  }).sort((a, b) => a.trial - b.trial);
+    return from == null || to == null ? [] : [{ trial, ratio: from > 0 ? to / from : 0 }];
+  });
+  return pairs.every(({ ratio }) => ratio > 0) ? pairs.sort((a, b) => a.trial - b.trial) : [];
 }
 
-/** Student's t below which a share lies, two-sided: its distribution in closed form, for whole degrees
- * of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4). */
+/** The share within `t` on both sides of 0 of Student's distribution: in closed form, for whole
+ * degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4). */
 function within(t: number, freedom: number): number {
   const angle = Math.atan(t / Math.sqrt(freedom)), square = Math.cos(angle) ** 2;
   const odd = freedom % 2 === 1;
@@ -74,24 +81,30 @@ export function intervalOf(pairs: Pair[]): Interval | null {
   const mean = Math.log(meanRatio(pairs));
   const squares = pairs.reduce((sum, { ratio }) => sum + (Math.log(ratio) - mean) ** 2, 0);
   const reach = quantileOfT(n - 1, CONFIDENCE) * Math.sqrt(squares / (n - 1) / n);
-  return { pairs: n, ratio: Math.exp(mean), low: Math.exp(mean - reach), high: Math.exp(mean + reach) };
+  const [low, high] = [Math.exp(mean - reach), Math.exp(mean + reach)];
+  return { pairs: n, ratio: Math.exp(mean), low, high };
 }
 
 /** The interval after 4, 5, 6... pairs, in the order in which they came. */
-export const asTheyCame = (pairs: Pair[]): Interval[] => pairs.flatMap((_, at) => intervalOf(pairs.slice(0, at + 1)) ?? []);
+export const convergence = (pairs: Pair[]): Interval[] =>
+  pairs.flatMap((_, at) => intervalOf(pairs.slice(0, at + 1)) ?? []);
 
 /** Whether these are the pairs that the program judged: their mean and interval are its own. */
 export function areJudged(pairs: Pair[], relative: Relative): boolean {
-  const interval = intervalOf(pairs);
-  if (!interval || relative.low == null || relative.high == null) return interval == null && relative.low == null;
-  const same = (a: number, b: number) => Math.abs(Math.log(a / b)) < 1e-6;
-  return same(interval.ratio, relative.ratio) && same(interval.low, relative.low) && same(interval.high, relative.high);
+  const interval = intervalOf(pairs), { low, high } = relative;
+  if (!interval || low == null || high == null) return interval == null && low == null;
+  const own = [interval.ratio, interval.low, interval.high], judged = [relative.ratio, low, high];
+  return own.every((value, at) => Math.abs(Math.log(value / (judged[at] ?? 0))) < 1e-6);
 }
 
-/** What pairs say of a figure that has no verdict of the program: `~` not shown to differ, `?` too few. */
-export function markOf(pairs: Pair[], [base, other]: [Metric, Metric]): "" | "~" | "?" {
+/** What pairs say of a figure that has no verdict of the program. */
+export function markOf(pairs: Pair[], [base, other]: [Metric, Metric]): Mark {
   const interval = intervalOf(pairs);
-  if (interval) return interval.low > 1 || interval.high < 1 ? "" : "~";
+  if (interval) {
+    if (interval.low > 1 || interval.high < 1) return "";
+    return interval.low >= 1 / (1 + WITHIN) && interval.high <= 1 + WITHIN ? "=" : "~";
+  }
+  // Ranges that do not overlap are no proof yet.
   const apart = [base, other].some(({ n, min, max }) => n < 2 || min == null || max == null)
     || base.min! > other.max! || other.min! > base.max!;
   return apart ? "?" : "~";

@@ -2,7 +2,7 @@
 // of both they are.
 
 import type { Question } from "./ranked";
-import type { Group, LoadRow, Metric, PageData, RoleRow, RunRow } from "./data";
+import type { Group, LoadRow, Metric, PageData, Relative, RoleRow, RunRow } from "./data";
 import { bytes, NONE, si } from "./format";
 import { HUES, huesOf } from "./hues";
 
@@ -283,6 +283,10 @@ export function rateOf(one: Case, role: string): Metric | null {
   if (one.load) return metricOf(one.load.metrics, "records_per_s");
   return metricOf(roleOf(one, role)?.metrics, "ops_per_s");
 }
+
+/** Its rate over that of its base, as the program judged it. */
+export const relativeOf = (one: Case, role: string): Relative | null =>
+  (one.load ? one.load.relative : roleOf(one, role)?.relative) ?? null;
 
 /** Costs of the whole phase. */
 export const costOf = (one: Case, name: string): Metric | null =>

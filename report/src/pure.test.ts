@@ -6,7 +6,7 @@ import { binaryStep, tipLines } from "./figures/bars";
 import { limitWord } from "./figures/efficiency";
 import { columnsOf, roundStep } from "./figures/heat";
 import { mark } from "./figures/history";
-import { bar, relativeToBase, cellsOf, inWords, sure } from "./figures/board";
+import { bar, relativeToBase, cellsOf, inWords, judgedRatio } from "./figures/board";
 import { threadsText, type Case, type Engine } from "./model";
 import { label, PARTS, readable } from "./figures/time";
 import { merged, totalCells } from "./figures/timeline";
@@ -21,7 +21,7 @@ import { lostWords } from "./lost";
 import type { Claim, Combine, Efficiency, Finding, Limit, Metric } from "./data";
 import { marksOf, searchAt, type Search } from "./search";
 import { wrapped } from "./save";
-import { claimReasons, claimWords, counted, quoted } from "./sections";
+import { claimReasons, claimWords, counted, dataWords, quoted, verdictWords } from "./sections";
 import { stateOf } from "./state";
 import { parse, write } from "./view";
 
@@ -146,7 +146,7 @@ describe("the address", () => {
 describe("the scoreboard", () => {
   const metric = (value: number, low: number, high: number, n = 4): Metric => ({
     name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
-    per_trial: [], n, min: low, max: high, interval: null, missing: null,
+    per_trial: [low, value, value, high].slice(0, n), n, min: low, max: high, interval: null, missing: null,
   });
 
   test("better goes to the right, by factors", () => {
@@ -174,17 +174,41 @@ describe("the scoreboard", () => {
       cellsOf(engines, [{ name: "", metrics: new Map([["a", { ...metric(10, 9, 11), direction }], ["b", { ...own, direction }]]), apart }], engines[0]!)[0]?.cells[1];
     expect(row("lower", metric(5, 4, 6))).toMatchObject({ worth: "better", words: "2.0x fewer" });
     expect(row("higher", metric(5, 4, 6))).toMatchObject({ worth: "worse", words: "2.0x fewer" });
-    expect(row("higher", metric(12, 10, 13))).toMatchObject({ worth: "same", words: "~1.20x more" });
+    expect(row("higher", metric(12, 8, 16))).toMatchObject({ worth: "same", words: "~1.17x more" });
     expect(row("higher", metric(5, 4, 6, 3))).toMatchObject({ worth: "unsure", words: "2.0x fewer?" });
     expect(row("lower", metric(5, 4, 6), "other mixes")).toMatchObject({ worth: "none", words: "", length: 0, absolute: "5/s" });
   });
 
-  test("ranges that touch are not told apart, and below four trials nothing is sure", () => {
-    expect(sure(metric(2, 1, 3), metric(4, 3, 5))).toBe("~");
-    expect(sure(metric(2, 1, 2.9), metric(4, 3, 5))).toBe("");
-    expect(sure(metric(2, 1, 2.9, 3), metric(4, 3, 5))).toBe("?");
-    expect(sure(metric(2, 2, 2, 1), metric(4, 3, 5))).toBe("?");
+  test("takes the program's verdict where there is one, and else what the pairs say", () => {
+    const engine = (id: string): Engine => ({ id, name: id, title: id, durability: "async", loadGenerator: false, drive: false, order: 0, hue: 0, again: false });
+    const [a, b] = [engine("a"), engine("b")];
+    const trials = (per_trial: number[]): Metric => ({ ...metric(per_trial[0]!, Math.min(...per_trial), Math.max(...per_trial), per_trial.length), per_trial });
+    const row = (base: number[], own: number[], more: object = {}) => judgedRatio({ name: "", metrics: new Map([["a", trials(base)], ["b", trials(own)]]), ...more }, b, a);
+    // Ranges that overlap, and each pair the same.
+    expect(row([1, 2, 3, 4], [1.5, 3.1, 4.5, 6.1])).toMatchObject({ mark: "" });
+    expect(row([1, 2, 3, 4], [4, 3, 2, 1])).toMatchObject({ ratio: expect.closeTo(1, 9), mark: "~" });
+    expect(row([1, 2, 3], [4, 5, 6])).toEqual({ ratio: 4, mark: "?" });
+    // Trials that only one has are no pair.
+    const numbers = new Map([["a", [1, 2, 3, 4]], ["b", [2, 3, 4, 5]]]);
+    expect(row([1, 2, 3, 4], [2, 3, 4, 5], { trials: numbers })).toEqual({ ratio: 2, mark: "~" });
+    const verdict = { base: "a", ratio: 1.3, low: 0.9, high: 1.8, verdict: "not_distinguishable", decided: false, more_pairs: 3 };
+    expect(row([1, 1, 1, 1], [2, 2, 2, 2], { relatives: new Map([["b", verdict]]) })).toEqual({ ratio: 1.3, mark: "~" });
+    expect(row([1, 1, 1, 1], [2, 2, 2, 2], { relatives: new Map([["b", { ...verdict, decided: true }]]) })).toEqual({ ratio: 1.3, mark: "=" });
   });
+});
+
+test("what is decided is said in the program's own words", () => {
+  const open = { label: "RocksDB", base: "LMDB", scope: "readers, 4 threads", more_pairs: 6 };
+  expect([0, 1, 3].map((figures) => verdictWords({ figures, undecided: [] }))).toEqual(["", "1 figure decided", "all 3 figures decided"]);
+  expect(verdictWords({ figures: 9, undecided: [open] })).toBe("8 of 9 figures decided");
+});
+
+test("of several sizes of RAM the data is said once", () => {
+  const size = "1.00 M x 16+100 bytes a record = 111 MiB", [small, large] = ["RAM limit 28.0 MiB: data is 3.95 x the limit", "no RAM limit: data is 0.002 x this machine's 64.0 GiB"];
+  const header: [string, string][] = [["run", "x"], ["data", `${size}, ${small}`], ["data", `${size}, ${large}`], ["data", `${size}, ${small}`]];
+  expect(dataWords({ header })).toEqual([`${size}, ${small}; ${large}`]);
+  expect(dataWords({ header: header.slice(0, 2) })).toEqual([`${size}, ${small}`]);
+  expect(dataWords({ header: [["data", "nothing of that kind"]] })).toEqual(["nothing of that kind"]);
 });
 
 test("what limits an engine, in a word or two", () => {
@@ -208,7 +232,7 @@ test("writes that promise different things have no ratio", () => {
   const engine = (id: string, durability: string): Engine => ({ id, name: id, title: id, durability, loadGenerator: false, drive: false, order: 0, hue: 0, again: false });
   const value = (value: number): Metric => ({
     name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
-    per_trial: [], n: 4, min: value, max: value, interval: null, missing: null,
+    per_trial: [value, value, value, value], n: 4, min: value, max: value, interval: null, missing: null,
   });
   const engines = [engine("a", "commit"), engine("b", "async"), engine("c", "commit"), engine("d", "commit")];
   const metrics = new Map([["a", value(2)], ["b", value(20)], ["c", value(4)]]);
@@ -332,11 +356,11 @@ describe("where the time went", () => {
   });
 });
 
-test("claims come to a line, and what cannot be tested says why, the most frequent reason first", () => {
+test("claims come to a line, and what cannot be told says why, the most frequent reason first", () => {
   const claim = (verdict: Claim["verdict"], reason: string | null = null): Claim => ({ verdict, reason });
   const claims = [claim("cannot_tell", "one trial"), claim("cannot_tell", "2 CPUs"), claim("cannot_tell", "2 CPUs"), claim("does_not_hold"), claim("does_not_hold")];
-  expect(claimWords(claims)).toBe("0 of 5 claims hold, 2 do not, 3 cannot be tested here.");
-  expect(claimReasons(claims)).toBe("Not testable here: 2 CPUs (2 claims); one trial.");
+  expect(claimWords(claims)).toBe("0 of 5 claims hold, 2 do not, 3 cannot be told here.");
+  expect(claimReasons(claims)).toBe("Not told here: 2 CPUs (2 claims); one trial.");
   expect([claimWords([claim("holds")]), claimReasons([claim("holds")])]).toEqual(["1 of 1 claim holds, 0 do not.", ""]);
 });
 

@@ -1,6 +1,8 @@
 // What a search was after, for the figures that show its points: the target as a line, the edge as
 // an area.
 
+import { capital } from "./format";
+
 /** A search for the least RAM or the highest rate at which a target is met. */
 export interface Search {
   engine: string;
@@ -50,6 +52,15 @@ function edgeOf({ axis, between, result, user_bytes }: Search): [number, number]
   return [place(result.met), place(result.surely_missed ?? hardest ?? result.missed)];
 }
 
-/** How to read the marks. */
-export const searchNote = (search: Search | null): string => (search
-  ? ` Dashed: what ${search.target} asks for; grey: where it stops being met.` : "");
+/** How to read the marks, of those that are drawn. */
+export function searchNote(search: Search | null, drawn: (Marks | undefined)[]): string {
+  if (!search) return "";
+  const bound = drawn.some((marks) => marks?.bound), edge = drawn.some((marks) => marks?.edge);
+  const words = [bound ? `dashed: what ${search.target} asks for` : "", edge ? "grey: where it stops being met" : ""].filter((word) => word !== "");
+  return words.length > 0 ? ` ${capital(words.join("; "))}.` : "";
+}
+
+/** The percentiles that a target names, each with a role: `p99` of `readers`. */
+export const percentilesOf = (search: Search | null): { role: string; percentile: string }[] =>
+  (search?.conditions ?? []).filter((condition) => condition.latency).flatMap(({ about, roles }) =>
+    roles.map((role) => ({ role, percentile: about.split(/\.(?!\d)/).at(-1) ?? "" })));

@@ -33,19 +33,29 @@ export function head(data: PageData, home: Child = null): HTMLElement {
     notHeld(data) ? h("p", { class: "broken" }, "The RAM limit was not held: what the title says of RAM is not so.") : null);
 }
 
-/** Engines with their versions, the data, and the machine: one line each. */
+/** Engines with their versions, class by class, and the data. */
 function setting(data: PageData): string {
-  const drive = (info: EngineInfo) => info.worker?.bare_drive === true || info.worker?.stores_nothing === true;
-  const engines = unique(data.summary.engines.filter((info) => !drive(info)).map((info) => {
+  const engines = data.summary.engines.filter((info) => !info.worker?.bare_drive && !info.worker?.stores_nothing);
+  const named = (info: EngineInfo) => {
     const label = withoutPart(info), title = info.worker?.title ?? label;
     const name = label === info.engine || label === title ? title : `${label} (${title})`;
-    return `${name} ${info.worker?.version ?? ""}, ${info.durability}`.replace(" ,", ",");
-  }));
-  return [...engines, ...dataWords(data)].join(" · ");
+    return `${name} ${info.worker?.version ?? ""}`.trim();
+  };
+  const classes = unique(engines.map((info) => info.durability)).map((durability) =>
+    `durability ${durability}: ${unique(engines.filter((info) => info.durability === durability).map(named)).join(" · ")}`);
+  return [...classes, ...dataWords(data)].join(" · ");
 }
 
-/** How much data, and within how much RAM: each once. */
-export const dataWords = (data: PageData): string[] => unique(data.header.filter(([word]) => word === "data").map(([, text]) => text));
+/** How much data, and within how much RAM: nothing twice, whatever a run has several of. */
+export function dataWords(data: Pick<PageData, "header">): string[] {
+  const lines = unique(data.header.filter(([word]) => word === "data").map(([, text]) => text));
+  const sizes = new Map<string, string[]>();
+  for (const line of lines) {
+    const [size = "", ...ram] = line.split(/, (?=RAM |no RAM )/);
+    sizes.set(size, [...(sizes.get(size) ?? []), ...ram]);
+  }
+  return [...sizes].map(([size, rams]) => [size, rams.join("; ")].filter((text) => text !== "").join(", "));
+}
 
 const notHeld = (data: PageData): boolean => data.summary.groups.some((group) => group.ram_limit_held === false);
 
@@ -63,15 +73,15 @@ export function answers(data: PageData, whole: Model): HTMLElement | null {
   const { verdicts } = data.summary;
   const works = whole.works.filter((work) => !work.drive);
   const at = (workload: string) => works.findIndex((work) => workload === work.phase || workload.startsWith(`${work.phase},`) || workload.startsWith(`${work.phase} `));
-  // What was measured comes before what it was measured on.
-  const told = data.answers.map((answer) => ({ ...answer, at: at(answer.workload) })).sort((a, b) => (a.at < 0 ? 0 : a.at) - (b.at < 0 ? 0 : b.at));
+  const lines = headlines(data);
+  // What was measured comes before what it was measured on. The answer to a search is the headline already.
+  const told = data.answers.filter(({ sentence }) => !lines.some(({ line }) => line === sentence)).map((answer) => ({ ...answer, at: at(answer.workload) })).sort((a, b) => (a.at < 0 ? 0 : a.at) - (b.at < 0 ? 0 : b.at));
   const named = ({ workload, at }: { workload: string; at: number }) => {
     const work = works[at];
     if (!work) return workload;
     return workload === work.phase ? work.name.split(", RAM ")[0] ?? work.name : work.title + workload.slice(work.phase.length);
   };
   const list = h("dl", { class: "answers" }, ...told.flatMap((answer) => [h("dt", {}, named(answer)), h("dd", {}, answer.sentence)]));
-  const lines = headlines(data);
   // Below the answer a sentence for each workload; of many engines, workloads or claims that is a list, to be unfolded.
   const many = whole.engines.filter((engine) => !engine.loadGenerator && !engine.drive).length > ENGINES_FEW || told.length > WORKLOADS_FEW || lines.length > 1;
   const rest = told.length === 0 ? null : many ? h("details", {}, h("summary", {}, `In sentences: ${plural(told.length, "workload")}`), list) : list;
@@ -94,20 +104,20 @@ function headlines(data: PageData): { line: string; aside: string }[] {
 /** So many reasons are named; the table has all. */
 const REASONS = 3;
 
-/** `0 of 15 claims hold, 2 do not, 13 cannot be tested here.` */
+/** `0 of 15 claims hold, 2 do not, 13 cannot be told here.` */
 export function claimWords(claims: Claim[]): string {
   const count = (verdict: Claim["verdict"]) => claims.filter((claim) => claim.verdict === verdict).length;
   const [holds, not, unknown] = [count("holds"), count("does_not_hold"), count("cannot_tell")];
-  return `${holds} of ${plural(claims.length, "claim")} ${holds === 1 ? "holds" : "hold"}, ${not} ${not === 1 ? "does" : "do"} not${unknown > 0 ? `, ${unknown} cannot be tested here` : ""}.`;
+  return `${holds} of ${plural(claims.length, "claim")} ${holds === 1 ? "holds" : "hold"}, ${not} ${not === 1 ? "does" : "do"} not${unknown > 0 ? `, ${unknown} cannot be told here` : ""}.`;
 }
 
-/** Why claims cannot be tested here, the most frequent reason first: `it needs 33 processors: here are 2 (3)`. */
+/** Why claims cannot be told here, the most frequent reason first: `it needs 33 processors: here are 2 (3)`. */
 export function claimReasons(claims: Claim[]): string {
   const reasons = new Map<string, number>();
   for (const { verdict, reason } of claims) if (verdict === "cannot_tell" && reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   const most = [...reasons].sort((a, b) => b[1] - a[1]).map(([why, count]) => (count > 1 ? `${why} (${count} claims)` : why));
   const more = most.length > REASONS ? `; and ${most.length - REASONS} more reasons` : "";
-  return most.length === 0 ? "" : `Not testable here: ${most.slice(0, REASONS).join("; ")}${more}.`;
+  return most.length === 0 ? "" : `Not told here: ${most.slice(0, REASONS).join("; ")}${more}.`;
 }
 
 /** The undecided figures that are named at once; the others open. */

@@ -40,7 +40,7 @@ function claimed(sheet: Sheet, notes: HTMLElement[], words: HTMLElement[]): HTML
   const fold = untold.length > UNTOLD_MAX && told.length > 0;
   return h("div", { class: "sheet", "data-sheet": sheet.name }, h("h3", {}, sheet.title),
     tableOf(sheet, fold ? told : [...told, ...untold], sheet.title),
-    fold ? h("details", {}, h("summary", {}, `${untold.length} that cannot be tested here`), tableOf(sheet, untold, `${sheet.title}: cannot be tested here`), ...notes) : null,
+    fold ? h("details", {}, h("summary", {}, `${untold.length} that cannot be told here`), tableOf(sheet, untold, `${sheet.title}: cannot be told here`), ...notes) : null,
     ...(fold ? [] : notes), h("details", {}, h("summary", {}, "How a claim is judged"), ...words));
 }
 

@@ -1,11 +1,13 @@
 // The page in a real browser.
 
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { chromium, type Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { executablePath, names, opener, scroll } from "./browser";
-import { inUnit, NONE, si } from "../src/format";
-import { BARE, CREW, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, remove, RATES, RICH, SIZES, VOLUMES } from "./records";
+import { fine, rangeOf, type PairedFigure } from "../src/paired";
+import { inUnit, NONE, ratio, si } from "../src/format";
+import { BARE, CREW, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, pageOf, place, RATES, record, remove, RICH, sixTrials, SIZES, VOLUMES } from "./records";
 
 let browser: Browser;
 const open = opener(() => browser);
@@ -29,7 +31,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const { page, wrong } = await open(pages.rich);
     await scroll(page);
     expect(await names(page)).toEqual([
-      "overview", "scoreboard", "throughput", "latency", "percentiles", "tails", "heat", "time", "timeline", "amplification", "cost", "tradeoff", "blockio",
+      "pairs", "overview", "scoreboard", "throughput", "latency", "percentiles", "tails", "heat", "time", "timeline", "amplification", "cost", "tradeoff", "blockio",
     ]);
     // Each has a number of its own, in the order of the page.
     const numbers = await page.$$eval(".figure .ordinal", (all) => all.map((one) => one.textContent));
@@ -103,7 +105,8 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
       await scroll(page);
       expect(await page.locator("body").innerText()).toContain(answer);
       const figure = page.locator(`.figure[data-figure='${number}']`);
-      expect(await figure.innerText()).toContain("where it stops being met");
+      expect(await figure.innerText()).toContain("ashed: what ");
+      expect((await figure.innerText()).includes("where it stops being met")).toBe(number === "memory");
       expect(await figure.locator("svg text", { hasText: /^target$/ }).count()).toBe(1);
       // The area between the two sides of the edge, where there is an edge.
       expect(await figure.locator("svg path[fill-opacity='0.18']").count()).toBe(number === "memory" ? 2 : 0);
@@ -123,6 +126,37 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const readers = rows.filter((row) => row[2] === "1" && row[3] === "readers");
     expect(readers.map((row) => [row[0], row[1]])).toEqual([["LMDB", "ext4"], ["LMDB", "xfs"]]);
     expect(readers.map((row) => row[5])).toEqual(["1.00", "0.77?"]);
+    expect(wrong).toEqual([]);
+  });
+
+  test("shows the pairs behind each verdict, with the numbers that the program judged", async () => {
+    const path = pageOf("six", sixTrials(record(join(place(), "six")), 1.2)), data = dataOf(path);
+    const { page, wrong } = await open(path);
+    await scroll(page);
+    const judged = data.summary.groups.flatMap((group) => group.runs.flatMap((run) => run.roles.flatMap(({ relative }) =>
+      (relative?.low != null && relative.high != null ? [relative] : []))));
+    expect(judged.length).toBe(2);
+    const figure = page.locator("#overview .figure[data-figure='pairs']");
+    const rows = figure.locator(".paired tbody tr");
+    expect(await rows.locator(".ratio").allTextContents()).toEqual(judged.map((one) => `${one.ratio > 1 ? "▶" : "◀"}${fine(one.ratio)}×`));
+    expect(await rows.locator(".range").allTextContents()).toEqual(judged.map((relative) => rangeOf({ relative } as PairedFigure)));
+    expect(await rows.locator(".verdict").allTextContents()).toEqual(judged.map(() => "decided, 6 pairs"));
+    // A dot a pair, named by its trial, from top to bottom as they came; and a band, and words for all of it.
+    const dots = rows.first().locator("circle.dot");
+    expect(await dots.locator("title").allTextContents()).toEqual([1, 2, 3, 4, 5, 6].map((trial) => expect.stringMatching(new RegExp(`^trial ${trial}: [0-9.]+×$`)) as string));
+    const heights = await dots.evaluateAll((all) => all.map((dot) => Number(dot.getAttribute("cy"))));
+    expect(heights).toEqual([...heights].sort((a, b) => a - b));
+    expect(await rows.first().locator("rect.band").count()).toBe(1);
+    expect(await rows.first().locator(".plot svg").getAttribute("aria-label")).toContain("RocksDB over LMDB");
+    // After 4, 5 and 6 pairs, the last as judged.
+    const course = await rows.first().locator(".convergence svg").getAttribute("aria-label");
+    expect(course).toMatch(/after 4 pairs .*after 5 pairs .*after 6 pairs/);
+    expect(course?.endsWith(`after 6 pairs ${ratio(judged[0]!.low!)} to ${ratio(judged[0]!.high!)}`)).toBe(true);
+    // The load has its own, in its section; the scoreboard says the same ratio.
+    expect(await page.locator("section[data-work='load'] .figure[data-figure='pairs'] .ratio").count()).toBe(1);
+    const [file] = await Promise.all([page.waitForEvent("download"), figure.getByRole("button", { name: "SVG" }).click()]);
+    const saved = readFileSync(await file.path(), "utf8");
+    for (const words of ["Pair by pair: against LMDB", "decided, 6 pairs", "Question: a record made by hand"]) expect(saved).toContain(words);
     expect(wrong).toEqual([]);
   });
 

@@ -77,7 +77,8 @@ export function studied(): string {
   return pageOf("studied", join(runs, run));
 }
 
-function pageOf(name: string, run: string): string {
+/** The page of a record. */
+export function pageOf(name: string, run: string): string {
   const out = join(place(), `${name}.html`);
   const done = spawnSync(PROGRAM, ["report", run, "-o", out], { encoding: "utf8" });
   if (done.status === null || ![0, 3, 4].includes(done.status)) throw new Error(`${PROGRAM}: ${done.error ?? done.stderr}`);

@@ -46,8 +46,8 @@ describe.skipIf(executablePath === "")("a study beside a run", { timeout: 90_000
   test("begins with what came of the claims, before any figure and both machines", async () => {
     const { page } = await open(path);
     await scroll(page);
-    expect(await page.locator(".headline").first().textContent()).toBe("1 of 2 claims holds, 0 do not, 1 cannot be tested here.");
-    expect(await page.locator(".answer").textContent()).toContain("Not testable here: engine aerospike was not measured.");
+    expect(await page.locator(".headline").first().textContent()).toBe("1 of 2 claims holds, 0 do not, 1 cannot be told here.");
+    expect(await page.locator(".answer").textContent()).toContain("Not told here: engine aerospike was not measured.");
     const [headline, claims, figure, machines] = await Promise.all([".headline", "[data-sheet='claims']", ".figure", "[data-sheet='study']"]
       .map(async (selector) => (await page.locator(selector).first().boundingBox())?.y ?? NaN));
     expect(headline).toBeLessThan(claims!);

@@ -4,12 +4,17 @@ import type { Relative, Metric } from "../data";
 import type { Theme } from "../colour";
 import { h, svg } from "../dom";
 import { inUnit, NONE, ratio, si } from "../format";
+import { markOf, meanRatio, pairsOf, PAIRS_MIN, type Mark } from "../judge";
 import { cut, ENGINES_MAX } from "../layout";
-import { rangeOf, type Engine } from "../model";
+import type { Engine } from "../model";
 
 export interface Row {
   name: string;
   metrics: Map<string, Metric | null>;
+  /** The numbers of each engine's trials: equal ones are pairs. */
+  trials?: Map<string, number[]>;
+  /** The program's own verdicts, of figures that have one against this base. */
+  relatives?: Map<string, Relative>;
   /** Why these figures are not to be held against each other; null: they may be. */
   apart?: string | null;
 }
@@ -46,20 +51,26 @@ export function bar(value: number, base: number, direction: string, most: number
   return Math.max(-1, Math.min(1, factor / most));
 }
 
-/** Below so many trials equal engines look different too often. */
-const TRIALS_MIN = 4;
-
-/** Whether two figures differ significantly, as the program decides it. */
-export function sure(own: Metric, base: Metric): "" | "~" | "?" {
-  const a = rangeOf(own), b = rangeOf(base);
-  if (!a || !b) return "?";
-  if (a[0] <= b[1] && b[0] <= a[1]) return "~";
-  return Math.min(own.n, base.n) < TRIALS_MIN ? "?" : "";
+/** How many times the base's it is, and how sure that is: as the program judged it; else as the pairs say. */
+export function judgedRatio(row: Row, engine: Engine, base: Engine): { ratio: number; mark: Mark } | null {
+  const [own, of] = [row.metrics.get(engine.id), row.metrics.get(base.id)];
+  if (!own?.value || !of?.value) return null;
+  const relative = row.relatives?.get(engine.id);
+  if (relative) {
+    const equal = relative.decided && relative.verdict === "not_distinguishable";
+    return { ratio: relative.ratio, mark: equal ? "=" : MARKS[relative.verdict] };
+  }
+  const numbers = (id: string, metric: Metric) => row.trials?.get(id) ?? metric.per_trial.map((_, at) => at);
+  const trials = (id: string, metric: Metric) => ({ metric, numbers: numbers(id, metric) });
+  const pairs = pairsOf(trials(base.id, of), trials(engine.id, own));
+  return {
+    ratio: pairs.length < PAIRS_MIN ? own.value / of.value : meanRatio(pairs),
+    mark: markOf(pairs, [of, own]),
+  };
 }
 
 /** `2.31`, `~1.02`, `1.4?`: how sure a ratio is. */
-const marked = (times: string, mark: "" | "~" | "?"): string =>
-  mark === "?" ? `${times}?` : mark + times;
+const marked = (times: string, mark: Mark): string => (mark === "?" ? `${times}?` : mark + times);
 
 const MARKS = { base: "", different: "", not_distinguishable: "~", spread_unknown: "?" } as const;
 
@@ -84,8 +95,8 @@ export function inWords(value: number, base: number, unit: string): string {
 
 export function cellsOf(engines: Engine[], rows: Row[], base: Engine): BoardRow[] {
   const factors = rows.flatMap((row) => {
-    const of = row.metrics.get(base.id)?.value;
-    return row.apart ? [] : [...row.metrics.values()].flatMap((metric) => (metric?.value && of ? [Math.abs(Math.log2(metric.value / of))] : []));
+    const ratios = engines.flatMap((engine) => judgedRatio(row, engine, base)?.ratio ?? []);
+    return row.apart ? [] : ratios.map((ratio) => Math.abs(Math.log2(ratio)));
   });
   const most = Math.min(DOUBLINGS_MAX, Math.max(1, ...factors));
   return rows.map((row) => ({ name: row.name, apart: row.apart ?? null, cells: engines.map((engine) => cellOf(row, engine, base, most)) }));
@@ -99,9 +110,10 @@ function cellOf(row: Row, engine: Engine, base: Engine, most: number): Cell {
   const absolute = inUnit(metric.value, metric.unit).replace(/\/op$/, "") + (metric.unit === "B/B" ? "×" : "");
   // Writes that promise different things are not compared, nor what is per operation of other mixes.
   const comparable = of?.value != null && of.value > 0 && metric.value > 0 && engine.durability === base.durability && !row.apart;
-  if (!comparable || of.value == null || engine.id === base.id) return { ...nothing, absolute };
-  const mark = sure(metric, of), words = inWords(metric.value, of.value, metric.unit);
-  const length = bar(metric.value, of.value, metric.direction, most);
+  const judged = comparable && engine.id !== base.id ? judgedRatio(row, engine, base) : null;
+  if (!judged) return { ...nothing, absolute };
+  const { mark } = judged, words = mark === "=" ? "equal" : inWords(judged.ratio, 1, metric.unit);
+  const length = bar(judged.ratio, 1, metric.direction, most);
   if (metric.direction === "neither") return { ...nothing, absolute, words };
   const worth: Worth = mark === "~" || words === "equal" ? "same" : mark === "?" ? "unsure" : length > 0 ? "better" : "worse";
   return { engine, absolute, missing: null, worth, length, words: words === "equal" ? words : marked(words, mark) };

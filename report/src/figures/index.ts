@@ -10,6 +10,7 @@ import { history } from "./history";
 import { latency } from "./latency";
 import { memory } from "./memory";
 import { overview } from "./overview";
+import { pairs } from "./pairs";
 import { percentiles } from "./percentiles";
 import { published } from "./published";
 import { ranking } from "./ranking";
@@ -24,7 +25,7 @@ import { tradeoff } from "./tradeoff";
 import { volumes } from "./volumes";
 import { written } from "./written";
 
-export { overview, published, ranking, scoreboard };
+export { memory, overview, pairs, published, ranking, rate, scoreboard };
 
 export const FIGURES: Figure[] = [
   history, rate, memory, volumes, throughput, latency, percentiles, tails, heat, time, timeline, written, amplification, cost, ranks, efficiency,

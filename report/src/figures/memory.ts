@@ -1,10 +1,11 @@
 // Throughput against how much larger than its RAM the data is. Shown where a run has
 // several sizes of either.
 
+import type { Metric } from "../data";
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
-import { bytes, NONE, ratio, si } from "../format";
-import { costOf, opsOf, rateOf, threadsText, unique, type Case, type Work } from "../model";
-import { marksOf, searchAt, searchNote } from "../search";
+import { bytes, duration, NONE, ratio, si } from "../format";
+import { costOf, opsOf, rateOf, tailOf, threadsText, unique, type Case, type Work } from "../model";
+import { marksOf, percentilesOf, searchAt, searchNote } from "../search";
 import type { View } from "../view";
 import { lineChart, pointOf, valuesOf, type LinePanel } from "./lines";
 
@@ -27,32 +28,41 @@ function draw(view: View): Drawing | null {
   const chosen = cases.filter((one) => one.threads == null || String(one.threads) === threads.value);
   if (unique(chosen.map(dataToRam).filter((value) => value != null)).length < 2) return null;
   const search = searchAt(view.model.data.summary.search, view.work.phase);
-  const list: LinePanel[] = view.work.roles.map((role) => ({
-    title: role,
-    marks: marksOf(search, role, null, opsOf(chosen, role)),
-    lines: view.engines.map((engine) => ({
-      engine,
-      points: chosen.filter((one) => one.engine.id === engine.id).flatMap((one) => {
-        const metric = rateOf(one, role), x = dataToRam(one);
-        return metric?.value == null || x == null ? [] : [pointOf(x, metric, metric.value)];
-      }).sort((a, b) => a.x - b.x),
-    })).filter((line) => line.points.length > 0),
-  })).filter((panel) => panel.lines.length > 0);
+  const linesOf = (read: (one: Case) => Metric | null) => view.engines.map((engine) => ({
+    engine,
+    points: chosen.filter((one) => one.engine.id === engine.id).flatMap((one) => {
+      const metric = read(one), x = dataToRam(one);
+      return metric?.value == null || x == null ? [] : [pointOf(x, metric, metric.value)];
+    }).sort((a, b) => a.x - b.x),
+  })).filter((line) => line.points.length > 0);
+  // What a target is about comes first: the times that it names.
+  const tails = percentilesOf(search).filter(({ role }) => view.work.roles.includes(role));
+  const list: LinePanel[] = [
+    ...tails.map(({ role, percentile }): LinePanel => ({
+      title: `${role}, ${percentile}`, marks: marksOf(search, role, percentile, opsOf(chosen, role)),
+      lines: linesOf((one) => tailOf(one, role, percentile.replace(".", "_"))), y: { name: percentile, type: "log", format: duration },
+    })),
+    ...view.work.roles.map((role): LinePanel => ({
+      title: tails.length > 0 ? `${role}, ops/s` : role, marks: marksOf(search, role, null, opsOf(chosen, role)), lines: linesOf((one) => rateOf(one, role)),
+    })),
+  ].filter((panel) => panel.lines.length > 0);
   if (list.length === 0) return null;
+  const what = tails.length > 0 ? `Ops/s: ${better("higher")}, times: ${better("lower").replace(" is better", "")}` : `Ops/s, ${better("higher")}`;
   return {
-    title: "Throughput against data over RAM",
-    note: `Ops/s, ${better("higher")}; data is keys and values over the RAM limit. ${trialsNote(view)}.${searchNote(search)}`,
+    title: tails.length > 0 ? "Times and throughput against data over RAM" : "Throughput against data over RAM",
+    note: `${what}; data is keys and values over the RAM limit. ${trialsNote(view)}.${searchNote(search, list.map((panel) => panel.marks))}`,
     controls: [threads],
     chart: (width, theme) => lineChart(list, {
       x: { name: "data over RAM", type: "category", format: (value) => `${ratio(value)}×`, values: valuesOf(list) },
       y: { name: "ops/s", type: "log", format: si },
     }, width, theme),
     table: () => ({
-      head: ["engine", "threads", "data", "RAM limit", "data/RAM", ...view.work.roles.map((role) => `${role} ops/s`)],
+      head: ["engine", "threads", "data", "RAM limit", "data/RAM", ...tails.map(({ role, percentile }) => `${role} ${percentile}`), ...view.work.roles.map((role) => `${role} ops/s`)],
       rows: cases.map((one) => {
         const over = dataToRam(one);
         return [one.engine.name, threadsText(one), bytes(one.group.user_bytes),
           one.group.ram_limit_bytes == null ? NONE : bytes(one.group.ram_limit_bytes), over == null ? NONE : ratio(over),
+          ...tails.map(({ role, percentile }) => { const value = tailOf(one, role, percentile.replace(".", "_"))?.value; return value == null ? NONE : duration(value); }),
           ...view.work.roles.map((role) => { const value = rateOf(one, role)?.value; return value == null ? NONE : si(value); })];
       }),
     }),

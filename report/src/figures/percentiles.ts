@@ -155,7 +155,7 @@ function series({ engine, curve }: Drawn, at: number, theme: Theme, most: number
     symbol: engine.loadGenerator ? "none" : markerOf(engine), showAllSymbol: true,
     step: false, itemStyle: { color: colour }, emphasis: { disabled: true },
     lineStyle: { color: colour, width: engine.loadGenerator ? 1.5 : 2, type: dashOf(engine) },
-    endLabel: { show: named, formatter: () => cut(engine.name), color: colour, fontFamily: FONT, fontSize: 12, fontWeight: 600, distance: 6 },
+    endLabel: { show: named, formatter: () => cut(engine.name), color: colour, fontFamily: FONT, fontSize: 12, fontWeight: 600, distance: 6, textBorderColor: theme.ground, textBorderWidth: 3 },
     z: engine.loadGenerator ? 1 : 3,
   }];
 }

@@ -41,7 +41,7 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   return {
     title: "Latency against target rate",
-    note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}, each a dot.${searchNote(search)}`,
+    note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}, each a dot.${searchNote(search, list.map((panel) => panel.marks))}`,
     controls: [threads],
     chart: (width, theme) => lineChart(list, {
       x: { name: "target rate, ops/s", type: "category", format: si, values: valuesOf(list) },

@@ -1,12 +1,12 @@
 // Each engine's figures beside those of the first engine, with how far they are apart in words that
 // need no turning round: "37x lower".
 
-import type { Metric } from "../data";
+import type { Metric, Relative } from "../data";
 import { paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE } from "../format";
 import { ENGINES_MAX } from "../layout";
 import { boardElement, boardPicture, cellsOf, type Row } from "./board";
-import { costOf, opsApart, rangeOf, rateOf, tailOf, type Case, type Engine } from "../model";
+import { costOf, opsApart, rangeOf, rateOf, relativeOf, tailOf, type Case, type Engine } from "../model";
 import { atWords, rateWords, tailWords } from "../phrases";
 import { threadsOf, type View } from "../view";
 import { apartOf } from "./mixes";
@@ -27,7 +27,7 @@ function draw(view: View): Drawing | null {
   return {
     title: several ? `Scoreboard: against ${base.name}` : "Scoreboard",
     note: (several ? "▶ better, ◀ worse, ~ undecided, ? too few trials. " : "") + `Medians of ${trialsNote(view)}.`,
-    how: paragraphs(several ? "Bars are on a scale of factors, to the right is better. Undecided: the ranges of the two overlap. With fewer than four trials a difference is not sure (?)." : "",
+    how: paragraphs(several ? "Bars are on a scale of factors, to the right is better. A factor is the geometric mean of the ratios of pairs of trials; undecided: its interval of 99 % holds 1. With fewer than four trials a difference is not sure (?)." : "",
       apart ? `Not comparable: ${apart}.` : ""),
     element: () => boardElement(engines, cells(), base),
     picture: (theme) => boardPicture(engines, cells(), base, theme),
@@ -64,16 +64,20 @@ const OPS_MAX = 3;
 function rowsOf(view: View): Row[] {
   const rows: Row[] = [];
   const counts = threadsOf(view);
-  const add = (name: string, threads: number | null, read: Read, apart: string | null = null) => {
-    const metrics = new Map<string, Metric | null>();
+  const add = (name: string, threads: number | null, read: Read, { apart = null, role = null }: { apart?: string | null; role?: string | null } = {}) => {
+    const metrics = new Map<string, Metric | null>(), trials = new Map<string, number[]>(), relatives = new Map<string, Relative>();
+    const at = (engine: Engine | null) => view.cases.find((one) => one.engine.id === engine?.id && one.threads === threads);
+    const base = at(baseOf(view.engines));
     for (const engine of view.engines) {
-      const one = view.cases.find((one) => one.engine.id === engine.id && one.threads === threads);
+      const one = at(engine), own = one && role != null ? relativeOf(one, role) : null;
       metrics.set(engine.id, one ? read(one) : null);
+      if (one) trials.set(engine.id, one.group.trials.map(({ trial }) => trial));
+      if (own && own.base === base?.group.label) relatives.set(engine.id, own);
     }
-    if ([...metrics.values()].some((metric) => metric?.value != null)) rows.push({ name, metrics, apart });
+    if ([...metrics.values()].some((metric) => metric?.value != null)) rows.push({ name, metrics, trials, relatives, apart });
   };
   if (view.work.load) {
-    add("Records/s", null, (one) => rateOf(one, "load"));
+    add("Records/s", null, (one) => rateOf(one, "load"), { role: "load" });
     add("Size on the volume", null, (one) => costOf(one, "database_used_bytes"));
     add("Write amplification", null, (one) => costOf(one, "write_amplification"));
     add("CPU time, user", null, (one) => costOf(one, "cpu_user_ns"));
@@ -86,7 +90,7 @@ function rowsOf(view: View): Row[] {
   view.work.roles.forEach((role, place) => {
     // The first role is what is swept; of the others, which stand beside it, the ends of the sweep say enough.
     const shown = counts.length === 0 ? [null] : place === 0 ? counts : [...new Set([counts[0] ?? null, last])];
-    for (const threads of shown) add(rateWords(view, role) + at(role, threads), threads, (one) => rateOf(one, role));
+    for (const threads of shown) add(rateWords(view, role) + at(role, threads), threads, (one) => rateOf(one, role), { role });
   });
   for (const role of view.work.roles) {
     const ops = opsApart(view.cases, role);
@@ -99,7 +103,7 @@ function rowsOf(view: View): Row[] {
     }
   }
   const apart = apartOf(view.cases.filter((one) => one.threads === last));
-  add(`CPU per op${at(null, last)}`, last, (one) => costOf(one, "cpu_ns_per_op"), apart);
+  add(`CPU per op${at(null, last)}`, last, (one) => costOf(one, "cpu_ns_per_op"), { apart });
   add(`Write amplification${at(null, last)}`, last, (one) => costOf(one, "write_amplification"));
   add(`Space amplification${at(null, last)}`, last, (one) => costOf(one, "space_amplification"));
   return rows;

@@ -181,7 +181,7 @@ function lineOf({ engine, line }: Drawn, pane: Pane, at: number, theme: Theme): 
   return {
     type: "line", name: engine.name, xAxisIndex: at, yAxisIndex: at, showSymbol: false, data: stepped(known(pane.points(line)), pane), ...(pane.mean ? { step: "start" } : {}),
     lineStyle: { color: colour, width: 1.6, type: dashOf(engine) }, itemStyle: { color: colour }, emphasis: { disabled: true },
-    endLabel: { show: pane.shaded === true, formatter: () => cut(engine.name), color: colour, fontFamily: FONT, fontSize: 12, fontWeight: 600, distance: 6 },
+    endLabel: { show: pane.shaded === true, formatter: () => cut(engine.name), color: colour, fontFamily: FONT, fontSize: 12, fontWeight: 600, distance: 6, textBorderColor: theme.ground, textBorderWidth: 3 },
     ...(stalls.length > 0 ? { markArea: { silent: true, itemStyle: { color: colour, opacity: 0.16 },
       data: stalls.map(([start, end]) => [{ xAxis: start }, { xAxis: end }]) } } : {}),
   };

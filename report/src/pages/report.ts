@@ -10,11 +10,12 @@ import { drawAll, drawRest, Frame, refreshFrames, removeFrames, updateFrames } f
 import { filters } from "../filters";
 import { home, watch } from "../live";
 import type { Figure } from "../drawing";
-import { FIGURES, overview, published, ranking, scoreboard } from "../figures";
+import { FIGURES, memory, overview, pairs, published, ranking, rate, scoreboard } from "../figures";
 import { driveTables } from "../drives";
 import { loadTable } from "../loads";
 import { model, type Model } from "../model";
 import { download } from "../save";
+import { searchAt } from "../search";
 import * as sections from "../sections";
 import { sheets } from "../sheets";
 import { chosenWorks, parse, viewOf, write, type Choice, type View } from "../view";
@@ -22,18 +23,30 @@ import { chosenWorks, parse, viewOf, write, type Choice, type View } from "../vi
 /** So many engines' scoreboard has room beside the charts. */
 const BESIDE_MAX = 2;
 
-/** On the first screen, of the first workload. */
-const TOP = [ranking, overview, scoreboard];
+/** On the first screen, of the workload that was asked about. */
+const TOP = [ranking, pairs, overview, scoreboard];
+
+/** Where a target stops being met: the answer to a search, and so before all else. */
+const SEARCHED = [memory, rate];
+
+const topOf = (view: View): Figure[] =>
+  (searchAt(view.model.data.summary.search, view.work.phase) ? [...SEARCHED, ...TOP] : TOP);
 
 /** A study's figures are of all workloads. */
 const keyOf = (view: View, figure: Figure): string => (figure === published ? figure.name : `${figure.name} ${view.work.id}`);
 
-/** What the first screen is about: what was measured, else the load; nothing is compared with a bare drive. */
-const firstOf = (views: View[]): View | null => views.find((view) => !view.work.drive) ?? null;
+/** What the first screen is about: what a search held against its target, else what was measured, else the load;
+ * nothing is compared with a bare drive. */
+function firstOf(views: View[]): View | null {
+  const phase = views[0]?.model.data.summary.search?.phase;
+  return views.find((view) => view.work.phase === phase) ?? views.find((view) => !view.work.drive) ?? null;
+}
 
-/** The figures of a workload's own section. */
-const figuresOf = (view: View, isFirst: boolean): Figure[] =>
-  view.work.drive ? FIGURES.filter((figure) => figure.drive) : isFirst ? FIGURES : [scoreboard, ...FIGURES];
+/** The figures of a workload's own section: none twice. */
+function figuresOf(view: View, isFirst: boolean): Figure[] {
+  if (view.work.drive) return FIGURES.filter((figure) => figure.drive);
+  return isFirst ? FIGURES.filter((figure) => !topOf(view).includes(figure)) : [pairs, scoreboard, ...FIGURES];
+}
 
 /** Numbers in the order of the whole page: a filter takes figures away, and leaves the others theirs. */
 function numbering(whole: Model): Map<string, number> {
@@ -41,7 +54,7 @@ function numbering(whole: Model): Map<string, number> {
   const first = firstOf(views);
   const order = [
     ...views.slice(0, 1).map((view) => [view, published] as const),
-    ...(first ? TOP.map((figure) => [first, figure] as const) : []),
+    ...(first ? topOf(first).map((figure) => [first, figure] as const) : []),
     ...views.flatMap((view) => figuresOf(view, view === first).map((figure) => [view, figure] as const)),
   ];
   const numbers = new Map<string, number>();
@@ -119,8 +132,8 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     beside.replaceChildren((any && frame(any, published)) ?? "");
     // Two engines: charts and scoreboard side by side, both on the first screen. A third column needs all the width.
     top.className = first && first.engines.length <= BESIDE_MAX ? "beside" : "";
-    const [order, charts, scores] = first ? TOP.map((figure) => frame(first, figure)) : [];
-    top.replaceChildren(order ?? "", charts ?? "", h("div", {}, scores, warnings));
+    const frames = first ? topOf(first).map((figure) => frame(first, figure)) : [];
+    top.replaceChildren(...frames.slice(0, -1).flatMap((one) => one ?? []), h("div", {}, frames.at(-1), warnings));
     figures.replaceChildren(...views.map((view) => h("section", { "aria-label": view.work.name, "data-work": view.work.key },
       h("h2", {}, capital(view.work.name)),
       ...(view.work.drive ? driveTables(view) : []),

@@ -105,9 +105,10 @@ function gateLine({ gate, base, new: other }: Versus): HTMLElement | null {
   const what = `${count} figure${count === 1 ? "" : "s"}`, more = count > NAMED ? `; and ${count - NAMED} more` : "";
   const named = `${gate.regressed.slice(0, NAMED).map(inTitles).join("; ")}${more}`;
   const words = {
-    passed: ["Gate passed", engines ? `${other.label} is nowhere worse than ${base.label} by more than ${share}.` : `nothing regressed by more than ${share}.`],
+    passed: ["Gate passed", engines ? `${other.label} is not worse than ${base.label} by more than ${share}.` : `nothing regressed by more than ${share}.`],
+    undecided: ["Gate undecided", `no figure is certainly worse by more than ${share}, but some may be: more trials tell.`],
     failed: ["Gate failed", `${engines ? `${other.label} is worse than ${base.label} by more than ${share} in ${what}` : `${what} regressed by more than ${share}`}: ${named}.`],
-    cannot_judge: ["Gate undecided", `no figure is known to be worse by more than ${share}, but some could not be judged.`],
+    cannot_judge: ["Gate cannot judge", `no figure is known to be worse by more than ${share}, but some could not be judged.`],
   }[gate.result];
   return h("p", { class: `gate ${gate.result}` }, h("strong", {}, words[0] ?? ""), `: ${words[1] ?? ""}`);
 }
@@ -122,7 +123,9 @@ const place = (row: VersusRow): string => [row.role ?? row.phase, row.op].filter
 
 /** The answer: what makes figures void, the gate, what it comes to, and how many of each verdict. */
 function result(versus: Versus): HTMLElement {
-  const { counts, answer = [] } = versus;
+  const { counts, gate } = versus;
+  // What came of the gate stands above.
+  const answer = (versus.answer ?? []).map((text) => (gate ? text.replace(/; gate of [^;]*$/, "") : text));
   return h("div", { class: "result" },
     voids(versus), gateLine(versus), ...answer.map((text, at) => h("p", { class: at === 0 ? "sentence headline" : "sentence" }, text)),
     h("ul", { class: "counts" }, ...JUDGEMENTS.filter((verdict) => counts[verdict] > 0 || verdict === "improved" || verdict === "regressed").map((verdict) =>
@@ -204,14 +207,15 @@ const fine = (value: number): string => (value < 10 ? value.toFixed(3) : ratio(v
 function line(versus: Versus, row: VersusRow, scale: Scale, help: string | undefined): HTMLElement {
   const interval = row.ratio_low == null || row.ratio_high == null ? NONE : `${fine(row.ratio_low)} … ${fine(row.ratio_high)}`;
   const number = (text: string, name: string) => h("td", { class: `number ${name}`, "data-name": name }, text);
-  // Too few trials are too few everywhere: that is said once, below.
-  const why: Child = row.reason && row.verdict !== "too_few" ? h("span", { class: "why" }, row.reason) : null;
+  // Too few trials are too few everywhere: that is said once, below. And no word twice: `equal within 3 %`.
+  const word = wordOf(versus, row.verdict), more = row.reason?.startsWith(`${word} `) ? row.reason.slice(word.length) : "";
+  const why: Child = row.reason && !more && row.verdict !== "too_few" ? h("span", { class: "why" }, row.reason) : null;
   return h("tr", { "data-verdict": row.verdict },
-    h("th", { scope: "row", title: help }, h("span", { class: "place" }, place(row)), ` ${titled(row.figure)} `, h("span", { class: "way" }, ARROWS[row.direction])),
+    h("th", { scope: "row", title: help }, h("span", { class: "place" }, place(row)), ` ${titled(row.figure)}\u00a0`, h("span", { class: "way" }, ARROWS[row.direction])),
     number(sample(row, row.base), "base"), number(sample(row, row.new), "new"),
     h("td", { class: "plot" }, forest(row, scale)),
     number(row.ratio == null ? NONE : fine(row.ratio), "ratio"), number(interval, "range"),
-    h("td", { class: `verdict ${row.verdict}` }, verdictMark(row.verdict), ` ${wordOf(versus, row.verdict)}`, why));
+    h("td", { class: `verdict ${row.verdict}` }, verdictMark(row.verdict), ` ${word}${more}`, why));
 }
 
 function leftOut(versus: Versus): HTMLElement | null {
@@ -221,13 +225,16 @@ function leftOut(versus: Versus): HTMLElement | null {
   }, "Cases without a counterpart"));
 }
 
-const AID = "Base and new are medians over trials (of percentiles, too, each trial's own); the ratio is new over base, with its interval. "
-  + "Of one run it is the geometric mean of the ratios of its pairs, trial by trial, with Student's interval of 99 %. "
-  + "Improved and regressed: the interval leaves 1 out. Equal: the whole interval is close to 1. Undecided: neither; the interval says how far apart they may be.";
+const AID = "Base and new are medians over trials, of several runs over runs (of percentiles, too, each trial's own). The ratio is new over base, "
+  + "with Student's interval of 99 %: of one run the geometric mean of the ratios of its pairs, trial by trial; of several runs that of runs over runs. "
+  + "Improved and regressed: the interval leaves 1 out. Equal: the whole interval is close to 1. Undecided: neither; the interval says how far apart they may be. "
+  + "Described: not a primary figure, and not asked for by name.";
 
 function remarks(data: VersusData): HTMLElement {
   let before = "";
-  const rows = data.remarks.filter(([word]) => word !== "left out").flatMap(([word, text]) => {
+  // A gate that passed has its line above.
+  const above = ([word, text]: [string, string]) => word === "left out" || (word === "gate" && text.startsWith("passed"));
+  const rows = data.remarks.filter((remark) => !above(remark)).flatMap(([word, text]) => {
     const name = word === before ? "" : word;
     before = word;
     return [h("dt", {}, name), h("dd", {}, text)];

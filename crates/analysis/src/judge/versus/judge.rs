@@ -66,6 +66,8 @@ pub struct Row {
     pub ratio_low: Option<f64>,
     /// Upper end of it.
     pub ratio_high: Option<f64>,
+    /// The ratio of each pair, in the order of trials; empty: they are no pairs.
+    pub ratios: Vec<f64>,
     /// About how many more pairs, or runs of each side, would decide; null: it is decided, or more
     /// than 1,000.
     pub more: Option<usize>,
@@ -214,6 +216,7 @@ impl Bout<'_> {
             ratio: None,
             ratio_low: None,
             ratio_high: None,
+            ratios: Vec::new(),
             more: None,
             within: self.margins.within,
             verdict: Verdict::NotComparable,
@@ -252,6 +255,8 @@ impl Bout<'_> {
         }
         let judgement = if self.paired {
             let pairs: Vec<(f64, f64)> = base.iter().copied().zip(new.iter().copied()).collect();
+            let ratios = pairs.iter().map(|(base, new)| new / base);
+            row.ratios = ratios.filter(|ratio| ratio.is_finite()).collect();
             rule::judge(&pairs, self.margins)
         } else {
             rule::judge_runs(base, new, self.margins)
@@ -299,6 +304,7 @@ impl Row {
         self.primary = false;
         self.reason = Some(why.to_owned());
         (self.ratio, self.ratio_low, self.ratio_high, self.mean) = (None, None, None, None);
+        self.ratios.clear();
     }
 
     /// The share by which it got worse, at this ratio; negative: better.
