@@ -56,7 +56,7 @@ impl Summary {
             claims: claim::judge(&evidence.plan.claims, &figures),
             study: study.and_then(|id| StudyComparison::from_figures(id, &figures)),
             search,
-            verdicts: Verdicts::from_groups(&figures.groups),
+            verdicts: Verdicts::from_figures(&figures),
             figures,
         })
     }

@@ -50,7 +50,7 @@ pub struct CaseEvidence {
     /// Its record; null: it has not ended, or its record is damaged.
     pub record: Option<CaseRecord>,
     /// Its directory; null together with the record.
-    folder: Option<CaseFolder>,
+    pub(crate) folder: Option<CaseFolder>,
     /// Why its record cannot be read.
     pub damaged: Option<String>,
     /// The attempts before that, in order.

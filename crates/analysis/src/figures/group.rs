@@ -164,6 +164,8 @@ pub struct RoleRow {
     pub relative: Option<RelativeTo>,
     /// The same over its engine's on the first volume; null: the suite names no volume.
     pub relative_volume: Option<RelativeTo>,
+    /// On a schedule, with one kind of operation: the p99 of response times over the base engine's.
+    pub relative_response: Option<RelativeTo>,
     /// Each operation by itself, where the role has several.
     pub ops: Vec<OpRow>,
     /// The kinds of its operations.
@@ -187,6 +189,8 @@ pub struct OpRow {
     pub op: String,
     /// Its figures.
     pub metrics: Metrics,
+    /// On a schedule: the p99 of response times over the base engine's.
+    pub relative_response: Option<RelativeTo>,
 }
 
 impl Group {
@@ -462,7 +466,7 @@ fn role_row(trials: &Trials<'_>, phase: &str, role: &Role, deferred: &[Reading])
     let metrics = rates::role_metrics(trials, &scope, clocks, deferred);
     let one = |op: &&str| {
         let metrics = rates::role_metrics(trials, &At { op: Some(op), ..scope }, clocks, deferred);
-        OpRow { op: (*op).to_owned(), metrics }
+        OpRow { op: (*op).to_owned(), metrics, relative_response: None }
     };
     RoleRow {
         role: role.name.clone(),
@@ -473,6 +477,7 @@ fn role_row(trials: &Trials<'_>, phase: &str, role: &Role, deferred: &[Reading])
         metrics,
         relative: None,
         relative_volume: None,
+        relative_response: None,
         ops: if names.len() > 1 { names.iter().map(one).collect() } else { Vec::new() },
         does: Does { reads: role.mix.iter().any(|entry| reads(&entry.op)), writes },
     }

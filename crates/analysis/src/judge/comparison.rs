@@ -2,7 +2,7 @@
 //! durability class, and to itself on the first volume.
 
 use crate::figures::catalogue as c;
-use crate::figures::group::{Group, RunRow};
+use crate::figures::group::{Group, RoleRow, RunRow};
 use crate::figures::metric::Metric;
 use crate::figures::relative::RelativeTo;
 
@@ -18,9 +18,19 @@ pub(crate) fn compare(groups: &mut [Group]) {
         }
         for run in 0..groups[index].runs.len() {
             for role in 0..groups[index].runs[run].roles.len() {
-                let relative = BASES.map(|base| compare_role(groups, index, run, role, base));
+                let at = [index, run, role];
+                let relative = BASES.map(|base| compare_role(groups, at, base, rate));
+                let responses = (0..responses(groups, at))
+                    .map(|op| compare_role(groups, at, BASES[0], |role| response(role, op)));
+                let responses: Vec<Option<RelativeTo>> = responses.collect();
                 let row = &mut groups[index].runs[run].roles[role];
                 [row.relative, row.relative_volume] = relative;
+                for (op, response) in responses.into_iter().enumerate() {
+                    match row.ops.get_mut(op) {
+                        Some(row) => row.relative_response = response,
+                        None => row.relative_response = response,
+                    }
+                }
             }
         }
     }
@@ -58,22 +68,35 @@ fn compare_load(groups: &[Group], index: usize, by: Base) -> Option<RelativeTo> 
     relative((by.name)(&groups[base])?, groups, [base, index], rate)
 }
 
+fn rate(role: &RoleRow) -> Option<&Metric> {
+    role.metrics.get(&c::OPS_PER_S)
+}
+
+fn response(role: &RoleRow, op: usize) -> Option<&Metric> {
+    role.by_operation().nth(op)?.1.get(&c::RESPONSE_P99)
+}
+
+/// The operations of a role whose response times are judged.
+fn responses(groups: &[Group], [index, run, role]: [usize; 3]) -> usize {
+    let role = &groups[index].runs[run].roles[role];
+    if role.open_loop { role.by_operation().count() } else { 0 }
+}
+
 fn compare_role(
     groups: &[Group],
-    index: usize,
-    run: usize,
-    role: usize,
+    [index, run, role]: [usize; 3],
     by: Base,
+    figure: impl Fn(&RoleRow) -> Option<&Metric>,
 ) -> Option<RelativeTo> {
     let run = &groups[index].runs[run];
     let like = |group: usize| groups[group].run(&run.phase);
     let peer = |group: usize| {
-        groups[group].competes()
-            && like(group).is_some_and(|other| (by.runs)(other) == (by.runs)(run))
+        let equal = |other: &RunRow| (by.runs)(other) == (by.runs)(run);
+        groups[group].competes() && like(group).is_some_and(equal)
     };
     let base = (0..groups.len()).find(|group| peer(*group))?;
-    let rate = |group: usize| like(group)?.roles.get(role)?.metrics.get(&c::OPS_PER_S);
-    relative((by.name)(&groups[base])?, groups, [base, index], rate)
+    let figure = |group: usize| figure(like(group)?.roles.get(role)?);
+    relative((by.name)(&groups[base])?, groups, [base, index], figure)
 }
 
 fn relative<'g>(

@@ -1,7 +1,11 @@
-//! What a run decides: its primary figures, each over the base's, are operations per second of each
-//! client group without a schedule, and records per second of each load. All others describe.
+//! What a run decides: its primary figures, each over the base's. They are operations per second of
+//! each client group, the p99 of response times of one on a schedule, and records per second of
+//! each load. All others describe.
 
+use crate::figures::Figures;
+use crate::figures::engines::title;
 use crate::figures::group::Group;
+use crate::figures::lists::several;
 use crate::figures::relative::RelativeTo;
 use crate::judge::rule::more_in_words;
 use schemars::JsonSchema;
@@ -19,26 +23,44 @@ pub struct Verdicts {
 /// A primary figure that is not decided.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OpenFigure {
-    /// The engine's label.
+    /// The engine as people call it.
+    pub engine: String,
+    /// Its label.
     pub label: String,
     /// The label of its base.
     pub base: String,
-    /// The phase or the client group, with the number of threads: `readers, 4 threads`.
+    /// The phase and the client group, with the number of threads: `readers, 4 threads`.
     pub scope: String,
     /// About how many more pairs would decide; null: more than 1,000.
     pub more_pairs: Option<usize>,
 }
 
 impl Verdicts {
-    /// The primary figures of all groups.
-    pub fn from_groups(groups: &[Group]) -> Self {
+    /// The primary figures of a run.
+    pub fn from_figures(figures: &Figures) -> Self {
         let mut verdicts = Self::default();
-        for group in groups {
-            let load = group.load.iter().map(|load| (&load.phase, &load.relative));
-            let roles = group.runs.iter().flat_map(|run| &run.roles).filter(|role| !role.open_loop);
-            let roles = roles.map(|role| (&role.role, &role.relative));
-            for (scope, relative) in load.chain(roles) {
-                verdicts.add(group, scope, relative.as_ref());
+        let runs = figures.groups.iter().flat_map(|group| &group.runs);
+        let named = several(runs.map(|run| run.phase.as_str()));
+        for group in &figures.groups {
+            let mut add = |scope: &str, relative: &Option<RelativeTo>| {
+                verdicts.add((figures, group), scope, relative.as_ref());
+            };
+            if let Some(load) = &group.load {
+                add(&load.phase, &load.relative);
+            }
+            for run in &group.runs {
+                for role in &run.roles {
+                    let phase = if named { format!("{} ", run.phase) } else { String::new() };
+                    let scope = format!("{phase}{}", role.role);
+                    if role.open_loop {
+                        add(&format!("{scope} p99"), &role.relative_response);
+                        for op in &role.ops {
+                            add(&format!("{scope} {} p99", op.op), &op.relative_response);
+                        }
+                    } else {
+                        add(&scope, &role.relative);
+                    }
+                }
             }
         }
         verdicts
@@ -60,7 +82,12 @@ impl Verdicts {
         Some(format!("{decided} of {} figures decided; undecided: {open}", self.figures))
     }
 
-    fn add(&mut self, group: &Group, scope: &str, relative: Option<&RelativeTo>) {
+    fn add(
+        &mut self,
+        (figures, group): (&Figures, &Group),
+        scope: &str,
+        relative: Option<&RelativeTo>,
+    ) {
         let Some(relative) = relative.filter(|relative| relative.base != group.label) else {
             return;
         };
@@ -73,15 +100,20 @@ impl Verdicts {
             Some(threads) => format!("{scope}, {threads} threads"),
             None => scope.to_owned(),
         };
-        let (label, base) = (group.label.clone(), relative.base.clone());
-        self.undecided.push(OpenFigure { label, base, scope, more_pairs: relative.more_pairs });
+        self.undecided.push(OpenFigure {
+            engine: title(&figures.engines, group).to_owned(),
+            label: group.label.clone(),
+            base: relative.base.clone(),
+            scope,
+            more_pairs: relative.more_pairs,
+        });
     }
 }
 
 impl OpenFigure {
     fn words(&self) -> String {
         let more = more_in_words(self.more_pairs, "pair");
-        format!("{} {} ({more})", self.label, self.scope)
+        format!("{} {} ({more})", self.engine, self.scope)
     }
 }
 

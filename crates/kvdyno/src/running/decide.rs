@@ -34,7 +34,7 @@ pub(super) fn run(
             return Ok(ended);
         }
         let record = runs::read_record(&env.folder).context("failed to judge the run so far")?;
-        let verdicts = Verdicts::from_groups(&record.figures.groups);
+        let verdicts = Verdicts::from_figures(&record.figures);
         let claims = claim::judge(&plan.claims, &record.figures);
         verdicts.words().iter().for_each(|words| printer.note(words));
         if let Some(words) = claim::words(&claims) {

@@ -1,0 +1,149 @@
+//! The rule from records to verdicts: made records of two equal engines, as a run with a budget
+//! sees them, trial by trial. How often are equals called different?
+
+use super::comparison;
+use super::rule::LOOKS;
+use crate::figures::evidence::{CaseEvidence, Evidence};
+use crate::figures::group::Group;
+use crate::figures::relative::Significance;
+use crate::fixture::Fixture;
+use crate::stats::Random;
+
+/// Nanoseconds of an operation without noise.
+const OPERATION_NS: f64 = 100_000.0;
+
+/// The two engines.
+const LABELS: [&str; 2] = ["LMDB", "RocksDB"];
+
+/// What a trial of each engine is slowed by: its number, and which of the two runs first.
+type Noise = fn(&mut Random, usize) -> [f64; 2];
+
+const KINDS: [(&str, Noise); 6] = [
+    ("normal", |random, _| [(); 2].map(|()| (0.1 * normal(random)).exp())),
+    ("heavy-tailed", |random, _| [(); 2].map(|()| (0.07 * heavy(random)).exp())),
+    ("spiky", |random, _| {
+        [(); 2].map(|()| {
+            let spike = if random.below(10) == 0 { 6.0 } else { 1.0 };
+            (0.07 * spike * normal(random)).exp()
+        })
+    }),
+    // One percent slower from case to case; the order of each second trial is reversed.
+    ("drift", |random, trial| {
+        let first = trial * 2;
+        let positions = if trial % 2 == 0 { [first, first + 1] } else { [first + 1, first] };
+        positions.map(|at| (0.01 * at as f64 + 0.07 * normal(random)).exp())
+    }),
+    ("blocks", |random, _| {
+        let block = 0.15 * normal(random);
+        [(); 2].map(|()| (block + 0.05 * normal(random)).exp())
+    }),
+    // Ten slices of a trial, each most of the one before: their mean is the trial's.
+    ("correlated slices", |random, _| {
+        [(); 2].map(|()| {
+            let mut slice = normal(random);
+            let slices: Vec<f64> = (0..10)
+                .map(|_| {
+                    slice = 0.8 * slice + 0.6 * normal(random);
+                    (0.1 * slice).exp()
+                })
+                .collect();
+            slices.iter().sum::<f64>() / 10.0
+        })
+    }),
+];
+
+fn normal(random: &mut Random) -> f64 {
+    let uniform = |random: &mut Random| (random.below(1 << 52) as f64 + 0.5) / 2_f64.powi(52);
+    let (u, v) = (uniform(random), uniform(random));
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
+
+/// Student's t with three degrees of freedom.
+fn heavy(random: &mut Random) -> f64 {
+    let squares: f64 = (0..3).map(|_| normal(random).powi(2)).sum();
+    normal(random) / (squares / 3.0).sqrt()
+}
+
+/// The records of 32 trials of both engines' readers, without their latencies.
+fn evidence() -> Evidence {
+    let trials = LOOKS[LOOKS.len() - 1] as u32;
+    let folder = tempfile::tempdir().unwrap();
+    let run = Fixture::with_trials(trials).write(&folder.path().join("run"));
+    let mut evidence = Evidence::read(&run).unwrap();
+    let wanted = |case: &CaseEvidence| {
+        LABELS.contains(&case.case.label.as_str()) && case.case.threads == Some(1)
+    };
+    evidence.cases.retain(wanted);
+    evidence.cases.iter_mut().for_each(|case| case.folder = None);
+    evidence
+}
+
+/// Whether a run of equals, looked at until it is decided, calls them different; and with how many
+/// pairs it ended. `slower`: the second takes longer by this share.
+fn run(evidence: &mut Evidence, random: &mut Random, noise: Noise, slower: f64) -> (bool, usize) {
+    let factors: Vec<[f64; 2]> = (0..32).map(|trial| noise(random, trial)).collect();
+    for case in &mut evidence.cases {
+        let engine = LABELS.iter().position(|label| *label == case.case.label).unwrap();
+        let noise = factors[case.case.trial as usize - 1][engine];
+        let factor = noise * if engine == 1 { 1.0 + slower } else { 1.0 };
+        for phase in &mut case.record.as_mut().unwrap().phases {
+            for role in &mut phase.roles {
+                let count: u64 = role.ops.values().map(|op| op.count).sum();
+                role.window_ns = (count as f64 * OPERATION_NS * factor) as u64;
+            }
+        }
+    }
+    let (host, within) = (&evidence.run.host_before, evidence.plan.within);
+    for look in LOOKS {
+        let mut groups = LABELS.map(|label| {
+            let done =
+                |case: &&CaseEvidence| case.case.label == label && case.case.trial as usize <= look;
+            let cases: Vec<&CaseEvidence> = evidence.cases.iter().filter(done).collect();
+            Group::read(&cases, host, within).unwrap()
+        });
+        comparison::compare(&mut groups);
+        let relative = groups[1].runs[0].roles[0].relative.as_ref().unwrap();
+        if relative.decided {
+            return (relative.verdict == Significance::Different, look);
+        }
+    }
+    (false, 32)
+}
+
+/// The share of runs that end as different, and the mean number of their pairs.
+fn share(runs: u32, noise: Noise, slower: f64) -> (f64, f64) {
+    let (mut evidence, mut random) = (evidence(), Random::new(21));
+    let ends: Vec<_> = (0..runs).map(|_| run(&mut evidence, &mut random, noise, slower)).collect();
+    let different = ends.iter().filter(|(different, _)| *different).count();
+    let pairs: usize = ends.iter().map(|(_, pairs)| pairs).sum();
+    (different as f64 / f64::from(runs), pairs as f64 / f64::from(runs))
+}
+
+#[test]
+fn equals_are_seldom_called_different() {
+    for (kind, noise) in KINDS {
+        let (alarms, _) = share(40, noise, 0.0);
+        assert!(alarms <= 0.15, "{kind}: {alarms}");
+    }
+    let (found, pairs) = share(40, KINDS[4].1, 0.2);
+    assert!(found >= 0.95 && pairs < 8.0, "{found} {pairs}");
+}
+
+/// The table of docs/method.md.
+mod soak {
+    use super::*;
+
+    #[test]
+    fn of_a_thousand_runs_of_equals_at_most_fifty_are_called_different() {
+        for (kind, noise) in KINDS {
+            let (alarms, pairs) = share(1000, noise, 0.0);
+            println!("{kind}: {:.1} %, {pairs:.1} pairs", 100.0 * alarms);
+            // Three standard errors of 5 %.
+            assert!(alarms <= 0.07, "{kind}: {alarms}");
+        }
+        for slower in [0.02, 0.05, 0.10] {
+            let (found, pairs) = share(300, KINDS[4].1, slower);
+            println!("blocks, {slower}: {:.0} %, {pairs:.1} pairs", 100.0 * found);
+        }
+    }
+}
