@@ -271,7 +271,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
     };
     let drive = Mix {
         roles: vec![role("readers", threads, Op::Get), role("writer", 1, Op::Update)],
-        ends: Ends { duration_ns: Some(SLICES * SECOND), operations: None },
+        ends: Ends::after_ns(SLICES * SECOND),
     };
     let phases =
         vec![Phase::new("evict", Activity::Evict), Phase::new("measure", Activity::Measure(drive))];

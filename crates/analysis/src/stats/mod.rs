@@ -9,7 +9,6 @@ mod outlier;
 mod quantile;
 mod random;
 mod rank;
-mod steady;
 mod student;
 
 pub use bootstrap::{CONFIDENCE, RESAMPLES, RatioInterval, chance_ratio, ratio_of_medians};
@@ -21,7 +20,6 @@ pub use quantile::{SAMPLES_BEYOND, quantile, quantile_of_counts, samples_needed}
 #[cfg(test)]
 pub(crate) use random::Random;
 pub use rank::{MIN_TRIALS, RankTest, mann_whitney};
-pub use steady::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
 pub use student::{
     mean, mean_within, means_differ, next_within, quantile_of_t, standard_deviation,
 };

@@ -127,7 +127,7 @@ fn measured(
     let width = count.to_string().len();
     for number in 1..=count {
         let rest = duration - (number - 1) * window;
-        let ends = Ends { duration_ns: Some(rest.min(*window)), operations: None };
+        let ends = Ends::after_ns(rest.min(*window));
         let window = plan::PhaseWindow { phase: name.clone(), number: number as u32 };
         let name = names.free(&format!("{name}-w{number:0width$}"));
         let work = Activity::Measure(Mix { ends, ..mix.clone() });
@@ -227,7 +227,7 @@ fn mixes(part: &Part, measure: &Measure, context: PhaseContext<'_>) -> (Option<M
     let roles: Vec<_> = measure.role.iter().map(|role| resolve_role(part, role, context)).collect();
     let warmup = measure.warmup.as_ref().map(|&At { value: Nanoseconds(ns), .. }| Mix {
         roles: roles.clone(),
-        ends: Ends { duration_ns: Some(ns), operations: None },
+        ends: Ends::after_ns(ns),
     });
     let recorded = roles.first().and_then(|role| role.replay.as_ref());
     let recorded = recorded.map(|replay| replay.requests);

@@ -1,4 +1,4 @@
-//! Whether a measurement has settled: the steady state of SNIA's Solid State Storage Performance
+//! Whether a rate has settled, and when a phase ends by that: the steady state of SNIA's Solid State Storage Performance
 //! Test Specification (PTS 2.0.2, its definition of steady state).
 //!
 //! Over a window of five rounds, with `y` the figure of a round: the range of `y` is at most 20 %
@@ -48,6 +48,58 @@ pub fn steadiness(rounds: &[f64]) -> Option<Steadiness> {
     let least = rounds.iter().copied().fold(f64::INFINITY, f64::min);
     let slope = (xy / xx * (n - 1.0)).abs();
     Some(Steadiness { range: (most - least) / mean, slope: slope / mean })
+}
+
+/// When a phase ends by its own steadiness: after its least time, with the first slice that
+/// completes a round, if the rate of each watched role is steady over the last five rounds. A round
+/// is a fifth of the least time in whole slices, and at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndRule {
+    least_slices: usize,
+    round_slices: usize,
+}
+
+impl EndRule {
+    /// The rule for a phase with slices of this length.
+    pub fn new(least_ns: u64, slice_ns: u64) -> Self {
+        let slice_ns = slice_ns.max(1);
+        let round_slices = (least_ns / WINDOW as u64 / slice_ns).max(1);
+        Self {
+            least_slices: least_ns.div_ceil(slice_ns) as usize,
+            round_slices: round_slices as usize,
+        }
+    }
+
+    /// Slices of one round.
+    pub fn round_slices(&self) -> usize {
+        self.round_slices
+    }
+
+    /// The steadiness of the last five complete rounds; none before there are five. `counts` are
+    /// the operations of each slice.
+    pub fn last_rounds(&self, counts: &[u64]) -> Option<Steadiness> {
+        let rounds = counts.chunks_exact(self.round_slices);
+        let rounds: Vec<f64> = rounds.map(|slices| slices.iter().sum::<u64>() as f64).collect();
+        steadiness(&rounds[rounds.len().checked_sub(WINDOW)?..])
+    }
+
+    /// Whether a phase ends after its first `slices`. Each of `roles` has its operations by slice.
+    pub fn ends_after(&self, slices: usize, roles: &[impl AsRef<[u64]>]) -> bool {
+        let is_steady = |role: &[u64]| {
+            let last = role.get(..slices).and_then(|counts| self.last_rounds(counts));
+            last.is_some_and(|last| last.is_steady())
+        };
+        slices >= self.least_slices
+            && slices.is_multiple_of(self.round_slices)
+            && !roles.is_empty()
+            && roles.iter().all(|role| is_steady(role.as_ref()))
+    }
+
+    /// The number of slices after which a phase ends; none: its rates are steady in no window.
+    pub fn end(&self, roles: &[impl AsRef<[u64]>]) -> Option<usize> {
+        let slices = roles.iter().map(|role| role.as_ref().len()).min()?;
+        (self.least_slices..=slices).find(|slices| self.ends_after(*slices, roles))
+    }
 }
 
 /// The first window of five rounds in which every figure is steady: the index of its last round.
@@ -114,5 +166,50 @@ mod tests {
         assert_eq!(steadiness(&[0.0; 5]), None);
         assert_eq!(steadiness(&[1.0]), None);
         assert_eq!(steadiness(&[]), None);
+    }
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Five rounds of two slices, at the earliest after ten.
+    fn rule() -> EndRule {
+        EndRule::new(10 * SECOND, SECOND)
+    }
+
+    #[test]
+    fn a_constant_rate_ends_at_the_least_time() {
+        assert_eq!(rule().end(&[vec![100; 9]]), None, "it is not over yet");
+        assert_eq!(rule().end(&[vec![100; 30]]), Some(10));
+        assert_eq!(rule().end(&Vec::<Vec<u64>>::new()), None, "nothing is watched");
+        assert_eq!(rule().end(&[vec![0; 30]]), None, "nothing was done");
+    }
+
+    /// It falls for 8 s: the first window without them ends after 18 s.
+    #[test]
+    fn a_rate_that_settles_ends_when_five_rounds_agree() {
+        let mut counts = vec![900, 850, 700, 650, 500, 450, 300, 250];
+        counts.extend([100; 30]);
+        assert_eq!(rule().end(std::slice::from_ref(&counts)), Some(18));
+        // The slices within a round may differ: their sum counts.
+        let uneven: Vec<u64> = (0..30).map(|slice| if slice % 2 == 0 { 20 } else { 180 }).collect();
+        assert_eq!(rule().end(std::slice::from_ref(&uneven)), Some(10));
+        assert_eq!(rule().end(&[uneven, counts]), Some(18), "all must be steady together");
+    }
+
+    #[test]
+    fn a_rate_that_goes_on_moving_never_ends() {
+        let rises: Vec<u64> = (0..60).map(|slice| 100 << (slice / 4)).collect();
+        assert_eq!(rule().end(std::slice::from_ref(&rises)), None);
+        let last = rule().last_rounds(&rises).unwrap();
+        assert!(last.range > 0.2 && last.slope > 0.1, "{last:?}");
+    }
+
+    /// Rounds are whole slices, at least one each, and never longer than a fifth.
+    #[test]
+    fn rounds_are_whole_slices() {
+        let rounds = |least: u64, slice: u64| EndRule::new(least, slice).round_slices();
+        assert_eq!([rounds(10, 1), rounds(14, 1), rounds(5, 1), rounds(3, 1)], [2, 2, 1, 1]);
+        // 14 s: rounds end at even seconds, and the first window ends at the least time.
+        assert_eq!(EndRule::new(14 * SECOND, SECOND).end(&[vec![100; 30]]), Some(14));
+        assert_eq!(EndRule::new(13 * SECOND, SECOND).end(&[vec![100; 30]]), Some(14));
     }
 }
