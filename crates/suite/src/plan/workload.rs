@@ -234,7 +234,8 @@ fn mixes(part: &Part, measure: &Measure, context: PhaseContext<'_>) -> (Option<M
     let operations = measure.operations.as_ref();
     let operations = operations.map(|count| scaled_operations(part.scale, count.value));
     let ends = Ends {
-        duration_ns: measure.duration.as_ref().map(|duration| duration.0),
+        duration_ns: measure.duration.as_ref().map(|duration| duration.most_ns()),
+        least_ns: measure.duration.as_ref().and_then(|duration| Some(duration.least()?.0)),
         operations: operations.into_iter().chain(recorded).min(),
     };
     (warmup, Mix { roles, ends })
