@@ -64,8 +64,10 @@ fn requests_recorded(evidence: &Evidence) -> Option<Finding> {
 fn few_slices(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     let mut few = Vec::new();
     let mut slices_of: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    // A phase that ends once its rates are steady has as many slices as that takes.
     for measured in measured(evidence)
         .filter(|measured| !measured.of_load_generator() && !measured.phase.stopped)
+        .filter(|measured| measured.mix.ends.least_ns.is_none())
     {
         let id = measured.id();
         if !slices_of.contains_key(&id) {
