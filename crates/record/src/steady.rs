@@ -1,5 +1,5 @@
-//! Whether a rate has settled, and when a phase ends by that: the steady state of SNIA's Solid State
-//! Storage Performance Test Specification (PTS 2.0.2, its definition of steady state).
+//! Whether a rate has settled, and when a phase ends by that: the steady state of SNIA's Solid
+//! State Storage Performance Test Specification (PTS 2.0.2, its definition of steady state).
 //!
 //! Over a window of five rounds, with `y` the figure of a round: the range of `y` is at most 20 %
 //! of its mean, and the least-squares line through the five rises or falls by at most 10 % of the
