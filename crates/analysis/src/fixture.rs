@@ -150,7 +150,7 @@ impl Fixture {
             columns: Vec::new(),
             study: None,
             within: WITHIN,
-            claims: Vec::new(),
+            claims: vec![],
             format: FORMAT.to_owned(),
             suite: "fixture".to_owned(),
             title: "a record made by hand, to be read forever".to_owned(),
@@ -202,8 +202,8 @@ impl FixtureCase {
         let lines: String =
             self.slices.iter().map(|s| serde_json::to_string(s).unwrap() + "\n").collect();
         write_atomic(&case.path.join("series.ndjson"), lines.as_bytes()).unwrap();
-        let base = SystemTime::UNIX_EPOCH + Duration::from_nanos(BEGAN);
-        let mut log = hlog::Writer::create(&case.path.join("latency.hlog"), base).unwrap();
+        let begun = SystemTime::UNIX_EPOCH + Duration::from_nanos(BEGAN);
+        let mut log = hlog::Writer::create(&case.path.join("latency.hlog"), begun).unwrap();
         for (start, length, tag, histogram) in &self.histograms {
             let (start, length) = (Duration::from_nanos(*start), Duration::from_nanos(*length));
             log.write(start, length, [(tag.clone(), histogram)]).unwrap();
@@ -272,7 +272,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
     };
     let drive = Mix {
         roles: vec![role("readers", threads, Op::Get), role("writer", 1, Op::Update)],
-        ends: Ends { duration_ns: Some(SLICES * SECOND), operations: None },
+        ends: Ends::after_ns(SLICES * SECOND),
     };
     let phases =
         vec![Phase::new("evict", Activity::Evict), Phase::new("measure", Activity::Measure(drive))];
@@ -464,7 +464,6 @@ impl PlannedCase<'_> {
             errors_max: 0,
         }
     }
-
     /// A case with everything but its phases' results.
     fn blank(self) -> FixtureCase {
         let engine = self.engine;

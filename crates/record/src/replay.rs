@@ -103,7 +103,7 @@ mod tests {
                 speed: Some(2.0),
             };
             let role = Role { replay: Some(replay), ..Role::new("clients", 1, Vec::new()) };
-            let ends = Ends { duration_ns: None, operations: Some(3) };
+            let ends = Ends::after_operations(3);
             let work = Activity::Measure(Mix { roles: vec![role], ends });
             Phase::new("measure", work)
         };

@@ -201,12 +201,28 @@ pub struct Mix {
 }
 
 /// The end of a phase: whichever comes first; at least one is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ends {
     /// After this time.
     pub duration_ns: Option<u64>,
+    /// After this time as soon as the rates are steady ([`crate::steady::EndRule`]); null: at no
+    /// time before `duration_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_ns: Option<u64>,
     /// When the first role has done this many: exactly that many.
     pub operations: Option<u64>,
+}
+
+impl Ends {
+    /// By time.
+    pub fn after_ns(duration_ns: u64) -> Self {
+        Self { duration_ns: Some(duration_ns), ..Self::default() }
+    }
+
+    /// By a count of operations.
+    pub fn after_operations(operations: u64) -> Self {
+        Self { operations: Some(operations), ..Self::default() }
+    }
 }
 
 /// A group of threads with the same mix.

@@ -1,11 +1,12 @@
-//! Merges the threads' slices, writes each once every thread has left it, and reports progress to
-//! the program.
+//! Merges the threads' slices, writes each once every thread has left it, reports progress to the
+//! program, and ends a phase once its rates are steady.
 
 use crate::clock::Clock;
 use crate::control::Stop;
 use crate::output::{Files, send};
 use crate::shared::{Shared, Task};
 use crate::tally::{Packet, SliceTimes};
+use crate::watch::Watch;
 use kvdyno_engine::{Engine, Result};
 use kvdyno_record::hlog;
 use kvdyno_record::protocol::Event;
@@ -27,6 +28,7 @@ pub(crate) struct Collector<'t> {
     pub(crate) roles: &'t [String],
     pub(crate) started_unix_ns: u64,
     pub(crate) start: u64,
+    pub(crate) watch: Watch,
 }
 
 /// Slices that some thread may still be in.
@@ -41,7 +43,7 @@ struct Pending {
 impl Collector<'_> {
     /// Collects until every thread has ended.
     pub(crate) fn run<E: Engine, C: Clock>(
-        &self,
+        mut self,
         engine: &E,
         clock: C,
         packets: &Receiver<Packet>,
@@ -54,6 +56,7 @@ impl Collector<'_> {
         loop {
             let disconnected = match packets.recv_timeout(COLLECT_EVERY) {
                 Ok(packet) => {
+                    self.watch.add(&packet);
                     pending.add(packet);
                     false
                 }
@@ -62,7 +65,7 @@ impl Collector<'_> {
             };
             let now = clock.now();
             self.write_finished(&mut pending, files, now)?;
-            if stop.is_set() {
+            if stop.is_set() || self.watch.is_steady() {
                 shared.end();
             }
             if now >= next_events || disconnected {
@@ -190,6 +193,7 @@ mod tests {
             phase: 0,
             name: "measure".to_owned(),
             duration_ns: Some(3_500),
+            steady: None,
             operations: None,
             total: None,
             slice_ns: 1_000,
@@ -199,7 +203,9 @@ mod tests {
             spools: None,
         };
         let roles = ["readers".to_owned()];
-        let collector = Collector { task: &task, roles: &roles, started_unix_ns: 0, start: 100 };
+        let watch = Watch::new::<()>(None, &[]);
+        let collector =
+            Collector { task: &task, roles: &roles, started_unix_ns: 0, start: 100, watch };
         let mut pending = Pending { now_in: vec![0; 2], ..Pending::default() };
         let (sender, packets) = channel();
         let mut tallies = [Tally::new(kvdyno_record::workload::Op::Get.info(), Timing::Closed)];

@@ -26,6 +26,7 @@ use kvdyno_record::graph::Graph;
 use kvdyno_record::operations::{GRAPH_LOADS, OpInfo};
 use kvdyno_record::protocol::{Event, Job};
 use kvdyno_record::replay::replays;
+use kvdyno_record::steady::EndRule;
 use kvdyno_record::usage::{ProcessUsage, ThreadsUsage};
 use kvdyno_record::workload::{self, Activity, Load, Mix, Op, Phase, Role, Size};
 use kvdyno_trace::Spool;
@@ -278,6 +279,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         let counting = mix.roles.first().map_or(1, |role| role.threads);
         let mut task = Task {
             duration_ns: mix.ends.duration_ns,
+            steady: mix.ends.least_ns.map(|least_ns| EndRule::new(least_ns, self.job.slice_ns)),
             operations: mix.ends.operations.map(|all| self.seat.share(all, counting)),
             total: mix.ends.operations.filter(|_| mix.ends.duration_ns.is_none()),
             ..self.task(index, phase)
@@ -354,6 +356,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             phase: index,
             name: phase.name.clone(),
             duration_ns: None,
+            steady: None,
             operations: None,
             total: None,
             slice_ns: self.job.slice_ns,

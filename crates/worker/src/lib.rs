@@ -45,6 +45,7 @@ mod team;
 mod usage;
 mod values;
 mod verify;
+mod watch;
 mod zipf;
 
 use client::{Client, ClientGraph};

@@ -243,6 +243,7 @@ pub(crate) fn task() -> Task {
         phase: 0,
         name: "measure".to_owned(),
         duration_ns: None,
+        steady: None,
         operations: None,
         total: None,
         slice_ns: 1_000_000_000,

@@ -3,6 +3,7 @@
 use crate::recorder::Recorder;
 use crate::tally::Tally;
 use kvdyno_engine::{Error, ErrorClass};
+use kvdyno_record::steady::EndRule;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Barrier, Mutex, PoisonError};
@@ -12,6 +13,8 @@ pub(crate) struct Task {
     pub(crate) phase: u32,
     pub(crate) name: String,
     pub(crate) duration_ns: Option<u64>,
+    /// Ends it earlier, once its rates are steady.
+    pub(crate) steady: Option<EndRule>,
     /// Of the first role.
     pub(crate) operations: Option<u64>,
     /// For progress: items until the end, where no duration says.

@@ -13,6 +13,7 @@ use crate::recorder::Recorder;
 use crate::shared::{Shared, Task, ThreadContext};
 use crate::tally::{Packet, Tally, TimeLine, Timing};
 use crate::usage;
+use crate::watch::Watch;
 use kvdyno_engine::server::turns;
 use kvdyno_engine::{Engine, Error, ErrorClass, Result};
 use kvdyno_record::case::{RoleResult, ThreadWindow};
@@ -89,6 +90,7 @@ pub(crate) fn run<K: Kind, C: Clock>(
     let shared = Shared::new((clients, counting), threads + 1, task.operations);
     let mut roles: Vec<RoleResult> =
         specs.iter().map(|spec| empty_result(spec, task.duration_ns)).collect();
+    let watch = Watch::new(task.steady, &specs);
     let names: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
     let (sender, packets) = channel();
     std::thread::scope(|scope| {
@@ -116,7 +118,7 @@ pub(crate) fn run<K: Kind, C: Clock>(
             shared.start.store(start, Relaxed);
         }
         shared.ready.wait();
-        let collector = Collector { task, roles: &names, started_unix_ns, start };
+        let collector = Collector { task, roles: &names, started_unix_ns, start, watch };
         let collected = collector.run(engine, clock, &packets, shared, files, gate.stop());
         if let Err(error) = collected {
             shared.fail(error);

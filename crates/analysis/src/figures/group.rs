@@ -7,11 +7,12 @@ use super::catalogue as c;
 use super::efficiency::standing::Efficiency;
 use super::evidence::CaseEvidence;
 use super::job::DriveJob;
-use super::lists::{together, unique};
-use super::metric::{Metrics, Reading};
+use super::lists::together;
+use super::metric::Metrics;
 use super::relative::RelativeTo;
-use super::trials::{At, Trials};
-use super::{cost, instructions, rates};
+use super::trials::Trials;
+use super::validity::{self, Validity};
+use super::{cost, instructions};
 use kvdyno_record::engine::{Durability, PowerLoss};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::host::Host;
@@ -19,7 +20,7 @@ use kvdyno_record::plan::Case;
 use kvdyno_record::samples::Samples;
 use kvdyno_record::units;
 use kvdyno_record::work::{Purpose, Work};
-use kvdyno_record::workload::{self, Mix, Op, Phase, PhaseWindow, Role};
+use kvdyno_record::workload::{self, Mix, Phase, PhaseWindow};
 pub use peers::PhasePeers;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -160,6 +161,8 @@ pub struct RoleRow {
     pub mix: String,
     /// Its figures, all operations together.
     pub metrics: Metrics,
+    /// Whether its rate lasts; null: it works on a schedule, or its phases had too few slices.
+    pub validity: Option<Validity>,
     /// Operations per second over the base engine's.
     pub relative: Option<RelativeTo>,
     /// The same over its engine's on the first volume; null: the suite names no volume.
@@ -208,7 +211,9 @@ impl Group {
             case.refuse_too_many(pages)?;
             trials.cases.push((case, latencies));
         }
-        Ok(Self::new(&cases[0].case, &trials, host, within))
+        let mut group = Self::new(&cases[0].case, &trials, host, within);
+        validity::judge(&mut group, cases)?;
+        Ok(group)
     }
 
     fn new(case: &Case, trials: &Trials<'_>, host: &Host, within: f64) -> Self {
@@ -443,48 +448,13 @@ fn run_row(
         phase: phase.to_owned(),
         window: planned.window.clone(),
         metrics: cost::of_measure(trials, phase, settle, host),
-        roles: mix.roles.iter().map(|role| role_row(trials, phase, role, &deferred)).collect(),
+        roles: mix.roles.iter().map(|role| role::row(trials, phase, role, &deferred)).collect(),
         device: trials.cases.iter().find_map(|(case, _)| device(case)),
         job: trials.cases.iter().find_map(|(ran, _)| DriveJob::from_case(case, ran, phase, mix)),
         efficiency: None,
         different_mix: None,
         peers,
     }
-}
-
-fn role_row(trials: &Trials<'_>, phase: &str, role: &Role, deferred: &[Reading]) -> RoleRow {
-    let open_loop = role.rate.is_some();
-    let names = unique(role.mix.iter().map(|entry| entry.op.name()));
-    // More than two names are too long; they have rows of their own.
-    let requests = names.len() > 2 && role.mix.iter().all(|entry| entry.op.is_of_graph());
-    let mix = if requests { "requests".to_owned() } else { names.join("+") };
-    let scope = At { phase, role: &role.name, op: None };
-    let writes = role.mix.iter().any(|entry| entry.op.writes());
-    // A schedule sets the rate: what it leaves behind does not lower it.
-    let deferred = (writes && !open_loop).then_some(deferred);
-    let clocks = rates::Clocks { open_loop, in_flight: role.depth.is_some() };
-    let metrics = rates::role_metrics(trials, &scope, clocks, deferred);
-    let one = |op: &&str| {
-        let metrics = rates::role_metrics(trials, &At { op: Some(op), ..scope }, clocks, deferred);
-        OpRow { op: (*op).to_owned(), metrics, relative_response: None }
-    };
-    RoleRow {
-        role: role.name.clone(),
-        threads: role.threads,
-        depth: role.depth,
-        open_loop,
-        mix,
-        metrics,
-        relative: None,
-        relative_volume: None,
-        relative_response: None,
-        ops: if names.len() > 1 { names.iter().map(one).collect() } else { Vec::new() },
-        does: Does { reads: role.mix.iter().any(|entry| reads(&entry.op)), writes },
-    }
-}
-
-fn reads(op: &Op) -> bool {
-    matches!(op, Op::ReadModifyWrite) || !op.writes()
 }
 
 /// The data of a group in a few words: `80 M x 16+4000`.

@@ -147,7 +147,7 @@ mod tests {
                 expected_hits: kvdyno_record::workload::ExpectedHits::All,
                 replay: None,
             };
-            let ends = Ends { duration_ns: Some(1), operations: None };
+            let ends = Ends::after_ns(1);
             io(&Mix { roles: vec![role], ends })
         };
         assert_eq!(words(vec![Op::Delete, Op::Flush]), "rand trim");

@@ -30,6 +30,7 @@ pub mod spent;
 pub mod stalls;
 mod tail;
 pub mod trials;
+pub mod validity;
 
 pub use run_info::RunInfo;
 

@@ -111,9 +111,9 @@ fn run(evidence: &mut Evidence, random: &mut Random, noise: Noise, slower: f64) 
 }
 
 /// The share of runs that end as different, and the mean number of their pairs.
-fn share(runs: u32, noise: Noise, slower: f64) -> (f64, f64) {
-    let (mut evidence, mut random) = (evidence(), Random::new(21));
-    let ends: Vec<_> = (0..runs).map(|_| run(&mut evidence, &mut random, noise, slower)).collect();
+fn share(evidence: &mut Evidence, runs: u32, noise: Noise, slower: f64) -> (f64, f64) {
+    let mut random = Random::new(21);
+    let ends: Vec<_> = (0..runs).map(|_| run(evidence, &mut random, noise, slower)).collect();
     let different = ends.iter().filter(|(different, _)| *different).count();
     let pairs: usize = ends.iter().map(|(_, pairs)| pairs).sum();
     (different as f64 / f64::from(runs), pairs as f64 / f64::from(runs))
@@ -121,29 +121,39 @@ fn share(runs: u32, noise: Noise, slower: f64) -> (f64, f64) {
 
 #[test]
 fn equals_are_seldom_called_different() {
+    let mut evidence = evidence();
     for (kind, noise) in KINDS {
-        let (alarms, _) = share(40, noise, 0.0);
-        assert!(alarms <= 0.15, "{kind}: {alarms}");
+        let (alarms, _) = share(&mut evidence, 12, noise, 0.0);
+        assert!(alarms <= 0.25, "{kind}: {alarms}");
     }
-    let (found, pairs) = share(40, KINDS[4].1, 0.2);
-    assert!(found >= 0.95 && pairs < 8.0, "{found} {pairs}");
+    let (found, pairs) = share(&mut evidence, 12, KINDS[4].1, 0.2);
+    assert!(found >= 0.9 && pairs < 8.0, "{found} {pairs}");
 }
 
-/// The table of docs/method.md.
 mod soak {
     use super::*;
+    use std::fmt::Write as _;
+
+    /// The table of docs/method.md is that of `cargo test --release`; a tenth of it suffices where
+    /// the figures take ten times as long.
+    const RUNS: u32 = if cfg!(debug_assertions) { 100 } else { 1000 };
 
     #[test]
-    fn of_a_thousand_runs_of_equals_at_most_fifty_are_called_different() {
+    fn of_equals_about_one_in_twenty_is_called_different() {
+        let (mut evidence, mut table) = (evidence(), String::new());
+        let chance = 3.0 * (0.05 * 0.95 / f64::from(RUNS)).sqrt();
         for (kind, noise) in KINDS {
-            let (alarms, pairs) = share(1000, noise, 0.0);
-            println!("{kind}: {:.1} %, {pairs:.1} pairs", 100.0 * alarms);
-            // Three standard errors of 5 %.
-            assert!(alarms <= 0.07, "{kind}: {alarms}");
+            let (alarms, pairs) = share(&mut evidence, RUNS, noise, 0.0);
+            let _ = writeln!(table, "equals, {kind}: {:.1} %, {pairs:.1} pairs", 100.0 * alarms);
+            assert!(alarms <= 0.05 + chance, "{table}");
         }
-        for slower in [0.02, 0.05, 0.10] {
-            let (found, pairs) = share(300, KINDS[4].1, slower);
-            println!("blocks, {slower}: {:.0} %, {pairs:.1} pairs", 100.0 * found);
+        for slower in [0.02, 0.05, 0.10, 0.20] {
+            let (found, pairs) = share(&mut evidence, RUNS, KINDS[4].1, slower);
+            let (slower, found) = (100.0 * slower, 100.0 * found);
+            let _ = writeln!(table, "{slower:.0} % slower, blocks: {found:.1} %, {pairs:.1} pairs");
+        }
+        if RUNS == 1000 {
+            insta::assert_snapshot!("alarms", table);
         }
     }
 }

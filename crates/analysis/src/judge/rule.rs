@@ -17,14 +17,13 @@
 //! the number of its trials, and the runs' own scatter makes the interval. A **bound** is judged as
 //! the other of a pair that never varies. Several figures of one gate share its 1 % (Holm).
 
+pub use crate::stats::LEAST;
 use crate::stats::{mean, quantile_of_t, squares_from_mean, standard_deviation, tail_of_t};
 use kvdyno_record::plan::WITHIN;
+use std::sync::OnceLock;
 
 /// The numbers of pairs at which a run looks whether it may stop.
-pub const LOOKS: [usize; 7] = [4, 6, 8, 12, 16, 24, 32];
-
-/// With fewer repeats nothing is decided: pairs, trials at a bound, or the runs of both sides.
-pub const LEAST: usize = LOOKS[0];
+pub const LOOKS: [usize; 7] = [LEAST, 6, 8, 12, 16, 24, 32];
 
 /// The confidence of the interval at each look.
 pub const CONFIDENCE: f64 = 0.99;
@@ -179,7 +178,7 @@ fn more(decides: impl Fn(usize) -> bool) -> Option<usize> {
 impl Mean {
     /// Student's interval.
     pub fn interval(&self) -> (f64, f64) {
-        let reach = quantile_of_t(self.freedom, CONFIDENCE) * self.error;
+        let reach = quantile(self.freedom) * self.error;
         (self.value - reach, self.value + reach)
     }
 
@@ -191,6 +190,14 @@ impl Mean {
             beyond => 2.0 * tail_of_t(self.freedom, beyond / self.error),
         }
     }
+}
+
+/// How many standard errors on either side make the interval. Each is computed once: a judgement
+/// that is open asks for dozens.
+fn quantile(freedom: usize) -> f64 {
+    static KNOWN: [OnceLock<f64>; 2 * MORE_MAX] = [const { OnceLock::new() }; 2 * MORE_MAX];
+    let compute = || quantile_of_t(freedom, CONFIDENCE);
+    KNOWN.get(freedom).map_or_else(compute, |known| *known.get_or_init(compute))
 }
 
 /// Which of several means are above the bound, so that none is in 99 of 100 cases where none is

@@ -6,8 +6,10 @@ mod outlier;
 mod quantile;
 #[cfg(test)]
 mod random;
-mod steady;
 mod student;
+
+/// With fewer repeats nothing is decided: of pairs, of trials at a bound, of runs of both sides.
+pub const LEAST: usize = 4;
 
 pub use divisive::change_points;
 pub use median::{Interval, median, median_interval};
@@ -15,7 +17,6 @@ pub use outlier::outliers;
 pub use quantile::{SAMPLES_BEYOND, quantile, quantile_of_counts, samples_needed};
 #[cfg(test)]
 pub(crate) use random::Random;
-pub use steady::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
 pub use student::{
     mean, means_differ, quantile_of_t, squares_from_mean, standard_deviation, tail_of_t,
 };

@@ -25,7 +25,7 @@ pub(crate) fn job() -> Job {
         expected_hits: ExpectedHits::default(),
         replay: None,
     };
-    let ends = Ends { duration_ns: Some(1_000_000_000), operations: None };
+    let ends = Ends::after_ns(1_000_000_000);
     let work = Activity::Measure(Mix { roles: vec![role], ends });
     Job {
         protocol: PROTOCOL,

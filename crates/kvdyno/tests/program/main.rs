@@ -56,6 +56,7 @@ mod searches;
 mod serve;
 mod servers;
 mod soak;
+mod steady;
 mod strangers;
 mod studies;
 mod suites;

@@ -210,7 +210,7 @@ fn ycsb_expects_twice_the_inserts_of_a_counted_phase() {
         replay: None,
     };
     let phase = |name: &str, operations, duration_ns| {
-        let ends = Ends { duration_ns, operations };
+        let ends = Ends { duration_ns, operations, ..Ends::default() };
         Phase::new(name, Activity::Measure(Mix { roles: vec![role.clone()], ends }))
     };
     let timed = phase("timed", None, Some(1));

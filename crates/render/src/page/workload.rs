@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn title(roles: Vec<Role>, swept: Option<u32>) -> String {
-        measures(&Mix { roles, ends: Ends { duration_ns: Some(1), operations: None } }, swept)
+        measures(&Mix { roles, ends: Ends::after_ns(1) }, swept)
     }
 
     #[test]

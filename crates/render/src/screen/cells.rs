@@ -3,9 +3,11 @@
 use super::super::footnotes::Footnotes;
 use super::super::format;
 use super::block::{Row, Than, versus};
+use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::metric::{Definition, Metric, Metrics};
 use kvdyno_analysis::figures::relative::{RelativeTo, Significance};
+use kvdyno_analysis::figures::validity::Validity;
 
 /// An engine's figures in a row.
 #[derive(Clone, Copy)]
@@ -14,6 +16,8 @@ pub(super) struct Source<'s> {
     pub(super) metrics: Option<&'s Metrics>,
     /// Beside the first engine's.
     pub(super) beside: Option<&'s RelativeTo>,
+    /// Whether the rate of the client group lasts.
+    pub(super) validity: Option<&'s Validity>,
 }
 
 /// What a row is made of.
@@ -77,6 +81,10 @@ fn cell(
             let mut text = (format::format_for(figure.definition).text)(value);
             if let Some(fate) = group.fate(metric.n) {
                 text += &format!(" {}", notes.mark(&format!("{} {fate}", group.label)));
+            }
+            let burst = source.validity.and_then(Validity::burst);
+            if let Some(why) = burst.filter(|_| figure.definition.name == c::OPS_PER_S.name) {
+                text += &format!(" {}", notes.mark(&format!("{} burst: {why}", group.label)));
             }
             match source.beside.filter(|_| figure.than.is_some()) {
                 Some(relative) => format!("{text} {}", times(relative)),

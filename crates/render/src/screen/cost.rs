@@ -22,6 +22,7 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
             group: at.map(|(group, _)| group),
             metrics: at.map(|(_, run)| &run.metrics),
             beside: None,
+            validity: None,
         })
         .collect();
     let apart = found.iter().flatten().any(|(_, run)| run.different_mix.is_some());

@@ -9,8 +9,8 @@ use super::cost;
 use super::line::{COLUMNS_MAX, Line, Part, cut};
 use super::runs::{Detail, Runs};
 use kvdyno_analysis::figures::catalogue as c;
-use kvdyno_analysis::figures::findings::DEFERRED_SHARE_MIN;
 use kvdyno_analysis::figures::group::{Group, RoleRow, RunRow};
+use kvdyno_analysis::figures::validity::Validity;
 
 /// More engines than this do not stand side by side.
 pub(super) const ENGINES_MAX: usize = 4;
@@ -102,7 +102,12 @@ fn load(contest: &Contest<'_>, notes: &mut Footnotes) -> Block {
             let group = contest.groups.iter().find(with).copied();
             let load = group.and_then(|group| group.load.as_ref());
             let relative = load.and_then(|load| load.relative.as_ref());
-            Source { group, metrics: load.map(|load| &load.metrics), beside: relative }
+            Source {
+                group,
+                metrics: load.map(|load| &load.metrics),
+                beside: relative,
+                validity: None,
+            }
         })
         .collect();
     let figures: [(&str, Figure); 5] = [
@@ -143,6 +148,7 @@ impl<'s> Runs<'s> {
                 group: entry.map(|(group, _)| group),
                 metrics: row.map(|row| &row.metrics),
                 beside,
+                validity: row.and_then(|row| row.validity.as_ref()),
             }
         };
         self.at(threads).into_iter().map(source).collect()
@@ -157,6 +163,7 @@ impl<'s> Runs<'s> {
                 group: entry.map(|(group, _)| group),
                 metrics: operation.map(|(_, metrics)| metrics),
                 beside: None,
+                validity: None,
             }
         };
         self.at(threads).into_iter().map(source).collect()
@@ -224,12 +231,7 @@ impl<'s> Runs<'s> {
     fn burst(&self, at: usize, notes: &mut Footnotes) -> Option<Row> {
         let threads = self.headline();
         let sources = self.sources(threads, at, false);
-        let is_much = |source: &Source<'_>| {
-            let value = |definition| source.metrics?.value(definition);
-            value(&c::BURST_OPS_PER_S)
-                .zip(value(&c::OPS_PER_S))
-                .is_some_and(|(burst, sustained)| burst >= sustained * (1.0 + DEFERRED_SHARE_MIN))
-        };
+        let is_much = |source: &Source<'_>| source.validity.is_some_and(Validity::is_deferred);
         let label = threads.map_or("burst".to_owned(), |threads| format!("at {threads}: burst"));
         sources
             .iter()

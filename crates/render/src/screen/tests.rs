@@ -333,3 +333,19 @@ fn a_mix_has_latencies_of_each_operation() {
     let text = screen(&open.summary());
     assert!(text.contains("update p99 us") && !text.contains(": p99 us"), "{text}");
 }
+
+#[test]
+fn a_rate_that_still_moved_is_marked_as_a_burst() {
+    let mut fixture = distinct(6);
+    let rocksdb = fixture.cases.iter_mut().filter(|case| case.record.case.engine == "rocksdb");
+    for slice in rocksdb.flat_map(|case| &mut case.slices) {
+        let falls = 1 + slice.slice;
+        let ops = slice.roles.get_mut("readers").into_iter().flat_map(|ops| ops.values_mut());
+        ops.for_each(|op| op.count /= falls);
+    }
+    let text = screen(&fixture.summary());
+    assert!(text.contains("[1] RocksDB burst: the rate still moved"), "{text}");
+    let marked = text.lines().filter(|line| line.contains("7,917 [1]")).count();
+    assert_eq!(marked, 1, "{text}");
+    assert!(!text.contains("LMDB burst"), "{text}");
+}

@@ -6,6 +6,7 @@ pub(crate) mod claim;
 pub(crate) mod count;
 pub(crate) mod crew;
 pub(crate) mod drive;
+pub(crate) mod duration;
 pub(crate) mod first_reads;
 pub(crate) mod keys;
 pub(crate) mod linkbench;

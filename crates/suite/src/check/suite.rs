@@ -1,8 +1,9 @@
 //! Checks of a suite's values that depend neither on engines nor on the host.
 
 use crate::check::storage::{check_media, check_tiers, check_volumes};
-use crate::check::{count, crew, drive, linkbench, replay};
+use crate::check::{count, crew, drive, duration, linkbench, replay};
 use crate::edit::select;
+use crate::written::drive::DriveJob;
 use crate::written::length::Length;
 use crate::written::mistake::Mistakes;
 use crate::written::names::check_names;
@@ -34,6 +35,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_sharing(typed, mistakes);
     check_budget(typed, mistakes);
     check_slice(typed, mistakes);
+    duration::check(typed, mistakes);
     check_volumes(typed, mistakes);
     check_tiers(typed, mistakes);
     crew::check(typed, mistakes);
@@ -327,8 +329,9 @@ fn check_windows(windows: &At<Nanoseconds>, measure: &Measure, mistakes: &mut Mi
             .at(&operations.span, "`windows` divide a duration, not a number of operations");
         mistake.label("expected only `duration` next to `windows`");
     }
-    let Some(duration) = &measure.duration else { return };
-    let count = duration.0.div_ceil(windows.0);
+    let fixed = measure.duration.as_ref().filter(|duration| duration.least().is_none());
+    let Some(duration) = fixed else { return };
+    let count = duration.most_ns().div_ceil(windows.0);
     if count < 2 {
         let mistake = mistakes.at(&windows.span, "the first window covers the whole phase");
         mistake.label("expected less than the `duration`, or no `windows`");
@@ -414,14 +417,18 @@ pub(crate) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
 
 fn check_budget(typed: &Typed, mistakes: &mut Mistakes) {
     let Some(budget) = &typed.run.budget else { return };
-    let length = |warmup: &Option<At<Nanoseconds>>, duration: &Option<At<Nanoseconds>>| {
-        let zero = Nanoseconds(0);
-        warmup.value_or(zero).0.saturating_add(duration.value_or(zero).0)
+    let length = |warmup: &Option<At<Nanoseconds>>, duration_ns: Option<u64>| {
+        warmup.value_or(Nanoseconds(0)).0.saturating_add(duration_ns.unwrap_or(0))
     };
-    let lengths = typed.measures().map(|(_, measure)| length(&measure.warmup, &measure.duration));
+    let lengths = typed.measures().map(|(_, measure)| {
+        let most_ns = measure.duration.as_ref().map(|duration| duration.most_ns());
+        length(&measure.warmup, most_ns)
+    });
     let phases = lengths.fold(0, u64::saturating_add);
     let jobs = typed.drive.iter().flat_map(|drive| &drive.job);
-    let longest = jobs.map(|job| length(&job.warmup, &job.duration)).max();
+    let job_length =
+        |job: &DriveJob| length(&job.warmup, job.duration.as_ref().map(|duration| duration.0));
+    let longest = jobs.map(|job| job_length(job)).max();
     let fixed = phases.max(longest.unwrap_or(0));
     if budget.0 <= fixed {
         let mistake = mistakes.at(&budget.span, "the budget ends every case too early");

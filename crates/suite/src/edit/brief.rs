@@ -89,9 +89,11 @@ impl Changes {
         always: bool,
     ) {
         let most_ns = units::parse_duration(most).unwrap_or(u64::MAX);
+        let is_longer = |text: &str| units::parse_duration(text).is_ok_and(|ns| ns > most_ns);
         let was = match table.get(key).map(Spanned::get_ref) {
-            Some(DeValue::String(text)) => match units::parse_duration(text) {
-                Ok(ns) if ns > most_ns => Some(text.to_string()),
+            Some(DeValue::String(text)) if is_longer(text) => Some(text.to_string()),
+            Some(DeValue::Table(bounds)) => match bounds.get("most").map(Spanned::get_ref) {
+                Some(DeValue::String(text)) if is_longer(text) => Some(format!("up to {text}")),
                 _ => return,
             },
             None if always => None,

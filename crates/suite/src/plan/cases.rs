@@ -8,10 +8,11 @@ use crate::plan::setup::{EngineSetup, Point};
 use crate::plan::shape::{records_max, shape};
 use crate::plan::shuffle::shuffle_trial;
 use crate::plan::sizing::SizedData;
+use crate::plan::slices;
 use crate::plan::workload;
 use crate::written::part::Part;
 use crate::written::read::{At, Or as _};
-use crate::written::scalar::{Count, Nanoseconds, slug};
+use crate::written::scalar::{Count, slug};
 use crate::written::typed::Sharing;
 use crate::written::volume::Volume;
 use kvdyno_record::engine::{Description, Options, PlaceKind};
@@ -304,7 +305,10 @@ impl Cases {
             data: data.clone(),
             shape: shape(sized, &phases),
             budget_ns: 0,
-            slice_ns: run.slice.value_or(Nanoseconds(SECOND)).0,
+            slice_ns: run
+                .slice
+                .as_ref()
+                .map_or_else(|| slices::default_ns(&part.typed), |slice| slice.0),
             io_latency: run.io_latency.value_or(false),
             count: run.count.as_ref().map(|count| count.value),
             errors_max: run.max_errors.value_or(Count(100)).0,

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 
 /// Assumed speeds.
 #[derive(Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "all values are per second, as their units state")]
 struct Pace {
     /// Records loaded per second, at most.
     load_records_per_s: f64,
@@ -30,6 +29,8 @@ struct Pace {
     count_bytes_per_s: f64,
     /// Time to start a worker, to open and close the engine, and to evict.
     case_s: f64,
+    /// Phases that end once their rates are steady take their least time.
+    is_steady_at_once: bool,
 }
 
 /// Reads from a drive, estimated high: a case may take five times as long.
@@ -42,6 +43,7 @@ const SLOW: Pace = Pace {
     sample_s: 0.000_2,
     count_bytes_per_s: 200e6,
     case_s: 1.0,
+    is_steady_at_once: false,
 };
 
 /// Reads from memory.
@@ -54,6 +56,7 @@ const FAST: Pace = Pace {
     sample_s: 0.000_005,
     count_bytes_per_s: 1e9,
     case_s: 0.3,
+    is_steady_at_once: true,
 };
 
 /// Upper bound of bytes written to a drive per second, whatever the factors are.
@@ -245,7 +248,8 @@ fn mix_s(mix: &Mix, engine: &Description, pace: Pace) -> f64 {
     let stores_nothing = engine.capabilities.stores_nothing;
     let one_thread =
         if stores_nothing { LOAD_GENERATOR_PER_S } else { pace.operations_per_thread_s };
-    let by_time = mix.ends.duration_ns.map(|ns| ns as f64 / 1e9);
+    let least_ns = mix.ends.least_ns.filter(|_| pace.is_steady_at_once);
+    let by_time = least_ns.or(mix.ends.duration_ns).map(|ns| ns as f64 / 1e9);
     let by_count = mix.ends.operations.into_iter().flat_map(|count| {
         mix.roles.iter().map(move |role| {
             let closed = one_thread * f64::from(role.threads);

@@ -55,7 +55,12 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
         let mut parts = suite.parts.iter().filter(|part| part.name() == case.part.as_deref());
         parts.any(|part| part.typed.run.slice.is_some())
     };
-    let slices = slices::lengthen(&mut cases, |case| !says_slice(case), &descriptions);
+    // Rounds of slices decide the end of a phase.
+    let ends_when_steady = |case: &Case| {
+        case.phases.iter().filter_map(|phase| phase.mix()).any(|mix| mix.ends.least_ns.is_some())
+    };
+    let is_free = |case: &Case| !says_slice(case) && !ends_when_steady(case);
+    let slices = slices::lengthen(&mut cases, is_free, &descriptions);
     let notes = suite.notes.iter().cloned().chain(sized).chain(slices);
     let crowd = crowd(&cases, host);
     Ok(Plan {

@@ -243,7 +243,7 @@ pub(crate) fn filling(bare: &Bare) -> Vec<Phase> {
         let depth = Some(PRECONDITION_DEPTH);
         let role = Role { depth, ..Role::new("writes", 1, mix) };
         let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
-        let work = Mix { roles: vec![role], ends: Ends { duration_ns: None, operations } };
+        let work = Mix { roles: vec![role], ends: Ends { operations, ..Ends::default() } };
         phases.push(Phase::new("precondition", Activity::Warmup(work)));
     }
     phases
@@ -252,8 +252,7 @@ pub(crate) fn filling(bare: &Bare) -> Vec<Phase> {
 /// A job's phases, with the phases that write its file.
 pub(crate) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Phase> {
     let roles = vec![role(job, swept)];
-    let timed =
-        |ns| Mix { roles: roles.clone(), ends: Ends { duration_ns: Some(ns), operations: None } };
+    let timed = |ns| Mix { roles: roles.clone(), ends: Ends::after_ns(ns) };
     let mut phases = filling(bare);
     phases.push(Phase::new("cold", Activity::Evict));
     if let Some(warmup) = &job.warmup {

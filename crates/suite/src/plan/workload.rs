@@ -127,7 +127,7 @@ fn measured(
     let width = count.to_string().len();
     for number in 1..=count {
         let rest = duration - (number - 1) * window;
-        let ends = Ends { duration_ns: Some(rest.min(*window)), operations: None };
+        let ends = Ends::after_ns(rest.min(*window));
         let window = plan::PhaseWindow { phase: name.clone(), number: number as u32 };
         let name = names.free(&format!("{name}-w{number:0width$}"));
         let work = Activity::Measure(Mix { ends, ..mix.clone() });
@@ -227,14 +227,15 @@ fn mixes(part: &Part, measure: &Measure, context: PhaseContext<'_>) -> (Option<M
     let roles: Vec<_> = measure.role.iter().map(|role| resolve_role(part, role, context)).collect();
     let warmup = measure.warmup.as_ref().map(|&At { value: Nanoseconds(ns), .. }| Mix {
         roles: roles.clone(),
-        ends: Ends { duration_ns: Some(ns), operations: None },
+        ends: Ends::after_ns(ns),
     });
     let recorded = roles.first().and_then(|role| role.replay.as_ref());
     let recorded = recorded.map(|replay| replay.requests);
     let operations = measure.operations.as_ref();
     let operations = operations.map(|count| scaled_operations(part.scale, count.value));
     let ends = Ends {
-        duration_ns: measure.duration.as_ref().map(|duration| duration.0),
+        duration_ns: measure.duration.as_ref().map(|duration| duration.most_ns()),
+        least_ns: measure.duration.as_ref().and_then(|duration| Some(duration.least()?.0)),
         operations: operations.into_iter().chain(recorded).min(),
     };
     (warmup, Mix { roles, ends })

@@ -5,6 +5,7 @@ mod claims;
 mod crews;
 mod data_sets;
 mod drive;
+mod durations;
 mod engines;
 mod language;
 mod libraries;

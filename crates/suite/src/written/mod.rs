@@ -5,6 +5,7 @@ pub(crate) mod choice;
 pub(crate) mod claim;
 pub(crate) mod crew;
 pub(crate) mod drive;
+pub(crate) mod duration;
 pub(crate) mod engine;
 pub(crate) mod fidelity;
 pub(crate) mod left_out;

@@ -1,5 +1,6 @@
 //! Phases, roles and operation mixes as typed.
 
+use crate::written::duration::PhaseDuration;
 use crate::written::engine::Options;
 use crate::written::mistake::Mistakes;
 use crate::written::operation::Entry;
@@ -130,13 +131,14 @@ pub(crate) struct Measure {
     /// The same work before the measurement. It becomes a phase `warmup` or `<name>-warmup`, and
     /// its figures are not results. Default: none.
     pub(crate) warmup: Option<At<Nanoseconds>>,
-    /// The end of the phase by time. It or `operations` is required without a `trace`. Threads that
+    /// The end of the phase by time. It or `operations` is required without a `trace`. A table such
+    /// as `{ least = "3s", most = "60s" }` ends the phase once its rates are steady. Threads that
     /// wait past the end get as long again, and at least two minutes, before kvdyno ends the case.
-    pub(crate) duration: Option<At<Nanoseconds>>,
+    pub(crate) duration: Option<At<PhaseDuration>>,
     /// Divides the duration into measured phases of this length: `measure-w01`, `measure-w02` and
     /// so on. They share a process, so caches stay. kvdyno writes dirty data and the record after
     /// each, and a killed run keeps its finished windows. `resume` starts the case again with empty
-    /// caches, as `cases/ID_a2`. Only with `duration` alone. Default: one window.
+    /// caches, as `cases/ID_a2`. Only with a fixed `duration` alone. Default: one window.
     pub(crate) windows: Option<At<Nanoseconds>>,
     /// The end of the phase by a count of operations of the first role.
     pub(crate) operations: Option<At<Count>>,

@@ -34,6 +34,11 @@ impl Arrivals {
         matches!(self.offered, Offered::Bytes(_))
     }
 
+    /// Whether the rate follows a wave.
+    pub(crate) fn has_wave(&self) -> bool {
+        self.sine.is_some()
+    }
+
     /// The rate, if an operation writes this many bytes on average.
     pub(crate) fn resolve(&self, operation_bytes: f64) -> Rate {
         let (operations_per_s, bytes_per_s) = match self.offered {

@@ -204,8 +204,8 @@ pub(crate) struct Run {
     /// five times the case's estimate, at least 10 minutes.
     pub(crate) budget: Option<At<Nanoseconds>>,
     /// The interval of the time series, at least 1 ms. An interval takes about 530 bytes of the
-    /// record for each kind of operation. Default: 1s, or 2 to 60 s if a record would exceed 150 MB
-    /// a day.
+    /// record for each kind of operation. Default: 1s; a fifth of a `least` below 5 s; 2 to 60 s
+    /// if a record would exceed 150 MB a day.
     pub(crate) slice: Option<At<Nanoseconds>>,
     /// Observes block I/O in the kernel; it needs root or the matching capabilities. A part may set
     /// it for its own cases. Default: as the option `--io-latency`.

@@ -122,7 +122,7 @@ mod tests {
 
     fn measure(op: Op) -> Phase {
         let entry = MixEntry { op, weight: 1.0, keys: Choice::Uniform };
-        let ends = Ends { duration_ns: None, operations: Some(1) };
+        let ends = Ends::after_operations(1);
         let roles = vec![Role::new("clients", 1, vec![entry])];
         Phase::new("measure", Activity::Measure(Mix { roles, ends }))
     }

@@ -184,7 +184,8 @@ fn the_headline_is_the_answer() {
     // Of a mix, the line names the slowest operation: fast reads must not hide its p99.
     assert_eq!(
         headline(&Fixture::mixed(4)),
-        "LMDB: 11.9 k ops/s at 1 thread, 1.19x RocksDB (1.19 to 1.19); update p99 722 us (RocksDB 497)"
+        "LMDB: 11.9 k ops/s at 1 thread, 1.19x RocksDB (1.19 to 1.19); update p99 722 us (RocksDB \
+         497)"
     );
     let mut alone = Fixture::mixed(4);
     alone.cases.retain(|case| case.record.case.engine == "lmdb");
@@ -203,7 +204,7 @@ fn the_headline_is_the_answer() {
     assert_eq!(
         headline(&Fixture::field(4)),
         "randomread, RAM 28.0 MiB, durability commit: direct fastest at 1 thread, 11.9 k gets/s; \
-         SQLite slowest, 2.2x; p99 79.3 us (others 83.8 to 174); SurrealKV did not fit"
+         SQLite slowest, 2.2x (2.0 to 2.4); p99 79.3 us (others 83.8 to 174); SurrealKV did not fit"
     );
     let mut none = Fixture::new();
     for case in &mut none.cases {

@@ -2,7 +2,7 @@
 
 use crate::answers::summary::Summary;
 use crate::answers::trend::entry::Entry;
-use crate::judge::versus::sides::facts;
+use crate::judge::versus::differs::facts;
 use kvdyno_record::host::{DriveHealth, settings};
 
 /// Settings about how full or busy a machine is, not about its setup.

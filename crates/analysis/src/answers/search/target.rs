@@ -369,7 +369,7 @@ mod tests {
             expected_hits: ExpectedHits::All,
             replay: None,
         };
-        let ends = Ends { duration_ns: Some(1), operations: None };
+        let ends = Ends::after_ns(1);
         let roles = vec![role("readers", Op::Get), role("writer", Op::Update)];
         let mix = Mix { roles, ends };
         let check = |text: &str| Target::parse(text).unwrap().check(&mix);

@@ -122,7 +122,7 @@ kinds! {
     /// The rate changed while it was measured.
     NotSteady = Warning,
         "not a steady state: the figure depends on when it was taken; use a longer warmup and a \
-         longer phase, until the thirds agree";
+         longer phase, or a larger `most`";
     /// The data lies on an overlay.
     DataDirOverlay = Warning,
         "`--data-dir DIR` on a filesystem of a drive: in a container, a volume or a bind mount";

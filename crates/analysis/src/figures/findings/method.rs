@@ -8,10 +8,10 @@ use crate::figures::evidence::Evidence;
 use crate::figures::group::Group;
 use crate::figures::load_generator::LoadGenerator;
 use crate::figures::spent::Spent;
-use crate::judge::rule::LEAST;
+use crate::stats::LEAST;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::RecordError;
-use kvdyno_record::units::{self, duration, percent};
+use kvdyno_record::units::{duration, percent};
 use std::collections::BTreeMap;
 
 /// Below a minute, an LSM tree or a drive is still in its initial state.
@@ -25,9 +25,6 @@ const LOAD_GENERATOR_SHARE_MAX: f64 = 0.1;
 
 /// Above this share of its CPUs, the client is the limit, not the server.
 const CLIENT_SHARE_MAX: f64 = 0.7;
-
-/// From this share of a window on, work that is left behind is part of the answer.
-pub const DEFERRED_SHARE_MIN: f64 = 0.1;
 
 pub(super) fn findings(
     evidence: &Evidence,
@@ -65,8 +62,10 @@ fn requests_recorded(evidence: &Evidence) -> Option<Finding> {
 fn few_slices(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     let mut few = Vec::new();
     let mut slices_of: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    // A phase that ends once its rates are steady has as many slices as that takes.
     for measured in measured(evidence)
         .filter(|measured| !measured.of_load_generator() && !measured.phase.stopped)
+        .filter(|measured| measured.mix.ends.least_ns.is_none())
     {
         let id = measured.id();
         if !slices_of.contains_key(&id) {
@@ -114,19 +113,8 @@ fn not_settled(evidence: &Evidence) -> Option<Finding> {
 /// Work that was still to do when a writer's window ended.
 fn writes_deferred(groups: &[Group]) -> Option<Finding> {
     let late = each_role(groups).filter_map(|(group, role)| {
-        let burst = role.metrics.value(&c::BURST_OPS_PER_S)?;
-        let sustained = role.metrics.value(&c::OPS_PER_S).filter(|per_s| *per_s > 0.0)?;
-        let share = burst / sustained - 1.0;
-        (share >= DEFERRED_SHARE_MIN).then(|| {
-            let words = format!(
-                "{} left work for {} of their window: {}/s in it, {}/s with that work done",
-                role.role,
-                percent(share),
-                units::count(burst.round() as u64),
-                units::count(sustained.round() as u64)
-            );
-            group.trials.iter().map(move |trial| (trial.case.clone(), words.clone()))
-        })
+        let words = role.validity.as_ref()?.deferred.clone()?;
+        Some(group.trials.iter().map(move |trial| (trial.case.clone(), words.clone())))
     });
     Finding::of_cases(Id::WritesDeferred, late.flatten())
 }
@@ -227,7 +215,10 @@ fn tail_below_machine(groups: &[Group], alone_ns: f64, who: &str) -> Option<Find
 }
 
 /// Every role of every engine that stores something.
-fn each_role(groups: &[Group]) -> impl Iterator<Item = (&Group, &crate::figures::group::RoleRow)> {
+/// Every role of a measured phase, without those of the load generator.
+pub(super) fn each_role(
+    groups: &[Group],
+) -> impl Iterator<Item = (&Group, &crate::figures::group::RoleRow)> {
     groups.iter().filter(|group| !group.stores_nothing).flat_map(|group| {
         group.runs.iter().flat_map(|run| &run.roles).map(move |role| (group, role))
     })

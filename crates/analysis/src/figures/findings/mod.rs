@@ -27,7 +27,6 @@ use crate::figures::load_generator::LoadGenerator;
 pub use finding::Finding;
 pub use kinds::{Id, Severity};
 use kvdyno_record::files::RecordError;
-pub use method::DEFERRED_SHARE_MIN;
 
 /// All findings of a run, the worst first.
 pub fn judge(

@@ -1,30 +1,25 @@
 //! Whether the measurement was steady, and the same for every engine: equal writers, no stalls, a
 //! constant rate.
 
-use super::finding::{Finding, Measured, measured};
+use super::finding::{Finding, Measured};
 use super::kinds::Id;
+use super::method::each_role;
 use crate::figures::comparable;
 use crate::figures::evidence::Evidence;
 use crate::figures::group::Group;
 use crate::figures::stalls;
 use kvdyno_record::engine::EngineEvent;
 use kvdyno_record::files::RecordError;
-use kvdyno_record::units::{duration, grouped, percent};
-
-/// A rate that falls below this share of its first value, or rises by as much, is not steady.
-const STEADY: f64 = 0.75;
+use kvdyno_record::units::{duration, grouped};
 
 /// Stalls of a smaller share of the window change no figure noticeably.
 const STALLED_MIN: f64 = 0.01;
-
-/// Three thirds of at least two slices.
-const SLICES_MIN: usize = 6;
 
 pub(super) fn findings(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Finding>, RecordError> {
     let all = [
         writers_unequal(groups),
         Finding::of_files(Id::WritesStalled, evidence, stalled)?,
-        not_steady(evidence)?,
+        not_steady(groups),
     ];
     Ok(all.into_iter().flatten().collect())
 }
@@ -100,83 +95,12 @@ impl Stalls {
     }
 }
 
-fn not_steady(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
-    let mut cases = Vec::new();
-    for measured in measured(evidence)
-        .filter(|measured| !measured.of_load_generator() && !measured.phase.stopped)
-    {
-        let roles: Vec<&str> = measured.mix.roles.iter().map(|role| role.name.as_str()).collect();
-        let series = Series::read(&measured, &roles)?;
-        for (index, role) in measured.mix.roles.iter().enumerate() {
-            let words = || drift(&series, index, &role.name);
-            if let Some(words) = role.rate.is_none().then(words).flatten() {
-                cases.push((measured.id(), words));
-            }
-        }
-    }
-    Ok(Finding::of_cases(Id::NotSteady, cases))
-}
-
-/// The counts and lengths of a phase's slices.
-#[derive(Debug, Default)]
-struct Series {
-    length_ns: Vec<u64>,
-    /// One vector per role.
-    counts: Vec<Vec<u64>>,
-}
-
-impl Series {
-    fn read(measured: &Measured<'_>, roles: &[&str]) -> Result<Self, RecordError> {
-        let counts = roles.iter().map(|_| Vec::new()).collect();
-        let mut series = Self { length_ns: Vec::new(), counts };
-        for slice in measured.case.series()? {
-            let slice = slice?;
-            if slice.phase != measured.phase.name {
-                continue;
-            }
-            series.length_ns.push(slice.length_ns);
-            for (role, counts) in roles.iter().zip(&mut series.counts) {
-                let ops = slice.roles.get(*role).into_iter().flat_map(|ops| ops.values());
-                counts.push(ops.map(|op| op.count).sum());
-            }
-        }
-        Ok(series)
-    }
-}
-
-/// The change of a role's rate from the first third of the slices to the last.
-fn drift(series: &Series, index: usize, role: &str) -> Option<String> {
-    let slices = series.length_ns.len();
-    if slices < SLICES_MIN {
-        return None;
-    }
-    let third = slices / 3;
-    let rate = |part: std::ops::Range<usize>| {
-        let count: u64 = series.counts[index][part.clone()].iter().sum();
-        let length: u64 = series.length_ns[part].iter().sum();
-        count as f64 * 1e9 / length.max(1) as f64
-    };
-    let (first, last) = (rate(0..third), rate(slices - third..slices));
-    let word = if last < first * STEADY {
-        "fell"
-    } else if last * STEADY > first {
-        "rose"
-    } else {
-        return None;
-    };
-    if first <= 0.0 {
-        return Some(format!(
-            "{role}: the rate rose from zero in the first third of the window to {}/s in the last",
-            grouped(last.round() as u64)
-        ));
-    }
-    let change = (last - first).abs() / first;
-    Some(format!(
-        "{role}: the rate {word} by {} from the first third of the window to the last ({}/s, {}/s)",
-        percent(change),
-        grouped(first.round() as u64),
-        grouped(last.round() as u64)
-    ))
+fn not_steady(groups: &[Group]) -> Option<Finding> {
+    let validities = each_role(groups).filter_map(|(_, role)| role.validity.as_ref());
+    let mut moved: Vec<_> = validities.flat_map(|validity| validity.moved.clone()).collect();
+    // The roles of a case follow each other.
+    moved.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Finding::of_cases(Id::NotSteady, moved)
 }
 
 #[cfg(test)]

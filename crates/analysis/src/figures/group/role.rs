@@ -1,8 +1,49 @@
 //! A role's figures, together and by operation, and how many threads worked.
 
-use super::{Group, RoleRow, RunRow};
+use super::{Does, Group, OpRow, RoleRow, RunRow};
 use crate::figures::catalogue as c;
-use crate::figures::metric::{Definition, Metrics};
+use crate::figures::lists::unique;
+use crate::figures::metric::{Definition, Metrics, Reading};
+use crate::figures::rates;
+use crate::figures::trials::{At, Trials};
+use kvdyno_record::workload::{Op, Role};
+
+/// The figures of a role. `deferred`: how long its phase was still at work after it, by trial.
+pub(super) fn row(trials: &Trials<'_>, phase: &str, role: &Role, deferred: &[Reading]) -> RoleRow {
+    let open_loop = role.rate.is_some();
+    let names = unique(role.mix.iter().map(|entry| entry.op.name()));
+    // More than two names are too long; they have rows of their own.
+    let requests = names.len() > 2 && role.mix.iter().all(|entry| entry.op.is_of_graph());
+    let mix = if requests { "requests".to_owned() } else { names.join("+") };
+    let scope = At { phase, role: &role.name, op: None };
+    let writes = role.mix.iter().any(|entry| entry.op.writes());
+    // A schedule sets the rate: what it leaves behind does not lower it.
+    let deferred = (writes && !open_loop).then_some(deferred);
+    let clocks = rates::Clocks { open_loop, in_flight: role.depth.is_some() };
+    let metrics = rates::role_metrics(trials, &scope, clocks, deferred);
+    let one = |op: &&str| {
+        let metrics = rates::role_metrics(trials, &At { op: Some(op), ..scope }, clocks, deferred);
+        OpRow { op: (*op).to_owned(), metrics, relative_response: None }
+    };
+    RoleRow {
+        role: role.name.clone(),
+        threads: role.threads,
+        depth: role.depth,
+        open_loop,
+        mix,
+        metrics,
+        validity: None,
+        relative: None,
+        relative_volume: None,
+        relative_response: None,
+        ops: if names.len() > 1 { names.iter().map(one).collect() } else { Vec::new() },
+        does: Does { reads: role.mix.iter().any(|entry| reads(&entry.op)), writes },
+    }
+}
+
+fn reads(op: &Op) -> bool {
+    matches!(op, Op::ReadModifyWrite) || !op.writes()
+}
 
 impl Group {
     /// The threads of a phase: the swept number, or those of all its roles where none is swept.

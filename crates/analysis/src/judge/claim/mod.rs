@@ -1,9 +1,9 @@
 //! The claims of a suite, judged by the record: a claim holds, does not hold, or cannot be judged
 //! here.
 //!
-//! A claim is judged at every point that it covers, by the rule ([`crate::judge::rule`]): each trial
-//! gives a value, and the interval of their mean lies within the bounds, outside of them, or across
-//! one. It holds if it holds at every point, and does not if it fails at one.
+//! A claim is judged at every point that it covers, by the rule ([`crate::judge::rule`]): each
+//! trial gives a value, and the interval of their mean lies within the bounds, outside of them, or
+//! across one. It holds if it holds at every point, and does not if it fails at one.
 
 mod cells;
 #[cfg(test)]
@@ -60,7 +60,7 @@ pub struct ClaimPoint {
     pub trials: usize,
     /// The verdict at this point.
     pub verdict: ClaimVerdict,
-    /// About how many more trials would decide; null: it is decided, none would, or more than 1,000.
+    /// About how many more trials would decide; null: it is decided, none would, or over 1,000.
     pub more_trials: Option<usize>,
     /// Why it cannot be judged; null: it can.
     pub reason: Option<String>,

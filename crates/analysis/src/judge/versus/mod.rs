@@ -6,6 +6,7 @@
 mod answer;
 mod calls;
 mod choice;
+pub mod differs;
 pub mod gate;
 pub mod judge;
 mod pairing;

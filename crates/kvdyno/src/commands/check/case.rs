@@ -55,7 +55,8 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
                     checks.push(Check::new(THREADS, &subject, threads(phase)));
                 }
                 if let Some(operations) = mix.ends.operations.filter(|_| !failed) {
-                    let answer = counted_out(operations, mix.ends.duration_ns, phase);
+                    let earliest_ns = mix.ends.least_ns.or(mix.ends.duration_ns);
+                    let answer = counted_out(operations, earliest_ns, phase);
                     checks.push(Check::new(COUNTED_OUT, &subject, answer));
                 }
             }
@@ -160,14 +161,14 @@ fn check_hits(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
 }
 
 /// Failed operations of the first role count too.
-fn counted_out(operations: u64, duration_ns: Option<u64>, phase: &PhaseRecord) -> Answer {
+fn counted_out(operations: u64, earliest_ns: Option<u64>, phase: &PhaseRecord) -> Answer {
     if phase.stopped {
         return Answer::NotCheckable("the phase was ended early".to_owned());
     }
     let Some(role) = phase.roles.first() else {
         return Answer::Failed("the phase has no roles".to_owned());
     };
-    if duration_ns.is_some_and(|duration_ns| role.window_ns >= duration_ns) {
+    if earliest_ns.is_some_and(|earliest_ns| role.window_ns >= earliest_ns) {
         return Answer::NotCheckable("time ended the phase".to_owned());
     }
     let done: u64 = role.ops.values().map(|op| op.count + op.errors.values().sum::<u64>()).sum();

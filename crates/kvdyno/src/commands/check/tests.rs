@@ -172,7 +172,7 @@ fn more_or_fewer_operations_than_asked_for_are_found() {
             let phases = &mut case.record.case.phases;
             let measure = phases.iter_mut().find(|phase| phase.name == "measure").unwrap();
             let Activity::Measure(mix) = &mut measure.work else { panic!() };
-            mix.ends = Ends { duration_ns: None, operations: Some(operations) };
+            mix.ends = Ends::after_operations(operations);
         }
     };
     let text = failure_of("lmdb_t1_r1", asked_for(7));

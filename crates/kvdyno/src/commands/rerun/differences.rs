@@ -1,6 +1,6 @@
 //! The differences when a run is repeated: machine, volume, program, engines. Each is a sentence.
 
-use kvdyno_analysis::judge::versus::sides;
+use kvdyno_analysis::judge::versus::differs;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
@@ -43,7 +43,7 @@ fn facts(side: &Side<'_>) -> Vec<(&'static str, String)> {
         ("RAM limits", side.host.ram_limit.detail.clone()),
         ("kvdyno", side.program.to_owned()),
     ];
-    sides::facts(side.host).into_iter().chain(more).collect()
+    differs::facts(side.host).into_iter().chain(more).collect()
 }
 
 fn of_engine(engine: &str, was: &WorkerIdentity, is: &WorkerIdentity) -> Option<String> {

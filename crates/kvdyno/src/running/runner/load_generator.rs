@@ -66,5 +66,5 @@ pub fn random_reads(threads: u32, duration_ns: u64) -> Mix {
         expected_hits: ExpectedHits::All,
         replay: None,
     };
-    Mix { roles: vec![role], ends: Ends { duration_ns: Some(duration_ns), operations: None } }
+    Mix { roles: vec![role], ends: Ends::after_ns(duration_ns) }
 }

@@ -3,10 +3,10 @@
 
 use crate::printer::Printer;
 use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
-use kvdyno_analysis::stats::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
 use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::plan::Case;
 use kvdyno_record::series::Slice;
+use kvdyno_record::steady::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
 use kvdyno_record::units::percent;
 use kvdyno_render::table::{Side, Table};
 use kvdyno_render::wrap::wrap;

@@ -112,7 +112,7 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
         let syncs = role(SYNCS, None, vec![entry((Op::Flush, job.syncs()))]);
         roles.insert(syncs_at(job), syncs);
     }
-    let ends = Ends { duration_ns: Some(job.window_ns()), operations: None };
+    let ends = Ends::after_ns(job.window_ns());
     Phase::new(MEASURE, Activity::Measure(Mix { roles, ends }))
 }
 

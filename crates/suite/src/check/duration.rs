@@ -1,0 +1,65 @@
+//! Checks of phases that end once their rates are steady.
+
+use crate::written::duration::PhaseDuration;
+use crate::written::mistake::Mistakes;
+use crate::written::phase::{Measure, Role};
+use crate::written::read::{At, Or as _};
+use crate::written::scalar::Nanoseconds;
+use crate::written::trace::timed;
+use crate::written::typed::Typed;
+use kvdyno_record::steady::WINDOW;
+use kvdyno_record::units;
+
+/// A suite that sets no `slice` gets shorter ones for a short `least`, down to this.
+const SLICE_LEAST: Nanoseconds = Nanoseconds(100_000_000);
+
+/// Records all mistakes.
+pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
+    let slice = typed.run.slice.value_or(SLICE_LEAST);
+    for (_, measure) in typed.measures() {
+        let Some(duration) = &measure.duration else { continue };
+        let Some(least) = duration.least() else { continue };
+        if slice.0.saturating_mul(WINDOW as u64) > least.0 {
+            check_slices(least, slice, mistakes);
+        }
+        if let Some(windows) = &measure.windows {
+            let mistake = mistakes.at(&windows.span, "`windows` need a fixed duration");
+            mistake.label("expected no `windows` next to `least` and `most`");
+            mistake.help("set a time such as `duration = \"4h\"`, or remove `windows`");
+        }
+        if typed.crew.is_some() {
+            let what = "the ranks of a crew would end this phase at different times";
+            let mistake = mistakes.at(&duration.span, what);
+            mistake.label("expected a time such as \"10s\"");
+            mistake.help("set a time, or remove [crew]");
+        }
+        check_roles(measure, duration, mistakes);
+    }
+}
+
+fn check_slices(least: &At<Nanoseconds>, slice: Nanoseconds, mistakes: &mut Mistakes) {
+    let [found, slice, wanted, shorter] =
+        [least.0, slice.0, slice.0 * WINDOW as u64, least.0 / WINDOW as u64].map(units::duration);
+    let message = format!("`least` is {found}, under five intervals of {slice}");
+    let mistake = mistakes.at(&least.span, message);
+    mistake.label(format!("expected at least {wanted}"));
+    mistake.help(format!("raise `least`, or set `slice` in [run] to at most {shorter}"));
+}
+
+/// A schedule sets the rate, so there is nothing to wait for.
+fn check_roles(measure: &Measure, duration: &At<PhaseDuration>, mistakes: &mut Mistakes) {
+    let help = "set a time such as `duration = \"10s\"`";
+    let mut roles = measure.role.iter();
+    if let Some(waving) = roles.find_map(|role| role.rate.as_ref().filter(|rate| rate.has_wave())) {
+        let mistake = mistakes.at(&waving.span, "rates beside a `sine` are never steady");
+        mistake.label("expected a rate without `sine` in a phase with `least` and `most`");
+        mistake.help(help);
+    }
+    let has_schedule =
+        |role: &At<Role>| role.rate.is_some() || timed(role.speed.as_ref()).is_some();
+    if !measure.role.is_empty() && measure.role.iter().all(has_schedule) {
+        let mistake = mistakes.at(&duration.span, "schedules set the rates of all roles");
+        mistake.label("expected a role without `rate` to wait for");
+        mistake.help(help);
+    }
+}
