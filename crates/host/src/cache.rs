@@ -9,7 +9,7 @@ use super::raw;
 use super::size::files;
 use kvdyno_record::usage::Residency;
 use rustix::fs::{Advice, fadvise, fsync, syncfs};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -21,16 +21,6 @@ pub const COLD_SHARE_MAX: f64 = 0.01;
 /// Some pages are on per-CPU lists or under writeback at the first try.
 const ATTEMPTS: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// How far to go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// The database's own files: affects no other process, leaves metadata (inodes, extent maps)
-    /// cached.
-    Files,
-    /// All caches of the whole machine as well (`drop_caches`; root).
-    Machine,
-}
 
 /// The result of an eviction.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,18 +47,13 @@ pub fn share(residency: &Residency) -> f64 {
 }
 
 /// Evicts all files below a directory (or one file).
-pub fn evict(root: &Root, path: &Path, reach: Reach) -> io::Result<Eviction> {
+pub fn evict(path: &Path) -> io::Result<Eviction> {
     let mut words = "fsync and fadvise DONTNEED on each file".to_owned();
     let mut remaining = Err("not measured".to_owned());
     for attempt in 1..=ATTEMPTS {
         let unreadable = advise(path)?;
-        if attempt == 1 {
-            if unreadable > 0 {
-                words.push_str(&format!(" ({unreadable} files could not be opened)"));
-            }
-            if reach == Reach::Machine {
-                words.push_str(&drop_caches(root));
-            }
+        if attempt == 1 && unreadable > 0 {
+            words.push_str(&format!(" ({unreadable} files could not be opened)"));
         }
         remaining = residency(path).map_err(|error| error.to_string());
         let eviction = Eviction { words: words.clone(), left: remaining.clone() };
@@ -95,14 +80,6 @@ fn advise(path: &Path) -> io::Result<u64> {
         }
     }
     Ok(unreadable)
-}
-
-fn drop_caches(root: &Root) -> String {
-    rustix::fs::sync();
-    match fs::write(root.path("/proc/sys/vm/drop_caches"), "3") {
-        Ok(()) => ", then drop_caches 3 for the whole machine".to_owned(),
-        Err(error) => format!("; drop_caches was refused ({error})"),
-    }
 }
 
 /// How much of the files below a directory (or of one file) is in memory. Fails where not all of
@@ -172,6 +149,7 @@ pub fn drop_caches_availability(root: &Root) -> kvdyno_record::host::Availabilit
 mod tests {
     use super::super::testing::{disk_folder, write_file};
     use super::*;
+    use std::fs;
     use std::io::Read;
 
     #[test]
@@ -182,7 +160,7 @@ mod tests {
         write_file(&folder.path().join("below/b"), 4 << 20);
         let warm = residency(folder.path()).unwrap();
         assert!(share(&warm) > 0.9, "{warm:?}");
-        let eviction = evict(&Root::system(), folder.path(), Reach::Files).unwrap();
+        let eviction = evict(folder.path()).unwrap();
         assert!(eviction.is_cold(), "{eviction:?}");
         let remaining = eviction.left.unwrap();
         assert_eq!((remaining.file_bytes, remaining.dirty_bytes), (20 << 20, 0));
@@ -194,7 +172,7 @@ mod tests {
         let Some(folder) = disk_folder("dirty_pages_are_written_out_first") else { return };
         let path = folder.path().join("a");
         fs::write(&path, vec![1; 4 << 20]).unwrap();
-        assert!(evict(&Root::system(), &path, Reach::Files).unwrap().is_cold());
+        assert!(evict(&path).unwrap().is_cold());
     }
 
     #[test]
@@ -220,7 +198,7 @@ mod tests {
     #[test]
     fn nothing_is_all_evicted() {
         let Some(folder) = disk_folder("nothing_is_all_evicted") else { return };
-        assert!(evict(&Root::system(), folder.path(), Reach::Files).unwrap().is_cold());
-        assert!(evict(&Root::system(), &folder.path().join("no"), Reach::Files).is_err());
+        assert!(evict(folder.path()).unwrap().is_cold());
+        assert!(evict(&folder.path().join("no")).is_err());
     }
 }

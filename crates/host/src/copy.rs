@@ -4,8 +4,7 @@
 //! Byte by byte means read and written: `copy_file_range` would share blocks where it can, and on
 //! xfs the first write to each shared block costs several times as much (docs/host.md).
 
-use super::Root;
-use super::cache::{self, Reach};
+use super::cache;
 use kvdyno_record::case::CopyRecord;
 use kvdyno_record::plan::Copying;
 use rustix::fs::{Advice, SeekFrom, fadvise, fsync, ioctl_ficlone, seek};
@@ -62,7 +61,6 @@ struct Copier<'a> {
 /// files are copied byte by byte. `go_on` gets the number of copied bytes, and false stops the
 /// copy.
 pub fn database(
-    root: &Root,
     from: &Path,
     to: &Path,
     by: Copying,
@@ -74,13 +72,13 @@ pub fn database(
     cache::sync_volume(to).map_err(failed(to))?;
     let Copier { by, instead, files, bytes, .. } = copier;
     let took_ns = begun.elapsed().as_nanos() as u64;
-    let warm = [from, to].into_iter().find_map(|path| warm(root, path));
+    let warm = [from, to].into_iter().find_map(warm);
     Ok((CopyRecord { method: by, instead, files, bytes, took_ns }, warm))
 }
 
 /// The part in the page cache, as a sentence.
-fn warm(root: &Root, path: &Path) -> Option<String> {
-    match cache::evict(root, path, Reach::Files) {
+fn warm(path: &Path) -> Option<String> {
+    match cache::evict(path) {
         Ok(eviction) if eviction.is_cold() => None,
         Ok(eviction) => Some(match eviction.left {
             Ok(residency) => {
@@ -228,8 +226,7 @@ mod tests {
             reported.push(bytes);
             true
         };
-        let (record, warm) =
-            database(&Root::system(), &from, &to, Copying::Copy, &mut go_on).unwrap();
+        let (record, warm) = database(&from, &to, Copying::Copy, &mut go_on).unwrap();
         assert_eq!((record.method, record.files, record.instead), (Copying::Copy, 2, None));
         assert!(reported.is_sorted() && reported.len() >= 9, "{reported:?}");
         assert_eq!(warm, None);
@@ -262,8 +259,7 @@ mod tests {
         let test = "where_there_are_no_reflinks_it_is_copied_and_the_record_says_so";
         let Some(folder) = disk_folder(test) else { return };
         let (from, to) = database_in(folder.path());
-        let (record, _) =
-            database(&Root::system(), &from, &to, Copying::Reflink, &mut |_| true).unwrap();
+        let (record, _) = database(&from, &to, Copying::Reflink, &mut |_| true).unwrap();
         match record.method {
             Copying::Reflink => assert_eq!(record.instead, None),
             Copying::Copy => assert!(record.instead.unwrap().contains("no reflink")),
@@ -275,7 +271,7 @@ mod tests {
     fn it_stops_when_it_is_told_to() {
         let Some(folder) = disk_folder("it_stops_when_it_is_told_to") else { return };
         let (from, to) = database_in(folder.path());
-        let stopped = database(&Root::system(), &from, &to, Copying::Copy, &mut |_| false);
+        let stopped = database(&from, &to, Copying::Copy, &mut |_| false);
         assert!(matches!(stopped, Err(CopyError::Interrupted)));
     }
 }

@@ -5,11 +5,14 @@
 use crate::figures::Figures;
 use crate::figures::engines::title;
 use crate::figures::group::Group;
-use crate::figures::lists::several;
+use crate::figures::lists::{list, several};
 use crate::figures::relative::RelativeTo;
 use crate::judge::rule::more_in_words;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// So many undecided figures are named; the rest is counted.
+const NAMED_MAX: usize = 3;
 
 /// The verdicts of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -77,8 +80,11 @@ impl Verdicts {
                 all => Some(format!("all {all} figures decided")),
             };
         }
-        let open: Vec<String> = self.undecided.iter().map(OpenFigure::words).collect();
-        let open = open.join(", ");
+        let mut open: Vec<String> =
+            self.undecided.iter().take(NAMED_MAX).map(OpenFigure::words).collect();
+        let more = self.undecided.len() - open.len();
+        open.extend((more > 0).then(|| format!("{more} more")));
+        let open = list(&open);
         Some(format!("{decided} of {} figures decided; undecided: {open}", self.figures))
     }
 

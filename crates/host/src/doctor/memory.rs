@@ -13,8 +13,11 @@ pub(super) const RULES: &[Rule] = &[
     rule("swap", |host| {
         let bytes = host.machine.swap_bytes;
         let value = if bytes == 0 { "none" } else { &units::bytes(bytes) };
-        diagnostic(value, "memory above the limit could be swapped out instead of failing")
-            .warn_if(bytes > 0, "swapoff -a")
+        diagnostic(
+            value,
+            "an engine without a RAM limit could be swapped out; under a limit nothing is",
+        )
+        .warn_if(bytes > 0, "swapoff -a")
     }),
     // DAMON's reclaim pages out idle memory, with or without a limit.
     rule("damon", |host| {

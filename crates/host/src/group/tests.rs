@@ -2,7 +2,7 @@
 
 use super::testing::{hybrid, named, v2_alone, v2_session};
 use super::*;
-use crate::cache::{self, Reach, residency};
+use crate::cache::{self, residency};
 use crate::child::Child;
 use crate::testing::{again_as_nobody, disk_folder, is_nobody, skipped, write_file};
 use crate::{Root, Storage};
@@ -222,7 +222,7 @@ fn a_file_four_times_the_limit_is_read_from_the_device() {
     let path = folder.path().join("file");
     write_file(&path, 256 << 20);
     let device = Storage::at(&root, folder.path()).unwrap().device;
-    assert!(cache::evict(&root, &path, Reach::Files).unwrap().is_cold());
+    assert!(cache::evict(&path).unwrap().is_cold());
     let before = device.as_ref().ok().and_then(|device| device.usage(&root));
     let path_text = path.to_str().unwrap();
     let exit = run("dd", &[&format!("if={path_text}"), "of=/dev/null", "bs=64k"], &group);

@@ -13,7 +13,7 @@ use super::supervisor::Supervisor;
 use super::worker::{Worker, WorkerMessage};
 use super::{case, timed};
 use crate::steps;
-use kvdyno_host::cache::{self, Reach};
+use kvdyno_host::cache;
 use kvdyno_host::meter::Times;
 use kvdyno_host::processor::Processor;
 use kvdyno_host::wait_samples::WaitSampler;
@@ -308,8 +308,7 @@ impl<'r> Talk<'r> {
     }
 
     fn evict(&mut self) -> String {
-        let CaseEnvironment { run, site, .. } = self.environment;
-        let eviction = cache::evict(&run.root, &site.path, Reach::Files);
+        let eviction = cache::evict(&self.environment.site.path);
         let missed = match eviction.as_ref().map(|eviction| (eviction.is_cold(), &eviction.left)) {
             Ok((false, Ok(residency))) => {
                 let percent = 100.0 * cache::share(residency);

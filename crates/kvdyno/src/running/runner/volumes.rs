@@ -228,7 +228,7 @@ impl Volumes {
     ) -> Result<DatabaseLocation, Complaint> {
         self.remove_copy(case)?;
         let path = self.make_copy_folder(case)?;
-        let copied = copy::database(&self.root, &original.path, &path, copying, go_on);
+        let copied = copy::database(&original.path, &path, copying, go_on);
         let (record, warm) = copied.inspect_err(|_| {
             let _ = self.remove_copy(case);
         })?;
