@@ -40,6 +40,8 @@ export interface Relative {
   verdict: Verdict;
   decided: boolean;
   more_pairs: number | null;
+  /** Why nothing is judged. */
+  reason: string | null;
 }
 
 export interface RoleRow {

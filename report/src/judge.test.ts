@@ -33,7 +33,7 @@ describe("the interval of the ratio", () => {
   const rocksdb = trials([1129.9303746354913, 955.1023563018954, 901.8133817814331, 812.1122282131619, 846.1039724052554]);
   const relative: Relative = {
     base: "lmdb", ratio: 2.8108475330982468, low: 1.994232303498565, high: 3.96185732247125,
-    verdict: "different", decided: true, more_pairs: null,
+    verdict: "different", decided: true, more_pairs: null, reason: null,
   };
 
   test("is the program's own, to the last digit that is shown", () => {

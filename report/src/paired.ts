@@ -69,6 +69,7 @@ export function rangeOf({ relative: { low, high } }: PairedFigure): string {
 
 /** `decided, 5 pairs`, `undecided: about 6 more pairs`. */
 export function verdictOf({ relative, pairs }: PairedFigure): string {
+  if (relative.reason) return `not judged: ${relative.reason}`;
   if (!relative.decided) return `undecided: ${moreWords(relative.more_pairs)}`;
   const count = pairs.length > 0 ? `, ${pairs.length} pairs` : "";
   return (relative.verdict === "different" ? "decided" : "equal") + count;

@@ -223,7 +223,7 @@ test("what limits an engine, in a word or two", () => {
 
 test("a ratio says how sure it is, by the program's verdict", () => {
   const verdicts = ["base", "different", "not_distinguishable", "spread_unknown"] as const;
-  expect(verdicts.map((verdict) => relativeToBase({ base: "a", ratio: 1.5, low: null, high: null, verdict, decided: true, more_pairs: null })))
+  expect(verdicts.map((verdict) => relativeToBase({ base: "a", ratio: 1.5, low: null, high: null, verdict, decided: true, more_pairs: null, reason: null })))
     .toEqual(["1.50", "1.50", "~1.50", "1.50?"]);
   expect(relativeToBase(null)).toBe(NONE);
 });

@@ -16,7 +16,7 @@ use kvdyno_record::units;
 
 /// How to read the last column.
 const VERSUS: &str = "vs. first: operations per second over those of the first engine of the same \
-                      durability class (\\~ undecided, ? too few trials to say).";
+                      durability class (= equal, \\~ undecided, ? too few trials to say).";
 
 /// The lines.
 pub fn page(summary: &Summary) -> String {

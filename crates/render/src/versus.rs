@@ -23,7 +23,8 @@ const OTHER_CALLS: &str = "read by different calls";
 const AID: &str = "\
 Medians over {repeats}, of percentiles too; with too few, their range. ratio: the geometric mean of
 {ratios}, with its 99 % interval. A rate counts as {words} where the interval leaves 1 out, and as
-equal where it lies within {within} of 1. Figures without a verdict describe.";
+equal where it lies within {within} of 1; two builds differ by more than 1 %. Figures without a
+verdict describe.";
 
 /// What the sides are called, and what a difference is: of two engines one is better, and neither
 /// has got worse.
@@ -199,7 +200,7 @@ fn counted(n: usize, word: &str) -> String {
 fn chance(versus: &Versus) -> String {
     format!(
         "{} figures were judged, each at 99 %: if nothing differed, chance alone would call about \
-         {:.1} of them different",
+         {:.1} of them different; up to five times as many where --budget added trials",
         versus.counts.judged, versus.false_alarms_expected
     )
 }
@@ -209,7 +210,7 @@ fn too_few(versus: &Versus) -> String {
     let figures = versus.counts.too_few;
     if versus.base.label.is_some() {
         return format!(
-            "{figures} figures have below {LEAST} pairs of trials: `--trials 6` or more"
+            "{figures} figures have below {LEAST} pairs of trials: `--trials 4`, or `--budget 10m`"
         );
     }
     let [base, new] = [&versus.base.run, &versus.new.run];
@@ -226,7 +227,7 @@ pub(crate) fn gate(gate: &Gate, [passed, failed, whether]: &[String; 3]) -> Vec<
     let (tone, text) = match gate.result {
         GateResult::Passed => (Tone::Good, format!("passed: {passed} {allowed}")),
         GateResult::Undecided => {
-            let text = format!("UNDECIDED {whether} {allowed} (more trials tell)");
+            let text = format!("UNDECIDED {whether} {allowed} (more repeats tell)");
             (Tone::Warning, text)
         }
         GateResult::Failed => {

@@ -12,7 +12,7 @@ const engine: Engine = {
 
 const one = (ratios: number[], low: number | null, high: number | null, more: Partial<PairedFigure["relative"]> = {}): PairedFigure => {
   const pairs = ratios.map((ratio, at) => ({ trial: at + 1, ratio }));
-  const relative = { base: "a", ratio: ratios[0] ?? 1, low, high, verdict: "different", decided: true, more_pairs: null, ...more } as const;
+  const relative = { base: "a", ratio: ratios[0] ?? 1, low, high, verdict: "different", decided: true, more_pairs: null, reason: null, ...more } as const;
   return { engine, base: "a", question: "Ops/s", relative, pairs, course: convergence(pairs) };
 };
 
@@ -52,7 +52,7 @@ test("a verdict is in the program's words", () => {
   expect(verdictOf(one(four, 1.1, 1.4))).toBe("decided, 4 pairs");
   expect(verdictOf(one(four, 0.99, 1.01, { ...tied, decided: true }))).toBe("equal, 4 pairs");
   expect(verdictOf(one(four, 0.9, 1.4, tied))).toBe("undecided: about 6 more pairs");
-  expect(verdictOf(one(four, 0.9, 1.4, { ...tied, more_pairs: null }))).toBe("undecided: over 1,000 more pairs");
+  expect(verdictOf(one(four, 0.9, 1.4, { ...tied, more_pairs: null, reason: null }))).toBe("undecided: over 1,000 more pairs");
   expect(verdictOf(one([1.1], null, null, { ...tied, more_pairs: 1 }))).toBe("undecided: about 1 more pair");
   expect([signOf(one(four, 1.1, 1.4)), signOf(one([0.8], 0.7, 0.9)), signOf(one(four, 0.9, 1.4, tied))]).toEqual(["▶", "◀", ""]);
   expect([rangeOf(one(four, 1.1, 1.4)), rangeOf(one(four, null, null))]).toEqual(["1.10 to 1.40", "–"]);

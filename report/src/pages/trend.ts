@@ -79,7 +79,7 @@ function row(course: TrendCourse, trend: Trend, help: string | undefined): HTMLE
 }
 
 const AID = "A change is where the runs before and after it differ by more than 1 % and by more than chance: E-divisive (Matteson and James, 2014) with Student's t (Fleming and others, 2023), p < 0.001. "
-  + "The gate holds the newest run against the median of the last level of at least 4 runs, and what 99.9 % of such runs would do.";
+  + "The gate compares the newest run with the last level of at least 4 runs; how much these differ makes the interval of 99 %.";
 
 function remarks(data: TrendData): HTMLElement {
   return section("method", "How sure this is",

@@ -138,19 +138,26 @@ impl Metric {
         }
     }
 
-    /// A figure from each trial's histogram, combined as any other. Where no single trial has
-    /// enough samples, it is the one of `merged`, the histogram of all trials, which is compared
-    /// with nothing.
-    pub fn of_histograms(definition: &Definition, merged: Reading, readings: Vec<Reading>) -> Self {
+    /// A figure from each trial's histogram, combined as any other. Where a trial has too few
+    /// samples (`short`), or none has enough, it is the one of `merged`, the histogram of all
+    /// trials: of some trials alone it could come out below a lower percentile, which all have.
+    pub fn of_histograms(
+        definition: &Definition,
+        merged: Reading,
+        readings: Vec<Reading>,
+        short: bool,
+    ) -> Self {
         let mut metric = Self::new(definition, readings);
-        if metric.n > 0 {
+        if metric.n > 0 && !short {
             return metric;
         }
         match merged {
             Ok(value) => {
                 metric.value = Some(value);
                 metric.combine = Combine::MergedHistograms;
+                metric.interval = None;
             }
+            Err(_) if metric.n > 0 => {}
             Err(why) => metric.missing = Some(why.into_owned()),
         }
         metric
@@ -232,7 +239,7 @@ mod tests {
     #[test]
     fn a_percentile_is_the_median_of_trials_and_not_of_their_samples_pooled() {
         let readings = |values: &[f64]| values.iter().map(|value| Ok(*value)).collect();
-        let percentile = |pooled, trials| Metric::of_histograms(&PACE, Ok(pooled), trials);
+        let percentile = |pooled, trials| Metric::of_histograms(&PACE, Ok(pooled), trials, false);
         let metric = percentile(90.0, readings(&[10.0, 12.0, 11.0, 90.0]));
         assert_eq!((metric.value, metric.combine, metric.n), (Some(11.5), Combine::Median, 4));
         // Without a value in any trial, the merged one is better than nothing.

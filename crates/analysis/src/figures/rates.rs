@@ -159,21 +159,15 @@ fn percentile(
         (Ok(samples), Ok(max)) => reading(samples, q, *max),
         (Err(why), _) | (_, Err(why)) => Err(why.clone()),
     });
-    let mut per_trial: Vec<Reading> = per_trial.collect();
-    // Of some trials alone it could come out below a lower percentile, which all have.
-    let short = samples
-        .iter()
-        .zip(&per_trial)
-        .find_map(|(samples, reading)| samples.as_ref().ok().and(reading.as_ref().err()).cloned());
-    if let Some(why) = short {
-        per_trial.fill(Err(why));
-    }
+    let per_trial: Vec<Reading> = per_trial.collect();
+    let mut measured = samples.iter().zip(&per_trial).filter(|(samples, _)| samples.is_ok());
+    let short = measured.any(|(_, reading)| reading.is_err());
     let nowhere = samples.iter().all(Result::is_err).then(|| samples.first()).flatten();
     let merged = match nowhere {
         Some(Err(why)) => Err(why.clone()),
         _ => reading(merged, q, longest),
     };
-    Metric::of_histograms(definition, merged, per_trial)
+    Metric::of_histograms(definition, merged, per_trial, short)
 }
 
 /// A percentile of samples, limited by the exact longest time: a bucket's upper end can lie above

@@ -18,8 +18,10 @@ pub struct RelativeTo {
     pub verdict: Significance,
     /// They differ, or are equal within the margin.
     pub decided: bool,
-    /// About how many more pairs would decide; null: it is decided, or more than 1,000.
+    /// About how many more pairs would decide; null: it is decided, none would, or more than 1,000.
     pub more_pairs: Option<usize>,
+    /// Why nothing is judged; null: it is, or pairs are too few.
+    pub reason: Option<String>,
 }
 
 /// Whether two figures differ significantly.
@@ -37,10 +39,11 @@ pub enum Significance {
 }
 
 impl RelativeTo {
-    /// In a table cell: `1.00`, `2.31`, `~1.02`, `1.4?`.
+    /// In a table cell: `1.00`, `2.31`, `=1.02`, `~1.02`, `1.4?`.
     pub fn cell(&self) -> String {
         match self.verdict {
             Significance::Base | Significance::Different => format!("{:.2}", self.ratio),
+            Significance::NotDistinguishable if self.decided => format!("={:.2}", self.ratio),
             Significance::NotDistinguishable => format!("~{:.2}", self.ratio),
             Significance::SpreadUnknown => format!("{:.2}?", self.ratio),
         }
@@ -53,14 +56,17 @@ mod tests {
 
     #[test]
     fn cells_show_their_certainty() {
-        let cell = |verdict| {
+        let with = |verdict, decided| {
             let base = "LMDB".to_owned();
-            let (low, high, more_pairs) = (None, None, None);
-            RelativeTo { base, ratio: 1.0234, low, high, verdict, decided: true, more_pairs }.cell()
+            let (low, high, more_pairs, reason) = (None, None, None, None);
+            let ratio = 1.0234;
+            RelativeTo { base, ratio, low, high, verdict, decided, more_pairs, reason }.cell()
         };
+        let cell = |verdict| with(verdict, false);
         assert_eq!(cell(Significance::Base), "1.02");
         assert_eq!(cell(Significance::Different), "1.02");
         assert_eq!(cell(Significance::NotDistinguishable), "~1.02");
         assert_eq!(cell(Significance::SpreadUnknown), "1.02?");
+        assert_eq!(with(Significance::NotDistinguishable, true), "=1.02");
     }
 }

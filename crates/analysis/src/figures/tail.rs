@@ -28,7 +28,7 @@ pub(crate) fn add(
             _ => read(merged),
         };
         let each = trials.iter().map(of_trial).collect();
-        metrics.0.push(Metric::of_histograms(definition, all, each));
+        metrics.0.push(Metric::of_histograms(definition, all, each, false));
     };
     for (definition, limit) in shares.into_iter().zip(OVER_NS) {
         add(definition, &|samples| over_percent(samples, limit));

@@ -4,7 +4,7 @@ use super::catalogue as c;
 use super::evidence::CaseEvidence;
 use super::group::{Group, RoleRow};
 use kvdyno_record::files::RecordError;
-use kvdyno_record::steady::EndRule;
+use kvdyno_record::steady::{EndRule, WINDOW};
 use kvdyno_record::units::{self, duration, grouped, percent};
 use kvdyno_record::workload::Mix;
 use schemars::JsonSchema;
@@ -175,7 +175,14 @@ impl Rates {
         if rule.end(&watched).is_some() {
             return Some(Movement::Steady);
         }
-        let last = rule.last_rounds(whole(role)?)?;
+        let counts = whole(role)?;
+        let Some(last) = rule.last_rounds(counts) else {
+            let five = counts.len().checked_sub(WINDOW * rule.round_slices())?;
+            let stalled = counts[five..].iter().all(|count| *count == 0);
+            let why =
+                || Movement::Moved(format!("{role}: nothing was done in the last five rounds"));
+            return stalled.then(why);
+        };
         if last.is_steady() {
             return Some(Movement::Steady);
         }

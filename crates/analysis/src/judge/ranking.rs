@@ -2,8 +2,7 @@
 //! behind, and which of them are tied.
 //!
 //! Only equal work is ranked, and only within a durability class. Differences are judged as `kvdyno
-//! compare` judges two engines of a run: by interval, rank test and noise. An engine without a
-//! figure comes last, with the reason.
+//! compare` judges two engines of a run. An engine without a figure comes last, with the reason.
 
 mod question;
 mod standing;
@@ -219,8 +218,7 @@ impl<'g> Field<'g> {
         let runners = chosen.iter().map(|&Entry { index, group, metric, .. }| Runner {
             standing: Standing::new(name(self.engines, group, true), index, group, metric),
             metric,
-            trials: group.trial_numbers(),
-            within: group.within,
+            group,
         });
         let mut standings = standing::ranked(runners.collect(), first.metric.direction)?;
         standings.extend(self.absent(&chosen, &first));

@@ -13,9 +13,12 @@ impl RelativeTo {
         (base_group, base): (&Group, &Metric),
         (group, metric): (&Group, &Metric),
     ) -> Option<Self> {
-        let numbers = [base_group, group].map(Group::trial_numbers);
-        let (row, verdict) = judge((base, &numbers[0]), (metric, &numbers[1]), group.within);
-        let Row { ratio, ratio_low, ratio_high, more, verdict: decision, .. } = row?;
+        let (row, verdict) = judge((base_group, base), (group, metric));
+        let Row { ratio, ratio_low, ratio_high, more, verdict: decision, reason, .. } = row?;
+        // Where a trial has no ratio, that of the medians is shown, and nothing is judged.
+        let medians = || Some(metric.value? / base.value.filter(|value| *value > 0.0)?);
+        let ratio = ratio.or_else(medians);
+        let reason = reason.filter(|_| decision == Verdict::NotComparable);
         let open = [Verdict::Undecided, Verdict::TooFew, Verdict::NotComparable];
         Some(Self {
             base: base_name.to_owned(),
@@ -25,6 +28,7 @@ impl RelativeTo {
             verdict,
             decided: !open.contains(&decision),
             more_pairs: more,
+            reason,
         })
     }
 
@@ -32,26 +36,26 @@ impl RelativeTo {
     pub(crate) fn itself(name: &str, metric: &Metric) -> Option<Self> {
         metric.value.filter(|value| *value > 0.0)?;
         let base = name.to_owned();
-        let (low, high, more_pairs, verdict) = (None, None, None, Significance::Base);
-        Some(Self { base, ratio: 1.0, low, high, verdict, decided: true, more_pairs })
+        let (low, high, more_pairs, reason) = (None, None, None, None);
+        let (verdict, decided) = (Significance::Base, true);
+        Some(Self { base, ratio: 1.0, low, high, verdict, decided, more_pairs, reason })
     }
 }
 
-/// Two figures of a run, each with the numbers of its trials; no row where neither has a value.
+/// A figure of two groups of a run; no row where neither has a value.
 pub(crate) fn judge(
-    base: (&Metric, &[u32]),
-    new: (&Metric, &[u32]),
-    within: f64,
+    base: (&Group, &Metric),
+    new: (&Group, &Metric),
 ) -> (Option<Row>, Significance) {
-    let row = side_by_side(base, new, within);
+    let row = side_by_side(base, new);
     let verdict = match row.as_ref().map(|row| row.verdict) {
         Some(Verdict::Improved | Verdict::Regressed | Verdict::Changed) => Significance::Different,
         Some(Verdict::Undecided | Verdict::Equal) => Significance::NotDistinguishable,
         // Ranges that do not overlap are no proof yet.
         Some(Verdict::TooFew | Verdict::NotComparable | Verdict::Described) | None => {
             let overlap = || {
-                let ((low, high), (least, most)) = (base.0.range()?, new.0.range()?);
-                Some(base.0.n.min(new.0.n) >= 2 && low <= most && least <= high)
+                let ((low, high), (least, most)) = (base.1.range()?, new.1.range()?);
+                Some(base.1.n.min(new.1.n) >= 2 && low <= most && least <= high)
             };
             match overlap() {
                 Some(true) => Significance::NotDistinguishable,
@@ -69,9 +73,9 @@ mod tests {
     #[test]
     fn two_trials_whose_ranges_touch_are_tied() {
         use crate::figures::catalogue as c;
-        use kvdyno_record::plan::WITHIN;
         let metric = |values: [f64; 2]| Metric::new(&c::OPS_PER_S, values.map(Ok).to_vec());
-        let verdict = |a, b| judge((&metric(a), &[1, 2]), (&metric(b), &[1, 2]), WITHIN).1;
+        let group = crate::fixture::Fixture::new().summary().figures.groups.remove(0);
+        let verdict = |a, b| judge((&group, &metric(a)), (&group, &metric(b))).1;
         assert_eq!(verdict([1.0, 2.0], [2.0, 3.0]), Significance::NotDistinguishable);
         assert_eq!(verdict([1.0, 9.0], [2.0, 3.0]), Significance::NotDistinguishable);
         assert_eq!(verdict([1.0, 2.0], [2.1, 3.0]), Significance::SpreadUnknown);

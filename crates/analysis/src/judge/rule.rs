@@ -216,10 +216,19 @@ pub fn above(means: &[Mean], bound: f64) -> Vec<bool> {
     above
 }
 
+/// How values of a condition are averaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// By their logarithms; as they are where one is 0 or below.
+    Ratios,
+    /// As they are: they may lie on either side of 0.
+    Differences,
+}
+
 /// Whether a value lies between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Placed {
-    /// The mean over trials: geometric, where no trial is at or below 0.
+pub struct Bounded {
+    /// The mean over trials: geometric for ratios.
     pub value: f64,
     /// The interval; none: too few trials.
     pub interval: Option<(f64, f64)>,
@@ -229,19 +238,19 @@ pub struct Placed {
     pub more: Option<usize>,
 }
 
-/// Judges a value of each trial against two bounds; none without a finite one.
-pub fn place(values: &[f64], (low, high): (f64, f64)) -> Option<Placed> {
+/// Judges a value of each trial against two bounds, the lower one first; none without a finite one.
+pub fn judge_bounds(values: &[f64], (low, high): (f64, f64), scale: Scale) -> Option<Bounded> {
     if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
-    let ratios = values.iter().all(|value| *value > 0.0);
+    let ratios = scale == Scale::Ratios && values.iter().all(|value| *value > 0.0);
     let scale = |value: f64| if ratios { value.max(0.0).ln() } else { value };
     let back = |value: f64| if ratios { value.exp() } else { value };
     let scaled: Vec<f64> = values.iter().map(|value| scale(*value)).collect();
     let (n, bounds) = (scaled.len(), (scale(low), scale(high)));
     let value = back(mean(&scaled));
     let Some(scatter) = standard_deviation(&scaled).filter(|_| n >= LEAST) else {
-        return Some(Placed { value, interval: None, inside: None, more: Some(LEAST - n) });
+        return Some(Bounded { value, interval: None, inside: None, more: Some(LEAST - n) });
     };
     let with_more = |more: usize| {
         let error = scatter / ((n + more) as f64).sqrt();
@@ -252,7 +261,7 @@ pub fn place(values: &[f64], (low, high): (f64, f64)) -> Option<Placed> {
         (outside || (least >= bounds.0 && most <= bounds.1)).then_some(!outside)
     };
     let (least, most) = with_more(0);
-    Some(Placed {
+    Some(Bounded {
         value,
         interval: Some((back(least), back(most))),
         inside: inside((least, most)),
@@ -409,19 +418,24 @@ mod tests {
 
     #[test]
     fn a_bound_is_judged_by_trials() {
-        let inside = |values: &[f64], bounds| place(values, bounds).unwrap().inside;
+        let inside =
+            |values: &[f64], bounds| judge_bounds(values, bounds, Scale::Ratios).unwrap().inside;
         let about_two = [2.0, 2.1, 1.9, 2.05];
         assert_eq!(inside(&about_two, (1.0, f64::INFINITY)), Some(true));
         assert_eq!(inside(&about_two, (0.0, 1.5)), Some(false));
         assert_eq!(inside(&about_two, (1.99, 2.5)), None);
         assert_eq!(inside(&about_two[..3], (0.1, f64::INFINITY)), None);
-        // A difference may be below 0.
+        // A difference may be below 0, and four above it do not prove that it is not.
+        let difference = |values: &[f64], bounds| {
+            judge_bounds(values, bounds, Scale::Differences).unwrap().inside
+        };
         let below = [-1.0, -1.2, -0.9, -1.1];
-        assert_eq!(inside(&below, (f64::NEG_INFINITY, 0.0)), Some(true));
-        let open = place(&about_two, (1.95, 2.5)).unwrap();
+        assert_eq!(difference(&below, (f64::NEG_INFINITY, 0.0)), Some(true));
+        assert_eq!(difference(&[5.0, 0.1, 9.0, 0.2], (0.0, f64::INFINITY)), None);
+        let open = judge_bounds(&about_two, (1.95, 2.5), Scale::Ratios).unwrap();
         assert!(open.inside.is_none() && open.more.is_some_and(|n| n > 0), "{open:?}");
-        assert_eq!(place(&[], (0.0, 1.0)), None);
-        assert_eq!(place(&[f64::NAN; 4], (0.0, 1.0)), None);
+        assert_eq!(judge_bounds(&[], (0.0, 1.0), Scale::Ratios), None);
+        assert_eq!(judge_bounds(&[f64::NAN; 4], (0.0, 1.0), Scale::Ratios), None);
     }
 
     #[test]

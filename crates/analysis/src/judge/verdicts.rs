@@ -34,8 +34,10 @@ pub struct OpenFigure {
     pub base: String,
     /// The phase and the client group, with the number of threads: `readers, 4 threads`.
     pub scope: String,
-    /// About how many more pairs would decide; null: more than 1,000.
+    /// About how many more pairs would decide; null: more than 1,000, or no number would.
     pub more_pairs: Option<usize>,
+    /// Why no number of pairs would decide; null: some number would.
+    pub reason: Option<String>,
 }
 
 impl Verdicts {
@@ -112,13 +114,15 @@ impl Verdicts {
             base: relative.base.clone(),
             scope,
             more_pairs: relative.more_pairs,
+            reason: relative.reason.clone(),
         });
     }
 }
 
 impl OpenFigure {
     fn words(&self) -> String {
-        let more = more_in_words(self.more_pairs, "pair");
+        let more = self.reason.clone();
+        let more = more.unwrap_or_else(|| more_in_words(self.more_pairs, "pair"));
         format!("{} {} ({more})", self.engine, self.scope)
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct ComparisonArgs {
 #[command(after_help = "\
 Examples:
   kvdyno compare 2026-11-19 latest                yesterday's run and the latest
-  kvdyno compare runs/before runs/after --gate 5%
+  kvdyno compare before1,before2 after1,after2 --gate 5%
   kvdyno compare old1,old2,old3 new1,new2         several runs of each build
   kvdyno compare latest --engines lmdb,rocksdb    two engines of one run, trial by trial
   kvdyno compare before latest --figures ops_per_s,service_ns_p99
@@ -41,7 +41,8 @@ is listed above the table.
 
 Two engines of one run are judged by their trials, pair by pair, from four pairs on. Runs are judged
 by how much runs of one build differ: from four runs of both sides together. Two single runs have
-ratios and no verdict. Rates are judged, and figures that --figures names; the others describe.
+ratios and no verdict. Rates are judged, and p99 of groups on a schedule; with --figures only those.
+All others describe.
 
 Exit codes of the gate:
   5 a rate, or a named figure, regressed past it

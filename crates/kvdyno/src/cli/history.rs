@@ -60,12 +60,11 @@ For each figure of the newest run's cases: its first and current level, and the 
 changed (E-divisive with Student's t, p < 0.001, and more than 1 %). Runs of other machines than the
 newest run's are left out, with a note.
 
-The gate compares the newest run with the last stable level: the median of at least 4 runs between
-two changes. The run is worse if it is worse by more than SHARE, and outside of the range of 99.9 %
-of the level's runs.
+The gate compares the newest run with the last stable level: at least 4 runs between two changes.
+How much these differ makes the interval. Rates are judged, or only the figures of --figures.
 
 Exit codes of the gate:
-  5 a figure in the table regressed past it
+  5 a rate, or a named figure, is certainly worse by more than SHARE
   4 no known regression, but a figure or case could not be judged")]
 pub(crate) struct HistoryShowArgs {
     /// The history's file

@@ -40,20 +40,25 @@ pub(super) fn run(
         if let Some(words) = claim::words(&claims) {
             printer.note(&words);
         }
-        let figures = verdicts.undecided.iter();
+        let figures = verdicts.undecided.iter().filter(|figure| figure.reason.is_none());
         let figures = figures.flat_map(|open| [open.label.as_str(), open.base.as_str()]);
         let open: BTreeSet<&str> = figures.chain(claim::open_labels(&claims)).collect();
-        let trials = plan.cases.iter().map(|case| case.trial).max().unwrap_or(0);
-        let Some(look) = next_look(trials as usize).filter(|_| !open.is_empty()) else {
+        if open.is_empty() {
+            return Ok(Ended::Complete);
+        }
+        // An engine that was decided once may have fewer.
+        let trials = open.iter().map(|label| trials_of(&plan, label).len()).min().unwrap_or(0);
+        let Some(look) = next_look(trials) else {
+            printer.warning(&format!("{trials} pairs are the most that a run looks at"));
             return Ok(Ended::Complete);
         };
         let is_open = |label: &str| open.contains(label);
-        let last = record.evidence.cases.iter().filter(|case| case.case.trial == trials);
-        let last: Vec<&CaseEvidence> = last.filter(|case| is_open(&case.case.label)).collect();
-        let one = Duration::from_nanos(resume::expected_ns(&record.evidence, &last));
+        let first = record.evidence.cases.iter().filter(|case| case.case.trial == 1);
+        let like: Vec<&CaseEvidence> = first.filter(|case| is_open(&case.case.label)).collect();
+        let one = Duration::from_nanos(resume::expected_ns(&record.evidence, &like));
         let left = budget.saturating_sub(begun.elapsed());
         let fit = left.as_secs_f64() / one.as_secs_f64().max(f64::MIN_POSITIVE);
-        let wanted = look as u32 - trials;
+        let wanted = (look - trials) as u32;
         let more = wanted.min(fit as u32);
         if more == 0 {
             // As one word: the shell would take a space for the end of it.
@@ -69,4 +74,9 @@ pub(super) fn run(
         env.folder.write_plan(&without_secrets(&plan)?)?;
         progress.expect(plan.cases.len(), begun.elapsed() + one * more);
     }
+}
+
+/// The trials of an engine, by their numbers.
+fn trials_of(plan: &Plan, label: &str) -> BTreeSet<u32> {
+    plan.cases.iter().filter(|case| case.label == label).map(|case| case.trial).collect()
 }

@@ -28,7 +28,9 @@ pub(crate) fn prepared(
     let trials = prepared.plan.cases.iter().map(|case| case.trial).max().unwrap_or(0) as usize;
     if trials < LEAST {
         let what = format!("expected at least {LEAST} trials, found {trials} in the suite");
-        return Err(Complaint::usage(what).hint("`--trials 10`").into());
+        return Err(Complaint::usage(what)
+            .hint("`--trials 4`, and `--budget 10m` for more as they are needed")
+            .into());
     }
     Ok(prepared)
 }

@@ -18,8 +18,7 @@ six trials and more its 95 % interval, else the extremes). A percentile is left 
 than ten samples lie beyond it, in a trial by itself and in all of them together. A group that does
 several operations has them of each (--wide: of all together, too). Readers and writer ran side by
 side in the same window. threads: the client group's own, @ the number swept. vs.: ops/s over the
-first engine's of the same durability class; ~ undecided; ? fewer than four trials, too few to be
-sure.";
+first engine's of the same durability class; = equal; ~ undecided; ? fewer than four trials.";
 
 const OPEN_AID: &str = "
 service: from the start of a call. response: from its scheduled start, so that waiting counts.";

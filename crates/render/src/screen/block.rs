@@ -2,6 +2,7 @@
 
 use super::line::{COLUMNS_MAX, Line, cut};
 use crate::tone::Tone;
+use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::metric::Metric;
 use kvdyno_analysis::figures::relative::{RelativeTo, Significance};
@@ -105,7 +106,11 @@ pub(super) fn versus(
     let word = if turned { than.1 } else { than.0 };
     let upward = |ratio: f64| if turned { 1.0 / ratio } else { ratio };
     let text = format!("{}x {word}", times(upward(ratio)));
+    // Other figures describe: they have a ratio, and no verdict.
+    let primary = [&c::OPS_PER_S, &c::RECORDS_PER_S, &c::INSTRUCTIONS_PER_OP];
+    let primary = primary.iter().any(|figure| figure.name == one.name);
     match (verdict, relative.low.zip(relative.high)) {
+        (_, Some((low, high))) if !primary => format!("{text} ({})", range(low, high, turned)),
         (Significance::NotDistinguishable, _) if relative.decided => {
             format!("equal within {}", units::percent(group.within))
         }
@@ -114,12 +119,15 @@ pub(super) fn versus(
             1 => format!("{text} (1 trial)"),
             n => format!("{text} ({n} trials)"),
         },
-        (_, Some((low, high))) => {
-            let (least, most) = if turned { (high, low) } else { (low, high) };
-            format!("{text} ({}-{})", times(upward(least)), times(upward(most)))
-        }
+        (_, Some((low, high))) => format!("{text} ({})", range(low, high, turned)),
         (_, None) => text,
     }
+}
+
+/// `1.3-4.3`; of a ratio that was turned over, so is its interval.
+fn range(low: f64, high: f64, turned: bool) -> String {
+    let (least, most) = if turned { (1.0 / high, 1.0 / low) } else { (low, high) };
+    format!("{}-{}", times(least), times(most))
 }
 
 /// Two digits are enough, three where it is close.

@@ -114,6 +114,7 @@ fn times(relative: &RelativeTo) -> String {
     match relative.verdict {
         Significance::Base => String::new(),
         Significance::Different => format!("{}x", format::ratio(relative.ratio)),
+        Significance::NotDistinguishable if relative.decided => "=".to_owned(),
         Significance::NotDistinguishable => "~".to_owned(),
         Significance::SpreadUnknown => format!("{}x?", format::ratio(relative.ratio)),
     }

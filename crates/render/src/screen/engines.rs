@@ -79,7 +79,10 @@ fn footnotes(notes: &Footnotes, contest: &Contest<'_>) -> Vec<Line> {
     }
     if contest.labels.len() > 2 && !contest.is_counted() {
         let base = contest.name(contest.labels[0]);
-        lines.insert(0, format!("x: times {base}'s; ~: undecided; ?: fewer than 4 trials"));
+        lines.insert(
+            0,
+            format!("x: times {base}'s; =: equal; ~: undecided; ?: fewer than 4 trials"),
+        );
     }
     lines.iter().map(|line| Line::plain(cut(line, COLUMNS_MAX))).collect()
 }

@@ -234,6 +234,7 @@ fn verdict(beside: &RelativeTo) -> &'static str {
     match beside.verdict {
         Significance::Base => "base",
         Significance::Different => "different",
+        Significance::NotDistinguishable if beside.decided => "= equal",
         Significance::NotDistinguishable => "~ undecided",
         Significance::SpreadUnknown => "? too few trials",
     }

@@ -3,7 +3,7 @@
 use super::{Course, finite_values};
 use crate::figures::metric::Direction;
 use crate::judge::rule::{self, LEAST, Margins, Mean};
-use crate::judge::versus::gate::NotJudged;
+use crate::judge::versus::gate::{NotJudged, beyond_allowed};
 use kvdyno_record::units::percent;
 
 /// A level is stable from this many runs on.
@@ -55,7 +55,8 @@ pub(super) fn lists(
     for course in courses.iter().filter(|course| course.primary) {
         match Judged::judge(course) {
             Judged::Worse(mean) => {
-                beyond.push(Mean { value: mean.value - allowed.ln_1p(), ..mean });
+                let figure = (course.figure, course.direction);
+                beyond.push(beyond_allowed(mean, allowed, figure));
                 judged.push((course, mean));
             }
             Judged::Not(why) => not_judged.push(NotJudged {
@@ -65,12 +66,17 @@ pub(super) fn lists(
             }),
         }
     }
-    for ((course, mean), worse) in judged.into_iter().zip(rule::above(&beyond, 0.0)) {
-        let share = |log: f64| percent(log.exp_m1());
+    let judged = judged.into_iter().zip(&beyond).zip(rule::above(&beyond, 0.0));
+    for (((course, mean), beyond), worse) in judged {
+        // The share of the level that is lost, or that came on top.
+        let share = |log: f64| match course.direction {
+            Direction::Higher => percent(-(-log).exp_m1()),
+            Direction::Lower | Direction::Neither => percent(log.exp_m1()),
+        };
         let (_, most) = mean.interval();
         if worse {
             regressed.push(format!("{} by {}", course.name(), share(mean.value)));
-        } else if most > allowed.ln_1p() {
+        } else if beyond.interval().1 > 0.0 {
             may_hide.push(format!("{} (up to {})", course.name(), share(most)));
         }
     }

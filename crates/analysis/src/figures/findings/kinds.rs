@@ -240,7 +240,7 @@ kinds! {
          phase";
     /// Too few trials for an interval.
     FewTrials = Info,
-        "`--trials 6` for an interval, 10 or more to resolve small differences";
+        "`--trials 4`, or `--budget 10m`: as many as it takes to decide";
     /// A server's client was the limit, not the server.
     ClientBound = Warning,
         "these are figures of the client: a faster server would not change them; use fewer client \

@@ -11,7 +11,7 @@ mod tests;
 
 use crate::figures::Figures;
 use crate::figures::group::Group;
-use crate::judge::rule::{self, LEAST, Placed, more_in_words};
+use crate::judge::rule::{self, Bounded, LEAST, Scale, more_in_words};
 use cells::CellMatch;
 use kvdyno_record::claim::{Bound, Claim, Need, Relation, Side, Test};
 use kvdyno_record::units;
@@ -175,28 +175,29 @@ fn point(relation: &Relation, name: &str, cells: &[CellMatch<'_>]) -> ClaimPoint
     };
     let values: Vec<f64> = cells[0].values.keys().filter_map(of_trial).collect();
     point.trials = values.len();
-    let Some(placed) = rule::place(&values, bounds(relation)) else {
+    let scale = if is_difference(relation) { Scale::Differences } else { Scale::Ratios };
+    let Some(judged) = rule::judge_bounds(&values, bounds(relation), scale) else {
         point.reason = Some("the base is 0, or no trial has all its figures".to_owned());
         return point;
     };
-    point.value = Some(placed.value);
-    (point.low, point.high) = placed.interval.unzip();
-    point.more_trials = placed.more;
-    point.verdict = match placed.inside {
+    point.value = Some(judged.value);
+    (point.low, point.high) = judged.interval.unzip();
+    point.more_trials = judged.more;
+    point.verdict = match judged.inside {
         Some(true) => ClaimVerdict::Holds,
         Some(false) => ClaimVerdict::DoesNotHold,
         None => ClaimVerdict::CannotTell,
     };
-    point.reason = open(&placed, point.trials);
+    point.reason = open(&judged, point.trials);
     point
 }
 
 /// Why a point is open; none: it is decided.
-fn open(placed: &Placed, trials: usize) -> Option<String> {
-    let more = more_in_words(placed.more, "trial");
-    match placed {
-        Placed { inside: Some(_), .. } => None,
-        Placed { interval: None, .. } => Some(format!("expected {LEAST} trials, found {trials}")),
+fn open(judged: &Bounded, trials: usize) -> Option<String> {
+    let more = more_in_words(judged.more, "trial");
+    match judged {
+        Bounded { inside: Some(_), .. } => None,
+        Bounded { interval: None, .. } => Some(format!("expected {LEAST} trials, found {trials}")),
         _ => Some(format!("its interval lies across a bound: {more} would decide")),
     }
 }

@@ -101,10 +101,7 @@ impl Standing {
 pub(super) struct Runner<'m> {
     pub(super) standing: Standing,
     pub(super) metric: &'m Metric,
-    /// The number of each trial.
-    pub(super) trials: Vec<u32>,
-    /// Two that differ by less are equal: a share.
-    pub(super) within: f64,
+    pub(super) group: &'m Group,
 }
 
 /// Ranks the engines and sets their places; none without any figure.
@@ -152,10 +149,7 @@ impl Gap {
         // The ratio says how many times worse, in either direction.
         let (base, new) =
             if direction == Direction::Higher { (behind, ahead) } else { (ahead, behind) };
-        let (row, verdict) = {
-            let sides = ((base.metric, &base.trials[..]), (new.metric, &new.trials[..]));
-            judge(sides.0, sides.1, base.within)
-        };
+        let (row, verdict) = judge((base.group, base.metric), (new.group, new.metric));
         let interval = |row: &Row| Some((row.ratio_low?, row.ratio_high?));
         let interval = row.as_ref().and_then(interval);
         Self { ratio: row.and_then(|row| row.ratio), interval, verdict }

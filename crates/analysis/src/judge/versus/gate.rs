@@ -68,12 +68,12 @@ impl Gate {
                 regressed.push(format!("{} by {}", name(), percent(by)));
                 continue;
             }
-            let most = row.worst_by().filter(|most| *most > allowed);
+            let most = row.worst_by().filter(|most| *most > allowed.max(least(row.figure)));
             may_hide.extend(most.map(|most| format!("{} (up to {})", name(), percent(most))));
         }
         // A figure that the base lacks cannot have got worse.
         let unjudged = rows.iter().filter(|(_, row)| match row.verdict {
-            Verdict::NotComparable => row.base.n > 0,
+            Verdict::NotComparable => row.base.n > 0 || row.new.n == 0,
             verdict => verdict == Verdict::TooFew,
         });
         not_judged.extend(unjudged.map(|(pair, row)| NotJudged {
@@ -120,14 +120,22 @@ fn figure(row: &Row) -> String {
 
 /// By how much a figure got worse beyond the allowed share; none: it has no interval.
 fn beyond(row: &Row, allowed: f64) -> Option<Mean> {
+    Some(beyond_allowed(row.worse()?, allowed, (row.figure, row.direction)))
+}
+
+/// A mean that is worse by so much, less the allowed share: as logarithms.
+pub(crate) fn beyond_allowed(
+    worse: Mean,
+    allowed: f64,
+    (figure, direction): (&str, Direction),
+) -> Mean {
     // Less may be a bias of the builds.
-    let allowed = allowed.max(least(row.figure));
-    let bound = match row.direction {
+    let allowed = allowed.max(least(figure));
+    let bound = match direction {
         Direction::Higher => -(1.0 - allowed).max(0.0).ln(),
         Direction::Lower | Direction::Neither => allowed.ln_1p(),
     };
-    let worse = row.worse()?;
-    Some(Mean { value: worse.value - bound, ..worse })
+    Mean { value: worse.value - bound, ..worse }
 }
 
 fn is_judged(row: &Row) -> bool {

@@ -1,6 +1,7 @@
 //! One figure of two sides: their ratio, its interval, and the verdict where the figure is primary.
 
 use crate::figures::catalogue as c;
+use crate::figures::group::Group;
 use crate::figures::metric::{Direction, Metric};
 use crate::judge::rule::{self, Decision, LEAST, Margins, Mean, more_in_words};
 use crate::stats::median;
@@ -11,6 +12,9 @@ use serde::Serialize;
 /// A smaller difference of two builds may be one of their layout in memory, which no number of
 /// repeats removes.
 pub const BIAS: f64 = 0.01;
+
+/// Percentiles are read from buckets of this width: a difference of one may be none.
+const BUCKET: f64 = 0.008;
 
 /// Instructions that valgrind counted: runs of one program differ by less.
 pub const COUNTED_BIAS: f64 = 0.001;
@@ -127,12 +131,14 @@ pub(super) struct Bout<'m> {
 }
 
 /// What is asked of a figure, where two that differ by less than `within` are equal.
-pub(super) fn margins(figure: &str, within: f64, bias: f64) -> Margins {
+/// Two engines are no two builds of one.
+pub(super) fn margins(figure: &str, within: f64, [base, new]: [&Group; 2]) -> Margins {
     if is_counted(figure) {
-        Margins { within: COUNTED_BIAS, bias: COUNTED_BIAS }
-    } else {
-        Margins { within, bias }
+        return Margins { within: COUNTED_BIAS, bias: COUNTED_BIAS };
     }
+    let of_builds = if base.engine == new.engine { BIAS } else { 0.0 };
+    let of_buckets = if c::is_latency(figure) { BUCKET } else { 0.0 };
+    Margins { within, bias: f64::max(of_builds, of_buckets) }
 }
 
 /// Whether a figure was counted by valgrind: then trials of any time are alike.
@@ -181,16 +187,13 @@ impl Sample {
     }
 }
 
-/// A figure of two engines of one run, each with the numbers of its trials, which were taken side
-/// by side. None where neither has a value.
-pub(crate) fn side_by_side(
-    base: (&Metric, &[u32]),
-    new: (&Metric, &[u32]),
-    within: f64,
-) -> Option<Row> {
+/// A figure of two groups of one run, whose trials were taken side by side. None where neither has
+/// a value.
+pub(crate) fn side_by_side(base: (&Group, &Metric), new: (&Group, &Metric)) -> Option<Row> {
     let spot = Spot { phase: "", role: None, op: None };
-    let margins = margins(base.0.name, within, 0.0);
-    let [base, new] = [base, new].map(|(metric, numbers)| Repeats::trials(Some(metric), numbers));
+    let margins = margins(base.1.name, new.0.within, [base.0, new.0]);
+    let trials = |(group, metric): (&Group, _)| Repeats::trials(metric, &group.trial_numbers());
+    let [base, new] = [base, new].map(|(group, metric)| trials((group, Some(metric))));
     Bout { spot, base, new, paired: true, primary: true, margins }.row()
 }
 
@@ -198,10 +201,10 @@ impl Bout<'_> {
     /// The row; none where neither side has a value.
     pub(super) fn row(&self) -> Option<Row> {
         let metric = self.base.metric.or(self.new.metric)?;
-        let (base, new) = self.samples();
-        if base.is_empty() && new.is_empty() {
+        if self.base.values.is_empty() && self.new.values.is_empty() {
             return None;
         }
+        let (base, new) = self.samples();
         let mut row = Row {
             phase: self.spot.phase.to_owned(),
             role: self.spot.role.map(str::to_owned),
@@ -303,7 +306,8 @@ impl Row {
         self.verdict = Verdict::NotComparable;
         self.primary = false;
         self.reason = Some(why.to_owned());
-        (self.ratio, self.ratio_low, self.ratio_high, self.mean) = (None, None, None, None);
+        (self.ratio, self.ratio_low, self.ratio_high) = (None, None, None);
+        (self.mean, self.more) = (None, None);
         self.ratios.clear();
     }
 
@@ -351,7 +355,8 @@ mod tests {
         let (base, new) = (metric(base), metric(new));
         let base = Repeats::trials(Some(&base), &NUMBERS);
         let new = Repeats::trials(Some(&new), &NUMBERS);
-        let margins = margins(definition.name, 0.03, BIAS);
+        let group = crate::fixture::Fixture::new().summary().figures.groups.remove(0);
+        let margins = margins(definition.name, 0.03, [&group, &group]);
         Bout { spot: SPOT, base, new, paired, primary: true, margins }.row().unwrap()
     }
 

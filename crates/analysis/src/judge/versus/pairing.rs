@@ -2,7 +2,7 @@
 
 use super::Question;
 use super::choice::{FigureChoice, FigureScope};
-use super::judge::{BIAS, Bout, Repeats, Row, Spot, margins};
+use super::judge::{Bout, Repeats, Row, Spot, margins};
 use super::refusal::Refusal;
 use super::sides::{Chosen, Sides};
 use super::work;
@@ -190,8 +190,6 @@ fn compared(
     let mut rows = RowBuilder {
         question,
         paired: sides.side_by_side(),
-        // Two engines are no two builds of one.
-        bias: if group.engine == new.group.engine { BIAS } else { 0.0 },
         labels: sides.names(group, new.group),
         sides: [base, new].map(|unit| {
             let further = unit.further.iter().copied();
@@ -225,7 +223,6 @@ fn compared(
 struct RowBuilder<'q> {
     question: &'q Question,
     paired: bool,
-    bias: f64,
     /// The names of the sides where their mixes differ.
     labels: [String; 2],
     /// The case in each run of both sides.
@@ -303,7 +300,8 @@ impl<'q> RowBuilder<'q> {
             });
             let [base, new] = repeats;
             let (paired, primary) = (self.paired, choice.judges(metric.name, scope));
-            let margins = margins(metric.name, self.question.within, self.bias);
+            let margins =
+                margins(metric.name, self.question.within, [self.sides[0][0], self.sides[1][0]]);
             self.rows.extend(Bout { spot, base, new, paired, primary, margins }.row());
         }
     }
