@@ -134,7 +134,7 @@ mod soak {
     use super::*;
     use std::fmt::Write as _;
 
-    /// The table of docs/method.md is that of `cargo test --release`; a tenth of it suffices where
+    /// The table of docs/method.md is that of `cargo test --release` (20 minutes); a tenth of it where
     /// the figures take ten times as long.
     const RUNS: u32 = if cfg!(debug_assertions) { 100 } else { 1000 };
 
