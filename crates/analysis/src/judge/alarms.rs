@@ -134,8 +134,8 @@ mod soak {
     use super::*;
     use std::fmt::Write as _;
 
-    /// The table of docs/method.md is that of `cargo test --release` (20 minutes); a tenth of it where
-    /// the figures take ten times as long.
+    /// The table of docs/method.md is that of `cargo test --release`, which takes 20 minutes; in
+    /// debug a tenth of it has to do.
     const RUNS: u32 = if cfg!(debug_assertions) { 100 } else { 1000 };
 
     #[test]

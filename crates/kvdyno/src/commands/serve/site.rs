@@ -101,12 +101,10 @@ impl Site {
     }
 
     fn versus(&self, base: &str, new: &str, all: bool) -> Read<VersusData> {
-        let (Some(base_folder), Some(new_folder)) = (self.find(base), self.find(new)) else {
+        let (Some(base_runs), Some(new_runs)) = (self.records(base)?, self.records(new)?) else {
             return Ok(None);
         };
-        let (base_record, new_record) = (Record::read(&base_folder)?, Record::read(&new_folder)?);
-        let within = base_record.evidence.plan.within;
-        let [base_runs, new_runs] = [[base_record], [new_record]];
+        let within = base_runs[0].evidence.plan.within;
         let sides = Sides::Runs { base: &base_runs, new: &new_runs };
         let figures = if all { FigureChoice::All } else { FigureChoice::Usual };
         let question = Question { figures, within, gate: None };
@@ -115,6 +113,16 @@ impl Site {
             hint: compare::refused(&refusal).hint,
         });
         Ok(Some(VersusData::new(versus).between(base, new, all)))
+    }
+
+    /// The runs of a side: one, or several between commas.
+    fn records(&self, names: &str) -> Read<Vec<Record>> {
+        let Some(folders) =
+            names.split(',').map(|name| self.find(name)).collect::<Option<Vec<_>>>()
+        else {
+            return Ok(None);
+        };
+        Ok(Some(folders.iter().map(Record::read).collect::<Result<_, _>>()?))
     }
 
     fn formed<T: Serialize>(&self, data: Read<T>, form: Form) -> Read<Reply> {
