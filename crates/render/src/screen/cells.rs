@@ -84,7 +84,7 @@ fn cell(
             }
             let burst = source.validity.and_then(Validity::burst);
             if let Some(why) = burst.filter(|_| figure.definition.name == c::OPS_PER_S.name) {
-                text += &format!(" {}", notes.mark(&format!("{} burst: {why}", group.label)));
+                text += &format!(" {}", notes.mark(&format!("burst: {why}")));
             }
             match source.beside.filter(|_| figure.than.is_some()) {
                 Some(relative) => format!("{text} {}", times(relative)),

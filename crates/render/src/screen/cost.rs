@@ -52,7 +52,7 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
     if runs.detail >= Detail::Few {
         rows.extend(waits(runs, &found));
     }
-    if apart && !rows.is_empty() {
+    if apart && !rows.is_empty() && runs.detail >= Detail::Few {
         notes.mark("CPU and reads of each operation left out: different mixes (--table cost)");
     }
     let is_counted = found.iter().flatten().any(|(group, _)| group.is_counted());

@@ -91,15 +91,15 @@ fn work(summary: &Summary) -> String {
         sets => words.push(format!("{} data sets", sets.len())),
     }
     let limits = unique(groups().map(|group| group.ram())).len();
+    let after_load = groups().filter_map(|group| group.load.as_ref()).any(|load| load.before_limit);
+    let from = if after_load { " after load" } else { "" };
     words.push(match first.ram_limit_bytes {
-        _ if limits > 1 => format!("{limits} RAM limits"),
-        Some(limit) => format!("RAM limit {}", units::bytes_in_words(limit)),
+        _ if limits > 1 => format!("{limits} RAM limits{from}"),
+        Some(limit) => format!("RAM limit {}{from}", units::bytes_in_words(limit)),
         None => "no RAM limit".to_owned(),
     });
     if groups().any(|group| !group.is_held()) {
         words.push("NOT ENFORCED".to_owned());
-    } else if groups().filter_map(|group| group.load.as_ref()).any(|load| load.before_limit) {
-        words.push("not while loading".to_owned());
     }
     let volumes = unique(groups().map(|group| &group.volume)).len();
     if volumes > 1 {
