@@ -19,31 +19,26 @@ const LABELS: [&str; 2] = ["LMDB", "RocksDB"];
 type Noise = fn(&mut Random, usize) -> [f64; 2];
 
 const KINDS: [(&str, Noise); 6] = [
-    ("normal", |random, _| [(); 2].map(|()| (0.1 * normal(random)).exp())),
-    ("heavy-tailed", |random, _| [(); 2].map(|()| (0.07 * heavy(random)).exp())),
-    ("spiky", |random, _| {
-        [(); 2].map(|()| {
-            let spike = if random.below(10) == 0 { 6.0 } else { 1.0 };
-            (0.07 * spike * normal(random)).exp()
-        })
-    }),
+    ("normal", |random, _| [(); 2].map(|()| (0.1 * random.normal()).exp())),
+    ("heavy-tailed", |random, _| [(); 2].map(|()| (0.07 * random.heavy_tailed()).exp())),
+    ("spiky", |random, _| [(); 2].map(|()| (0.07 * random.spiky()).exp())),
     // One percent slower from case to case; the order of each second trial is reversed.
     ("drift", |random, trial| {
         let first = trial * 2;
         let positions = if trial % 2 == 0 { [first, first + 1] } else { [first + 1, first] };
-        positions.map(|at| (0.01 * at as f64 + 0.07 * normal(random)).exp())
+        positions.map(|at| (0.01 * at as f64 + 0.07 * random.normal()).exp())
     }),
     ("blocks", |random, _| {
-        let block = 0.15 * normal(random);
-        [(); 2].map(|()| (block + 0.05 * normal(random)).exp())
+        let block = 0.15 * random.normal();
+        [(); 2].map(|()| (block + 0.05 * random.normal()).exp())
     }),
     // Ten slices of a trial, each most of the one before: their mean is the trial's.
     ("correlated slices", |random, _| {
         [(); 2].map(|()| {
-            let mut slice = normal(random);
+            let mut slice = random.normal();
             let slices: Vec<f64> = (0..10)
                 .map(|_| {
-                    slice = 0.8 * slice + 0.6 * normal(random);
+                    slice = 0.8 * slice + 0.6 * random.normal();
                     (0.1 * slice).exp()
                 })
                 .collect();
@@ -51,18 +46,6 @@ const KINDS: [(&str, Noise); 6] = [
         })
     }),
 ];
-
-fn normal(random: &mut Random) -> f64 {
-    let uniform = |random: &mut Random| (random.below(1 << 52) as f64 + 0.5) / 2_f64.powi(52);
-    let (u, v) = (uniform(random), uniform(random));
-    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-}
-
-/// Student's t with three degrees of freedom.
-fn heavy(random: &mut Random) -> f64 {
-    let squares: f64 = (0..3).map(|_| normal(random).powi(2)).sum();
-    normal(random) / (squares / 3.0).sqrt()
-}
 
 /// The records of 32 trials of both engines' readers, without their latencies.
 fn evidence() -> Evidence {

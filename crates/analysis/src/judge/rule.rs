@@ -102,12 +102,7 @@ fn judge_logs(logs: &[f64], margins: Margins) -> Judgement {
     let Some(scatter) = standard_deviation(logs).filter(|_| n >= LEAST) else {
         return Judgement::too_few(mean(logs), LEAST - n);
     };
-    let with_more = |more: usize| Mean {
-        value: mean(logs),
-        error: scatter / ((n + more) as f64).sqrt(),
-        freedom: n + more - 1,
-    };
-    Judgement::decide(margins, with_more)
+    Judgement::decide(margins, |more| Mean::expected(mean(logs), scatter, n + more))
 }
 
 /// Judges values of a base and of the new side that were measured at different times, one of each
@@ -176,6 +171,11 @@ fn more(decides: impl Fn(usize) -> bool) -> Option<usize> {
 }
 
 impl Mean {
+    /// The mean of `n` values, if they scatter so much.
+    fn expected(value: f64, scatter: f64, n: usize) -> Self {
+        Self { value, error: scatter / (n as f64).sqrt(), freedom: n - 1 }
+    }
+
     /// Student's interval.
     pub fn interval(&self) -> (f64, f64) {
         let reach = quantile(self.freedom) * self.error;
@@ -252,10 +252,7 @@ pub fn judge_bounds(values: &[f64], (low, high): (f64, f64), scale: Scale) -> Op
     let Some(scatter) = standard_deviation(&scaled).filter(|_| n >= LEAST) else {
         return Some(Bounded { value, interval: None, inside: None, more: Some(LEAST - n) });
     };
-    let with_more = |more: usize| {
-        let error = scatter / ((n + more) as f64).sqrt();
-        Mean { value: mean(&scaled), error, freedom: n + more - 1 }.interval()
-    };
+    let with_more = |more| Mean::expected(mean(&scaled), scatter, n + more).interval();
     let inside = |(least, most): (f64, f64)| {
         let outside = most < bounds.0 || least > bounds.1;
         (outside || (least >= bounds.0 && most <= bounds.1)).then_some(!outside)
@@ -291,23 +288,6 @@ mod tests {
     /// A generator of one pair's noise.
     type Noise = fn(&mut Random) -> f64;
 
-    fn normal(random: &mut Random) -> f64 {
-        let uniform = |random: &mut Random| (random.below(1 << 52) as f64 + 0.5) / 2_f64.powi(52);
-        let (u, v) = (uniform(random), uniform(random));
-        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-    }
-
-    /// Student's t with three degrees of freedom.
-    fn heavy(random: &mut Random) -> f64 {
-        let squares: f64 = (0..3).map(|_| normal(random).powi(2)).sum();
-        normal(random) / (squares / 3.0).sqrt()
-    }
-
-    /// One in ten is six times as far out.
-    fn spiky(random: &mut Random) -> f64 {
-        normal(random) * if random.below(10) == 0 { 6.0 } else { 1.0 }
-    }
-
     /// Pairs until it is decided, and how.
     fn run(random: &mut Random, noise: Noise, scatter: f64, effect: f64) -> (usize, Decision) {
         let mut logs = Vec::new();
@@ -334,7 +314,11 @@ mod tests {
     #[test]
     fn equals_are_called_different_in_less_than_one_of_twenty() {
         // A scatter at which equality within 3 % is not found first.
-        for (name, noise) in [("normal", normal as Noise), ("heavy", heavy), ("spiky", spiky)] {
+        for (name, noise) in [
+            ("normal", Random::normal as Noise),
+            ("heavy-tailed", Random::heavy_tailed),
+            ("spiky", Random::spiky),
+        ] {
             let (alarms, _) = share(Decision::Different, noise, 0.2, 0.0);
             assert!(alarms <= 0.06, "{name}: {alarms}");
         }
@@ -345,10 +329,10 @@ mod tests {
         for (scatter, effect, least, pairs_max) in
             [(0.03, 0.10, 0.99, 6.0), (0.05, 0.10, 0.99, 8.0), (0.10, 0.20, 0.99, 9.0)]
         {
-            let (found, pairs) = share(Decision::Different, normal, scatter, effect);
+            let (found, pairs) = share(Decision::Different, Random::normal, scatter, effect);
             assert!(found >= least && pairs <= pairs_max, "{scatter} {effect}: {found} {pairs}");
         }
-        let (equal, _) = share(Decision::Equal, normal, 0.02, 0.0);
+        let (equal, _) = share(Decision::Equal, Random::normal, 0.02, 0.0);
         assert!(equal >= 0.95, "{equal}");
     }
 
@@ -358,7 +342,7 @@ mod tests {
         let mut before = 0;
         for n in 4..=32 {
             let different = (0..500).filter(|_| {
-                let logs: Vec<f64> = (0..n).map(|_| 0.05 + 0.06 * normal(&mut random)).collect();
+                let logs: Vec<f64> = (0..n).map(|_| 0.05 + 0.06 * random.normal()).collect();
                 judge_logs(&logs, Margins::default()).decision == Decision::Different
             });
             let different = different.count();
@@ -398,7 +382,7 @@ mod tests {
         let mut share = |runs: [usize; 2], effect: f64| {
             let different = (0..2000).filter(|_| {
                 let mut side = |n: usize, effect: f64| {
-                    (0..n).map(|_| (effect + 0.1 * normal(&mut random)).exp()).collect::<Vec<_>>()
+                    (0..n).map(|_| (effect + 0.1 * random.normal()).exp()).collect::<Vec<_>>()
                 };
                 let (base, new) = (side(runs[0], 0.0), side(runs[1], effect));
                 let judgement = judge_runs(&base, &new, Margins::default()).unwrap();
@@ -453,7 +437,7 @@ mod tests {
         let alarms = (0..2000).filter(|_| {
             let means: Vec<Mean> = (0..10)
                 .map(|_| {
-                    let logs: Vec<f64> = (0..6).map(|_| 0.05 * normal(&mut random)).collect();
+                    let logs: Vec<f64> = (0..6).map(|_| 0.05 * random.normal()).collect();
                     judge_logs(&logs, Margins::default()).mean.unwrap()
                 })
                 .collect();

@@ -1,4 +1,4 @@
-//! A seeded stream of random numbers: the same record gives the same intervals on every machine.
+//! Seeded noise for tests: the same on every machine.
 
 /// `SplitMix64` (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
 pub(crate) struct Random(u64);
@@ -15,6 +15,24 @@ impl Random {
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         let draw = u128::from(mixed ^ (mixed >> 31)) * n as u128;
         (draw >> 64) as usize
+    }
+
+    /// Normal, with a standard deviation of 1 (Box and Muller).
+    pub(crate) fn normal(&mut self) -> f64 {
+        let [u, v] = [(); 2].map(|()| (self.below(1 << 52) as f64 + 0.5) / 2_f64.powi(52));
+        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    }
+
+    /// Student's t with three degrees of freedom.
+    pub(crate) fn heavy_tailed(&mut self) -> f64 {
+        let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
+        self.normal() / (squares / 3.0).sqrt()
+    }
+
+    /// Normal, but one in ten is six times as far out.
+    pub(crate) fn spiky(&mut self) -> f64 {
+        let spike = if self.below(10) == 0 { 6.0 } else { 1.0 };
+        spike * self.normal()
     }
 }
 

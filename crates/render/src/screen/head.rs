@@ -201,7 +201,6 @@ fn verdicts(verdicts: &Verdicts) -> Vec<Line> {
     all
 }
 
-/// What could not be enforced or measured.
 /// What the suite contains and the machine could not do.
 fn not_here(summary: &Summary) -> Vec<Line> {
     let line = |text: &String| {
@@ -212,6 +211,7 @@ fn not_here(summary: &Summary) -> Vec<Line> {
     some(all.iter().map(line).collect(), "such: --table not-here")
 }
 
+/// What could not be enforced or measured.
 fn not_known(summary: &Summary) -> Vec<Line> {
     let all = summary.not_measured.iter();
     let line = |text: &String| {

@@ -31,8 +31,8 @@ pub(super) fn headline(figures: &Figures, search: Option<&SearchResult>) -> Opti
     }
     let runs = settings.iter().find_map(Setting::run_line);
     // A load is no answer to what was to be measured after it.
-    let nothing_measured = || settings.iter().any(|setting| !setting.phases().is_empty());
-    let fates = runs.is_none().then(|| fates(figures)).flatten().filter(|_| nothing_measured());
+    let measures = || settings.iter().any(|setting| !setting.phases().is_empty());
+    let fates = runs.is_none().then(|| fates(figures)).flatten().filter(|_| measures());
     let line = runs.or(fates).or_else(|| settings.iter().find_map(Setting::load_line));
     line.or_else(|| self::fates(figures))
 }

@@ -9,39 +9,31 @@ use kvdyno_record::units::percent;
 /// A level is stable from this many runs on.
 pub(super) const STABLE: usize = LEAST;
 
-/// The newest value of a figure compared with the last stable level.
-pub(super) enum Judged {
-    /// By how much it is worse, with the least and the most that it may be, as logarithms.
-    Worse(Mean),
-    /// Why it cannot be judged.
-    Not(String),
-}
-
-impl Judged {
-    pub(super) fn judge(course: &Course) -> Self {
-        let values: Vec<(usize, f64)> = finite_values(&course.values).collect();
-        let Some((&(newest, value), before)) = values.split_last() else {
-            return Self::Not("no run has a value".to_owned());
-        };
-        if newest + 1 < course.values.len() {
-            return Self::Not("the newest run has no value".to_owned());
-        }
-        let Some(level) = stable(course, before) else {
-            let before = before.len();
-            return Self::Not(format!(
-                "expected {STABLE} earlier runs at one level, found too few among {before}"
-            ));
-        };
-        if value == 0.0 && level.iter().all(|value| *value == 0.0) {
-            return Self::Worse(Mean { value: 0.0, error: 0.0, freedom: level.len() });
-        }
-        let judgement = rule::judge_runs(&level, &[value], Margins::default());
-        let Some(mean) = judgement.and_then(|judgement| judgement.mean) else {
-            return Self::Not("a value of 0 or less has no ratio".to_owned());
-        };
-        let sign = if course.direction == Direction::Higher { -1.0 } else { 1.0 };
-        Self::Worse(Mean { value: sign * mean.value, ..mean })
+/// By how much the newest value is worse than the last stable level, as a logarithm; or why that
+/// cannot be judged.
+fn compare_newest(course: &Course) -> Result<Mean, String> {
+    let values: Vec<(usize, f64)> = finite_values(&course.values).collect();
+    let Some((&(newest, value), before)) = values.split_last() else {
+        return Err("no run has a value".to_owned());
+    };
+    if newest + 1 < course.values.len() {
+        return Err("the newest run has no value".to_owned());
     }
+    let Some(level) = stable(course, before) else {
+        let before = before.len();
+        return Err(format!(
+            "expected {STABLE} earlier runs at one level, found too few among {before}"
+        ));
+    };
+    if value == 0.0 && level.iter().all(|value| *value == 0.0) {
+        return Ok(Mean { value: 0.0, error: 0.0, freedom: level.len() });
+    }
+    let judgement = rule::judge_runs(&level, &[value], Margins::default());
+    let Some(mean) = judgement.and_then(|judgement| judgement.mean) else {
+        return Err("a value of 0 or less has no ratio".to_owned());
+    };
+    let sign = if course.direction == Direction::Higher { -1.0 } else { 1.0 };
+    Ok(Mean { value: sign * mean.value, ..mean })
 }
 
 /// The gate's lists: what is certainly worse by more than `allowed`, what may be, what is not
@@ -53,13 +45,13 @@ pub(super) fn lists(
     let (mut regressed, mut may_hide, mut not_judged) = (Vec::new(), Vec::new(), Vec::new());
     let (mut judged, mut beyond) = (Vec::new(), Vec::new());
     for course in courses.iter().filter(|course| course.primary) {
-        match Judged::judge(course) {
-            Judged::Worse(mean) => {
+        match compare_newest(course) {
+            Ok(mean) => {
                 let figure = (course.figure, course.direction);
                 beyond.push(beyond_allowed(mean, allowed, figure));
                 judged.push((course, mean));
             }
-            Judged::Not(why) => not_judged.push(NotJudged {
+            Err(why) => not_judged.push(NotJudged {
                 case: course.case.clone(),
                 figure: Some(format!("{}: {}", course.place(), course.figure)),
                 reason: why,

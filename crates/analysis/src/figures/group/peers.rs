@@ -28,9 +28,9 @@ impl PhasePeers {
         let (engines, volumes) = (by(Purpose::Engines), by(Purpose::Volumes));
         let (answer, on_volumes) = (by(Purpose::Answer), by(Purpose::AnswerOnVolumes));
         let peers = answer.into_iter().map(|(phase, answer)| {
-            let of = |all: &BTreeMap<String, u64>| all.get(&phase).copied().unwrap_or(0);
-            let (engines, volumes) = (of(&engines), of(&volumes));
-            let answer_on_volumes = of(&on_volumes);
+            let prefix = |all: &BTreeMap<String, u64>| all.get(&phase).copied().unwrap_or(0);
+            let (engines, volumes) = (prefix(&engines), prefix(&volumes));
+            let answer_on_volumes = prefix(&on_volumes);
             (phase, Self { engines, volumes, answer, answer_on_volumes })
         });
         peers.collect()

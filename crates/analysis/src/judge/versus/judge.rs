@@ -278,15 +278,18 @@ impl Bout<'_> {
                 (Verdict::Equal, Some(format!("equal within {within}")))
             }
             Decision::Undecided if judgement.mean.is_none() => {
-                let found = if self.paired { base.len() } else { base.len() + new.len() };
-                let of = if self.paired { "" } else { " of both sides together" };
-                let why = format!("expected {LEAST} {repeat}s{of}, found {found}");
+                let (count, scope) = if self.paired {
+                    (base.len(), "")
+                } else {
+                    (base.len() + new.len(), " of both sides together")
+                };
+                let why = format!("expected {LEAST} {repeat}s{scope}, found {count}");
                 (Verdict::TooFew, Some(why))
             }
             Decision::Undecided => {
-                let of = if self.paired { "" } else { " of each side" };
+                let scope = if self.paired { "" } else { " of each side" };
                 let more = more_in_words(judgement.more, repeat);
-                (Verdict::Undecided, Some(format!("{more}{of} would decide")))
+                (Verdict::Undecided, Some(format!("{more}{scope} would decide")))
             }
         }
     }
