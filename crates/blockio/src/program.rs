@@ -126,8 +126,9 @@ impl Source<'_> {
         asm.jump(If::Equal, R0, 0, unseen);
         asm.set(R7, R0);
         asm.load(Size::Eight, R8, R7, place(offset_of!(InFlight, issued_ns)));
-        asm.jump(If::Equal, R8, 0, unseen);
+        // Also of one whose issue was not seen: what was known of it must not be taken for the next.
         forget(asm);
+        asm.jump(If::Equal, R8, 0, unseen);
         // R8: its latency.
         asm.call(Call::MonotonicNs);
         asm.calculate(Do::Subtract, R0, R8);

@@ -10,7 +10,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const BLOCK: usize = 4096;
@@ -27,10 +28,17 @@ pub(super) fn kernel_types(test: &str) -> Option<Btf> {
     }
 }
 
+/// While a program is attached to a tracepoint or taken from it, the others there may miss some
+/// milliseconds (seen on Linux 6.18: 80 completions in a row, not counted as skipped). So one test
+/// after the other watches.
+static ONE_WATCH: Mutex<()> = Mutex::new(());
+
 /// A loop device over a file; both are gone after the test.
 struct Loop {
     node: PathBuf,
     folder: TempDir,
+    /// Of the first in a test.
+    _alone: Option<MutexGuard<'static, ()>>,
 }
 
 impl Loop {
@@ -44,6 +52,16 @@ impl Loop {
             skipped("blockio", test, &can.detail);
             return None;
         }
+        let alone = ONE_WATCH.lock().unwrap_or_else(PoisonError::into_inner);
+        Self::make_holding(Some(alone), test)
+    }
+
+    /// One beside the first.
+    fn make_another(test: &str) -> Option<Self> {
+        Self::make_holding(None, test)
+    }
+
+    fn make_holding(alone: Option<MutexGuard<'static, ()>>, test: &str) -> Option<Self> {
         let folder = disk_folder(test)?;
         let file = folder.path().join("device");
         std::fs::File::create(&file).unwrap().set_len(DEVICE_BYTES).unwrap();
@@ -54,7 +72,7 @@ impl Loop {
             return None;
         };
         let node = PathBuf::from(String::from_utf8(made.stdout).unwrap().trim());
-        Some(Self { node, folder })
+        Some(Self { node, folder, _alone: alone })
     }
 
     fn device(&self) -> Device {
@@ -183,7 +201,7 @@ fn whose_requests_they_are_is_told_apart() {
     read_blocks(&disk.open(OFlags::DIRECT), 330);
     let io = watch.read().unwrap();
     let bytes = |count: u64| (count, count * BLOCK as u64);
-    assert_eq!(requests(&io, IoKind::Read, IoOwner::Ours), bytes(550));
+    assert_eq!(requests(&io, IoKind::Read, IoOwner::Ours), bytes(550), "{io:?}");
     // Where udev runs it looks at a new device, too.
     assert!(requests(&io, IoKind::Read, IoOwner::Foreign).0 >= 110, "{io:?}");
     let buffered = disk.open(OFlags::empty());
@@ -324,9 +342,23 @@ fn a_request_that_is_merged_is_forgotten() {
             rustix::fs::fadvise(&fd, 0, None, rustix::fs::Advice::DontNeed).unwrap();
         }
         rustix::fs::fdatasync(&fd).unwrap();
-        let (all, in_flight) = known(&watch.loaded.maps.in_flight);
+        let (all, in_flight) = settled(&watch.loaded.maps.in_flight);
         assert!(all > 0);
-        assert_eq!(in_flight, 0, "of {all} requests, none in flight");
+        // Where the kernel skipped a program, its request is not forgotten.
+        let lost = watch.read().unwrap().lost;
+        assert!(in_flight as u64 <= lost.skipped, "{in_flight} of {all} in flight; {lost:?}");
+    }
+}
+
+/// What is [`known`] once others' requests to the device are over too.
+fn settled(in_flight: &system::Map) -> (usize, usize) {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        let (all, unfinished) = known(in_flight);
+        if unfinished == 0 || Instant::now() > deadline {
+            return (all, unfinished);
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -346,7 +378,7 @@ fn known(in_flight: &system::Map) -> (usize, usize) {
 #[test]
 fn what_is_not_the_devices_is_not_counted() {
     let test = "what_is_not_the_devices_is_not_counted";
-    let (Some(disk), Some(other)) = (Loop::make(test), Loop::make(test)) else { return };
+    let (Some(disk), Some(other)) = (Loop::make(test), Loop::make_another(test)) else { return };
     let watch = disk.watch(None);
     let second = other.watch(None);
     read_blocks(&other.open(OFlags::DIRECT), 100);
