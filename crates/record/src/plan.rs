@@ -10,7 +10,7 @@ use crate::search::Search;
 use crate::tier::{Memory, Tier};
 use crate::volume::Volume;
 use crate::worker::AttachedServer;
-use crate::workload::{Activity, Data, Phase};
+use crate::workload::{Activity, Data, Phase, Role};
 use kvdyno_engine::{DataShape, Options};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,7 @@ pub struct Case {
     pub crew: Option<Crew>,
     /// Every option, resolved.
     pub options: Options,
-    /// Which repeat, from 1.
+    /// Which repeat, from 1; 0: a pilot, which only sets rates ([`Case::is_pilot`]).
     pub trial: u32,
     /// Where tables list it: by the order of the suite, not the one drawn for running. Cases with
     /// equal keys have equal numbers.
@@ -165,6 +165,18 @@ impl Case {
     /// Instructions are counted in place of times.
     pub fn is_counted(&self) -> bool {
         self.count == Some(Counting::Valgrind)
+    }
+
+    /// It finds what an engine sustains, so that roles of other cases get a rate that all can. Its
+    /// figures are not results.
+    pub fn is_pilot(&self) -> bool {
+        self.trial == 0
+    }
+
+    /// Some role of it waits for the rate of a pilot.
+    pub fn lacks_rate(&self) -> bool {
+        let mut roles = self.phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles);
+        roles.any(Role::lacks_rate)
     }
 
     /// Mean bytes of a record's value; of a graph, of an id with all its links.

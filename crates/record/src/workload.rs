@@ -236,6 +236,9 @@ pub struct Role {
     pub mix: Vec<MixEntry>,
     /// Open loop at this rate; null: closed loop, as fast as it goes.
     pub rate: Option<Rate>,
+    /// How the rate is found, before the first trial; null: it was given, or there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pilot: Option<PilotRate>,
     /// Operations that each thread keeps in flight; null: it calls and waits, one at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
@@ -248,6 +251,22 @@ pub struct Role {
     /// The trace that its requests come from, each with its key and lengths; null: they are drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
+}
+
+/// A rate that all engines can sustain: a share of the slowest one's own in an earlier phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PilotRate {
+    /// The measured phase, as fast as it goes.
+    pub phase: String,
+    /// Of the slowest engine's rate in it.
+    pub share: f64,
+}
+
+impl Role {
+    /// Its rate is not found yet, so it cannot be run.
+    pub fn lacks_rate(&self) -> bool {
+        self.pilot.is_some() && self.rate.is_none()
+    }
 }
 
 /// One operation of a mix.
@@ -372,6 +391,7 @@ impl Role {
             rate: None,
             depth: None,
             os_threads: None,
+            pilot: None,
             expected_hits: ExpectedHits::All,
             replay: None,
         }
@@ -394,6 +414,15 @@ impl Phase {
     /// What its roles do, where it has any.
     pub fn mix(&self) -> Option<&Mix> {
         self.work.mix()
+    }
+
+    /// Its roles, where it has any.
+    pub fn roles_mut(&mut self) -> impl Iterator<Item = &mut Role> {
+        let mix = match &mut self.work {
+            Activity::Warmup(mix) | Activity::Measure(mix) => Some(mix),
+            _ => None,
+        };
+        mix.into_iter().flat_map(|mix| &mut mix.roles)
     }
 
     /// Whether it writes records.

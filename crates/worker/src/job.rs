@@ -372,6 +372,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     fn evict(&mut self) -> Result<PhaseResult> {
         let (started_unix_ns, start) = (unix_ns(), self.clock.now());
         self.close()?;
+        usage::return_free_memory();
         self.listener.wait_for_go()?;
         self.open()?;
         let stopped = self.listener.stop.is_set();

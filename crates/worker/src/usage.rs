@@ -3,6 +3,17 @@
 use kvdyno_record::usage::{ProcessIo, ProcessUsage, ThreadsUsage};
 use std::fs;
 
+/// Gives memory that is allocated and free back to the system: what a load needed must not count
+/// against a RAM limit that begins after it.
+#[expect(unsafe_code, reason = "libc's own")]
+pub(crate) fn return_free_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it takes the allocator's own locks.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// Everything this process, with all its threads, has used so far.
 pub(crate) fn of_this_process() -> ProcessUsage {
     let usage = rusage(libc::RUSAGE_SELF);

@@ -17,8 +17,10 @@ Examples:
   kvdyno quick lmdb rocksdb --no-drive --trials 6
   kvdyno quick lmdb rocksdb --read 95 --save-suite mine.toml --plan
 
-Every engine loads the data in random order; clients then read and update it at the same time, each
-thread count on a fresh copy of the database. Every engine is tuned by its authors' own guide for
+Every engine loads the data in random order. One client then updates alone; after that, clients read
+beside a writer with the same rate for all engines: half of what the slowest one did alone. With
+--read PERCENT each client does both instead. Each thread count has a fresh copy of the database.
+Every engine is tuned by its authors' own guide for
 the RAM limit (`kvdyno engines NAME` lists the values), and none compresses. The drive and the load
 generator are measured as baselines. The options become a suite: --save-suite writes it, `kvdyno run
 FILE` does the same work again, and docs/suites.md explains further settings.
@@ -41,9 +43,9 @@ pub(crate) struct QuickArgs {
     /// Bytes of a key
     #[arg(long, value_name = "BYTES", default_value = "16")]
     pub(crate) key: String,
-    /// Percentage of reads; all other operations update
-    #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = percent)]
-    pub(crate) read: u32,
+    /// Clients that mix reads and updates, with this percentage of reads; with --rate 95 by default
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(crate) read: Option<u32>,
     /// Reads are scans of this many records instead of single gets
     #[arg(long, value_name = "N")]
     pub(crate) scan: Option<String>,
@@ -103,6 +105,15 @@ pub(crate) struct QuickArgs {
     pub(crate) keep: KeepArgs,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
+}
+
+impl QuickArgs {
+    /// The percentage of reads where each client reads and updates; none: readers and a writer are
+    /// apart.
+    pub(crate) fn read_percent(&self) -> Option<u32> {
+        const USUAL: u32 = 95;
+        self.read.or_else(|| self.rate.is_some().then_some(USUAL))
+    }
 }
 
 /// A preset as typed.

@@ -193,6 +193,11 @@ fn first(search: &Search) -> Next {
 
 /// A point is one setting: several cannot be compared with a target together.
 fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
+    if plan.cases.iter().any(Case::lacks_rate) {
+        let message = "a search has no pilot, and a role of the suite has a rate `of` a phase";
+        let hint = "give the role a number, such as --set phase.measure.role.writer.rate=5000";
+        return Err(Complaint::usage(message).hint(hint));
+    }
     let judged = plan.cases.iter().filter(|case| judged_mix(case, search).is_some());
     let mut settings: Vec<(&str, String)> = Vec::new();
     for case in judged {

@@ -78,5 +78,6 @@ pub(super) fn run(
 
 /// The trials of an engine, by their numbers.
 fn trials_of(plan: &Plan, label: &str) -> BTreeSet<u32> {
-    plan.cases.iter().filter(|case| case.label == label).map(|case| case.trial).collect()
+    let cases = plan.cases.iter().filter(|case| case.label == label && !case.is_pilot());
+    cases.map(|case| case.trial).collect()
 }

@@ -2,8 +2,9 @@
 
 use super::decide;
 use super::machine;
+use super::pilot;
 use super::runner::{Ended, RunEnvironment};
-use crate::printer::Printer;
+use crate::printer::{Printer, Progress};
 use crate::steps::passed;
 use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_host::{ConcurrentRuns, Root, Storage, evidence, meter};
@@ -23,12 +24,26 @@ pub(crate) fn run(
     begin(printer);
     let estimate = Duration::from_nanos(plan.estimate.wall_ns);
     let progress = printer.progress(plan.cases.len(), estimate);
-    let ended = match budget {
-        Some(budget) => decide::run(&mut env, plan, budget, &progress, printer),
-        None => env.cases(plan, &progress),
-    };
+    let ended = measure(&mut env, plan.clone(), budget, &progress, printer);
     drop(progress);
     close(env, ended, printer)
+}
+
+fn measure(
+    env: &mut RunEnvironment,
+    mut plan: Plan,
+    budget: Option<Duration>,
+    progress: &Progress<'_>,
+    printer: &Printer,
+) -> anyhow::Result<Ended> {
+    match pilot::find_rates(env, &mut plan, progress, printer)? {
+        Ended::Complete => {}
+        ended => return Ok(ended),
+    }
+    match budget {
+        Some(budget) => decide::run(env, &plan, budget, progress, printer),
+        None => env.cases(&plan, progress),
+    }
 }
 
 /// Looks for other runs on this machine.

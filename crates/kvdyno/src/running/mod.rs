@@ -5,6 +5,7 @@ pub(crate) mod finish;
 pub mod libraries;
 pub(crate) mod machine;
 pub(crate) mod pair;
+mod pilot;
 pub(crate) mod prepare;
 pub(crate) mod resume;
 pub mod runner;

@@ -45,6 +45,7 @@ mod named;
 mod new_engine;
 mod parts;
 mod phases;
+mod pilots;
 mod quick;
 mod ram;
 mod readme;

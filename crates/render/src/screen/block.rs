@@ -9,7 +9,7 @@ use kvdyno_analysis::figures::relative::{RelativeTo, Significance};
 use kvdyno_record::units;
 
 /// Columns of a row's label.
-const LABEL: usize = 22;
+const LABEL: usize = 23;
 
 /// Columns of an engine's name.
 pub(super) const NAME_MAX: usize = 16;

@@ -223,10 +223,9 @@ impl<'s> Runs<'s> {
         } else {
             self.times(at, role, notes)
         });
-        let phase = match self.contest.phases().len() {
-            1 => String::new(),
-            _ => format!("{}: ", self.phase),
-        };
+        // The name of a phase that the suite did not name says nothing.
+        let unnamed = self.contest.phases().len() == 1 || self.phase == "measure";
+        let phase = if unnamed { String::new() } else { format!("{}: ", self.phase) };
         Block { title: format!("{phase}{}", title(role)), rows }
     }
 

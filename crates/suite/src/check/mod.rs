@@ -11,6 +11,7 @@ pub(crate) mod first_reads;
 pub(crate) mod keys;
 pub(crate) mod linkbench;
 pub(crate) mod missing_engines;
+pub(crate) mod pilot;
 pub(crate) mod replay;
 pub(crate) mod storage;
 pub(crate) mod suite;

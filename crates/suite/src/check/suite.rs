@@ -1,7 +1,7 @@
 //! Checks of a suite's values that depend neither on engines nor on the host.
 
 use crate::check::storage::{check_media, check_tiers, check_volumes};
-use crate::check::{count, crew, drive, duration, linkbench, replay};
+use crate::check::{count, crew, drive, duration, linkbench, pilot, replay};
 use crate::edit::select;
 use crate::written::drive::DriveJob;
 use crate::written::length::Length;
@@ -36,6 +36,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_budget(typed, mistakes);
     check_slice(typed, mistakes);
     duration::check(typed, mistakes);
+    pilot::check(typed, mistakes);
     check_volumes(typed, mistakes);
     check_tiers(typed, mistakes);
     crew::check(typed, mistakes);

@@ -75,14 +75,17 @@ struct CaseDraft<'s, 'e> {
     loaded: Option<LoadedDatabase<'s>>,
     /// Upper bound of records in a copy of the database; 0: it is not copied.
     copied: u64,
+    /// Others go on with its database.
+    loads_for_others: bool,
     ceiling: bool,
 }
 
 impl<'s, 'e> CaseDraft<'s, 'e> {
     /// A draft without phases, with a database of its own.
     fn new(grid: &'s Grid<'e>, setup: &'s EngineSetup<'e>, trial: u32) -> Self {
-        let (swept, phases, loaded, copied, ceiling) = (None, &[][..], None, 0, false);
-        Self { grid, setup, swept, trial, phases, loaded, copied, ceiling }
+        let (swept, phases, loaded, copied) = (None, &[][..], None, 0);
+        let (loads_for_others, ceiling) = (false, false);
+        Self { grid, setup, swept, trial, phases, loaded, copied, loads_for_others, ceiling }
     }
 
     fn sized(&self) -> &'s SizedData {
@@ -111,6 +114,7 @@ pub(crate) fn all(grids: &[Grid<'_>]) -> Vec<Case> {
     let filled = vec![None; grids.len()];
     let mut cases = Cases { width, listed: 0, filled, made: Vec::new() };
     let trials = grids.iter().map(|grid| grid.part.typed.trials()).max().unwrap_or(0);
+    cases.pilots(grids);
     for trial in 1..=trials {
         let mut groups = listed(grids.iter().flat_map(groups).collect(), grids);
         groups.retain(|(_, group)| trial <= group.trials());
@@ -150,6 +154,18 @@ fn limit_from(part: &Part, phases: &[Phase]) -> u32 {
 }
 
 impl Cases {
+    /// Each engine once, up to the phases whose rates others get a share of.
+    fn pilots(&mut self, grids: &[Grid<'_>]) {
+        // After all others.
+        self.listed = grids.iter().map(Grid::cases_max).sum::<u64>() as u32;
+        for grid in grids {
+            for (setup, phases) in grid.pilots() {
+                self.push(CaseDraft { phases, ..CaseDraft::new(grid, setup, 0) });
+                self.end_last();
+            }
+        }
+    }
+
     fn group(&mut self, group: CaseGroup<'_, '_>, trial: u32, seed: u64) {
         let CaseGroup { grid, owner } = group;
         match owner {
@@ -173,13 +189,13 @@ impl Cases {
         let copy = part.typed.sharing().copying();
         let Some(first) = points.first() else { return };
         // A load that is done once has the same threads at each point.
-        let load_phases = workload::making(&first.phases);
+        let load_phases = workload::making(part, &first.phases);
         let points = if load_phases == first.phases.len() { &[] } else { points };
         let copied = points.iter().map(|point| records_max(&point.phases, sized)).max();
         let copied = copied.filter(|_| copy.is_some()).unwrap_or(0);
         let phases = &first.phases[..load_phases];
         let draft = CaseDraft { phases, copied, ..CaseDraft::new(grid, setup, trial) };
-        let loader = self.push(draft);
+        let loader = self.push(CaseDraft { loads_for_others: !points.is_empty(), ..draft });
         for Point { swept, phases } in points {
             let loaded = Some(LoadedDatabase { phases: load_phases, loader: &loader, copy });
             self.push(CaseDraft { swept: *swept, phases, loaded, copied: 0, ..draft });
@@ -278,7 +294,8 @@ impl Cases {
         let (data, run) = (&sized.data, &part.typed.run);
         let (before, phases) = phases_on_record.split_at(loaded.map_or(0, |loaded| loaded.phases));
         let phases = phases.to_vec();
-        let threads = swept.or_else(|| measured_threads(&phases));
+        let alone = || measured_threads(&phases).filter(|_| !draft.loads_for_others);
+        let threads = swept.or_else(alone);
         let id = self.id(&draft, threads);
         let volume = self.volume(&draft);
         let loaded_by = loaded.map_or(id.as_str(), |loaded| loaded.loader).to_owned();
@@ -322,6 +339,9 @@ impl Cases {
         // A load for other cases is the same whether they share or copy its database.
         let shared = part.typed.sharing() == Sharing::Shared || draft.copied > 0;
         case.key = kvdyno_record::work::Work::new(&case, before).key(shared);
+        if case.is_pilot() {
+            case.key.insert_str(0, "pilot/");
+        }
         self.made.push(case);
         self.listed += 1;
         id
@@ -345,7 +365,7 @@ impl Cases {
 
     /// `0005_rocksdb_t4_r2`, `0004_rocksdb_load_r2`, `0007_rocksdb_64gib_t4_r2`,
     /// `0003_lmdb_on-xfs_load_r1`, `0009_rocksdb_v4000_64gib_with-zram_t4_r1`; of a part
-    /// `0003_flash_lmdb_load_r1`.
+    /// `0003_flash_lmdb_load_r1`; a pilot `0001_lmdb_pilot`.
     fn id(&self, draft: &CaseDraft, threads: Option<u32>) -> String {
         let CaseDraft { setup, trial, .. } = *draft;
         let number = self.made.len() + 1;
@@ -356,7 +376,8 @@ impl Cases {
         let does = threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
         let (label, width) = (slug(&setup.engine.label.0), self.width);
         let volume = setup.volume.map_or(String::new(), |volume| format!("_on-{}", volume.name.0));
-        format!("{number:0width$}_{part}{label}{data}{ram}{volume}_{does}_r{trial}")
+        let does = if trial == 0 { "pilot".to_owned() } else { format!("{does}_r{trial}") };
+        format!("{number:0width$}_{part}{label}{data}{ram}{volume}_{does}")
     }
 }
 

@@ -24,7 +24,7 @@ use crate::written::typed::Sharing;
 use crate::written::worker::{Engines, InstalledWorker};
 use kvdyno_record::engine::{Description, Options, PlaceKind};
 use kvdyno_record::left_out::LeftOut;
-use kvdyno_record::workload::{Data, Mix, Phase};
+use kvdyno_record::workload::{Activity, Data, Mix, Phase};
 use std::collections::BTreeMap;
 
 /// A part with everything that its cases consist of.
@@ -139,11 +139,31 @@ impl<'a> Grid<'a> {
         }
     }
 
+    /// The engines that a pilot is to run, each with its phases up to the last one whose rate is
+    /// asked for. The null engine sustains any rate.
+    pub(crate) fn pilots(&self) -> Vec<(&EngineSetup<'a>, &[Phase])> {
+        let rates = self.part.typed.roles().filter_map(|role| role.rate.as_ref()?.pilot());
+        let names: Vec<&str> = rates.map(|pilot| pilot.phase.as_str()).collect();
+        let of_setup = |setup: &'_ EngineSetup<'a>| {
+            let phases = &setup.points.first()?.phases;
+            let last = names.iter().filter_map(|name| workload::named(phases, name)).max()?;
+            // The work that it left behind belongs to what the engine sustains.
+            let settles = |phase: &Phase| matches!(phase.work, Activity::Settle { .. });
+            Some(last + 1 + usize::from(phases.get(last + 1).is_some_and(settles)))
+        };
+        let all: Vec<_> = self.setups.iter().filter_map(|s| Some((s, of_setup(s)?))).collect();
+        let stores = |setup: &EngineSetup<'_>| !setup.description.capabilities.stores_nothing;
+        let some_store = all.iter().any(|(setup, _)| stores(setup));
+        let wanted = all.into_iter().filter(|(setup, _)| !some_store || stores(setup));
+        wanted.map(|(setup, end)| (setup, &setup.points[0].phases[..end])).collect()
+    }
+
     /// The number of cases.
     pub(crate) fn cases(&self) -> usize {
         let each = |setup| self.threads.len() + usize::from(self.loads_once(setup));
         let points = self.setups.iter().map(each).sum::<usize>();
-        points.saturating_mul(self.part.typed.trials() as usize) + self.cases_of_drive()
+        let pilots = self.pilots().len();
+        points.saturating_mul(self.part.typed.trials() as usize) + pilots + self.cases_of_drive()
     }
 
     /// Upper bound of the number of cases: as if each engine had a load of its own.

@@ -135,13 +135,22 @@ fn measured(
     }
 }
 
-/// The number of leading phases that load and verify the database.
-pub(crate) fn making(phases: &[plan::Phase]) -> usize {
+/// The number of leading phases that load and verify the database, with those that are run once.
+pub(crate) fn making(part: &Part, phases: &[plan::Phase]) -> usize {
     let makes = |phase: &&plan::Phase| {
         use Activity::{Load, Reopen, Settle, Verify};
         matches!(phase.work, Load(_) | Settle { .. } | Verify { .. } | Reopen { .. })
     };
-    phases.iter().take_while(makes).count()
+    let once = part.typed.measures().filter(|(_, measure)| measure.once.value_or(false));
+    let names = once.filter_map(|(_, measure)| Some(&measure.name.as_ref()?.0));
+    let ends = names.filter_map(|name| Some(named(phases, name)? + 1));
+    let once = ends.max().unwrap_or(0);
+    once + phases[once..].iter().take_while(makes).count()
+}
+
+/// Where the phase of this name is.
+pub(crate) fn named(phases: &[plan::Phase], name: &str) -> Option<usize> {
+    phases.iter().position(|phase| phase.name == name)
 }
 
 /// The maximum number of threads that work at the same time.
@@ -259,9 +268,10 @@ fn resolve_role(part: &Part, role: &Role, context: PhaseContext<'_>) -> plan::Ro
         name: role.name.0.clone(),
         threads: role.threads.value_or(Threads::Are(1)).at(context.swept),
         rate: match &role.rate {
-            Some(rate) => Some(rate.resolve(operation_bytes())),
+            Some(rate) => rate.resolve(operation_bytes()),
             None => recorded.flatten(),
         },
+        pilot: role.rate.as_ref().and_then(|rate| Some(rate.pilot()?.value.clone())),
         depth: role.depth.as_ref().map(|depth| depth.0),
         os_threads: role.os_threads.as_ref().map(|threads| threads.0),
         expected_hits: expected_hits(role, &mix, hits_after_load(part, context)),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// Each case's data in the order of the tables, once.
 fn listed(plan: &Plan) -> Vec<(String, u64, u64)> {
-    let mut cases: Vec<_> = plan.cases.iter().collect();
+    let mut cases: Vec<_> = plan.cases.iter().filter(|case| !case.is_pilot()).collect();
     cases.sort_by_key(|case| case.listed);
     let description = |case: &kvdyno_record::plan::Case| {
         (case.label.clone(), case.data.records, case.shape.value_bytes_mean)

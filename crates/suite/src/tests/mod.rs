@@ -11,6 +11,7 @@ mod language;
 mod libraries;
 mod parts;
 mod phases;
+mod pilots;
 mod plans;
 mod refusals;
 mod replays;

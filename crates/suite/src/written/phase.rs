@@ -142,6 +142,10 @@ pub(crate) struct Measure {
     pub(crate) windows: Option<At<Nanoseconds>>,
     /// The end of the phase by a count of operations of the first role.
     pub(crate) operations: Option<At<Count>>,
+    /// The case that loads the database runs the phase, once for all thread counts, where cases
+    /// share or copy a database. Without `"sweep"`, and before phases that are not `once`. Default:
+    /// false.
+    pub(crate) once: Option<At<bool>>,
     /// The groups of threads that work side by side.
     #[schemars(length(min = 1))]
     pub(crate) role: At<Vec<At<Role>>>,
@@ -318,6 +322,6 @@ table!(Verify, "a verify phase": name samples count);
 table!(Warm, "a warm phase": name);
 table!(Evict, "an evict phase": name);
 table!(Reopen, "a reopen phase": name options);
-table!(Measure, "a measure phase": name warmup duration windows operations role);
+table!(Measure, "a measure phase": name warmup duration windows operations once role);
 table!(Role, "[[phase.role]]": name threads mix keys rate depth os_threads expected_hits trace speed
     fold);

@@ -2,9 +2,9 @@
 
 use crate::written::mistake::Mistakes;
 use crate::written::read::{At, FromToml, Or as _, Toml, Word, table};
-use crate::written::scalar::{Bytes, Count, Nanoseconds, either_schema};
+use crate::written::scalar::{Bytes, Count, Name, Nanoseconds, Share, either_schema};
 use kvdyno_record::units;
-use kvdyno_record::workload::{Rate, Schedule, Sine};
+use kvdyno_record::workload::{PilotRate, Rate, Schedule, Sine};
 use schemars::JsonSchema;
 use serde_spanned::Spanned;
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use toml::de::DeValue;
 const STEPS_MAX: u64 = 1_000_000;
 
 /// The schedule of operations, before the bytes of an operation are known.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
     offered: Offered,
     schedule: Schedule,
@@ -22,10 +22,11 @@ pub(crate) struct Arrivals {
 }
 
 /// The amount per second.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 enum Offered {
     Operations(f64),
     Bytes(f64),
+    Pilot(At<PilotRate>),
 }
 
 impl Arrivals {
@@ -34,18 +35,27 @@ impl Arrivals {
         matches!(self.offered, Offered::Bytes(_))
     }
 
+    /// The phase that a pilot measures, and the share of its rate.
+    pub(crate) fn pilot(&self) -> Option<&At<PilotRate>> {
+        match &self.offered {
+            Offered::Pilot(pilot) => Some(pilot),
+            _ => None,
+        }
+    }
+
     /// Whether the rate follows a wave.
     pub(crate) fn has_wave(&self) -> bool {
         self.sine.is_some()
     }
 
-    /// The rate, if an operation writes this many bytes on average.
-    pub(crate) fn resolve(&self, operation_bytes: f64) -> Rate {
-        let (operations_per_s, bytes_per_s) = match self.offered {
-            Offered::Operations(operations) => (operations, None),
-            Offered::Bytes(bytes) => (bytes / operation_bytes, Some(bytes)),
+    /// The rate, if an operation writes this many bytes on average; none: a pilot finds it.
+    pub(crate) fn resolve(&self, operation_bytes: f64) -> Option<Rate> {
+        let (operations_per_s, bytes_per_s) = match &self.offered {
+            Offered::Operations(operations) => (*operations, None),
+            Offered::Bytes(bytes) => (bytes / operation_bytes, Some(*bytes)),
+            Offered::Pilot(_) => return None,
         };
-        Rate { operations_per_s, schedule: self.schedule, sine: self.sine, bytes_per_s }
+        Some(Rate { operations_per_s, schedule: self.schedule, sine: self.sine, bytes_per_s })
     }
 }
 
@@ -57,7 +67,7 @@ either_schema!(
     Scheduled: "A rate with its schedule."
 );
 
-/// An open loop with its schedule. Set exactly one of `per_second` and `bytes_per_s`.
+/// An open loop with its schedule. Set exactly one of `per_second`, `bytes_per_s` and `of`.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Scheduled {
@@ -68,6 +78,12 @@ struct Scheduled {
     /// and `batch`, without `sine`. The plan converts it to operations by the mean length of a
     /// record.
     bytes_per_s: Option<At<ByteRate>>,
+    /// An earlier measured phase without rates. A pilot runs each engine up to the end of it, once,
+    /// before the first trial. The rate is a share of what the slowest engine did in it, and is the
+    /// same for all engines.
+    of: Option<At<Name>>,
+    /// The share of the rate of the phase `of`, above 0 and at most 1. Default: 0.5.
+    share: Option<At<Share>>,
     /// The gaps between the starts. Default: poisson.
     schedule: Option<At<Gaps>>,
     /// A wave on the rate. Default: a constant rate.
@@ -104,7 +120,7 @@ impl Word for Gaps {
         &[("fixed", Self::Fixed), ("poisson", Self::Poisson)];
 }
 
-table!(Scheduled, "a rate": per_second bytes_per_s schedule sine);
+table!(Scheduled, "a rate": per_second bytes_per_s of share schedule sine);
 table!(Wave, "a wave": amplitude period step);
 
 /// A rate of operations: `1000`, `"50k"`, `"50k/s"`.
@@ -147,7 +163,7 @@ impl FromToml for Arrivals {
         let span = toml.span();
         let says_how_much = match toml.get_ref() {
             DeValue::Table(table) => {
-                ["per_second", "bytes_per_s"].iter().any(|key| table.contains_key(*key))
+                ["per_second", "bytes_per_s", "of"].iter().any(|key| table.contains_key(*key))
             }
             _ => true,
         };
@@ -156,31 +172,25 @@ impl FromToml for Arrivals {
             _ => Scheduled {
                 per_second: Some(At::from_toml(toml, mistakes)?),
                 bytes_per_s: None,
+                of: None,
+                share: None,
                 schedule: None,
                 sine: None,
             },
         };
-        let offered = match (&rate.per_second, &rate.bytes_per_s) {
-            (Some(operations), None) => operations.with(Offered::Operations(operations.0.0 as f64)),
-            (None, Some(bytes)) => bytes.with(Offered::Bytes(bytes.0.0 as f64)),
-            (Some(_), Some(bytes)) => {
-                let mistake = mistakes.at(&bytes.span, "a rate of operations and of bytes");
-                mistake.label("expected either `per_second` or `bytes_per_s`");
-                return None;
-            }
-            // The key exists, and its mistake is already reported.
-            (None, None) if says_how_much => return None,
-            (None, None) => {
+        let Some(offered) = rate.offered(mistakes) else {
+            // Otherwise the key exists, and its mistake is already reported.
+            if !says_how_much {
                 let mistake = mistakes.at(&span, "the rate has no `per_second`");
-                mistake.label("expected `per_second` or `bytes_per_s` here");
-                return None;
+                mistake.label("expected `per_second`, `bytes_per_s` or `of` here");
             }
+            return None;
         };
         if matches!(offered.value, Offered::Operations(0.0) | Offered::Bytes(0.0)) {
             let mistake = mistakes.at(&offered.span, "the rate is zero");
             mistake.label("expected at least 1");
         }
-        let sine = rate.sine.as_ref().and_then(|sine| wave(sine, offered.value, mistakes));
+        let sine = rate.sine.as_ref().and_then(|sine| wave(sine, &offered.value, mistakes));
         Some(Self {
             offered: offered.value,
             schedule: match rate.schedule.value_or(Gaps::Poisson) {
@@ -192,11 +202,46 @@ impl FromToml for Arrivals {
     }
 }
 
-fn wave(wave: &At<Wave>, offered: Offered, mistakes: &mut Mistakes) -> Option<Sine> {
+/// Half of what the slowest engine sustains is no load for it.
+const SHARE: Share = Share(0.5);
+
+impl Scheduled {
+    /// The one amount that is set.
+    fn offered(&self, mistakes: &mut Mistakes) -> Option<At<Offered>> {
+        let operations = self.per_second.as_ref();
+        let bytes = self.bytes_per_s.as_ref();
+        let of = self.of.as_ref();
+        if let Some(share) = self.share.as_ref().filter(|_| of.is_none()) {
+            let mistake = mistakes.at(&share.span, "a share without the phase that it is of");
+            mistake.label("expected `of` next to it, the name of an earlier phase");
+            return None;
+        }
+        if let Some(share) = self.share.as_ref().filter(|share| share.0 == 0.0) {
+            mistakes.at(&share.span, "the share is zero").label("expected more than 0");
+            return None;
+        }
+        let spans =
+            [operations.map(|at| &at.span), bytes.map(|at| &at.span), of.map(|at| &at.span)];
+        if let Some(second) = spans.into_iter().flatten().nth(1) {
+            let mistake = mistakes.at(second, "the rate is given twice");
+            mistake.label("expected only one of `per_second`, `bytes_per_s` and `of`");
+            return None;
+        }
+        let operations = operations.map(|at| at.with(Offered::Operations(at.0.0 as f64)));
+        let bytes = bytes.map(|at| at.with(Offered::Bytes(at.0.0 as f64)));
+        let pilot = of.map(|of| {
+            let share = self.share.value_or(SHARE).0;
+            of.with(Offered::Pilot(of.with(PilotRate { phase: of.0.clone(), share })))
+        });
+        operations.or(bytes).or(pilot)
+    }
+}
+
+fn wave(wave: &At<Wave>, offered: &Offered, mistakes: &mut Mistakes) -> Option<Sine> {
     let Wave { amplitude, period, step } = &wave.value;
-    let Offered::Operations(mean) = offered else {
-        let mistake = mistakes.at(&wave.span, "a wave needs a rate of operations, not of bytes");
-        mistake.label("expected `per_second` next to it, not `bytes_per_s`");
+    let Offered::Operations(mean) = *offered else {
+        let mistake = mistakes.at(&wave.span, "a wave needs a rate of operations");
+        mistake.label("expected `per_second` next to it");
         return None;
     };
     if amplitude.value.0 as f64 > mean {

@@ -62,6 +62,7 @@ fn a_walk_needs_no_keys() {
         rate: None,
         depth: None,
         os_threads: None,
+        pilot: None,
         expected_hits: ExpectedHits::All,
         replay: None,
     };
@@ -86,6 +87,7 @@ fn a_mix_has_its_weights_and_reads_only_what_exists() {
         rate: None,
         depth: None,
         os_threads: None,
+        pilot: None,
         expected_hits: ExpectedHits::All,
         replay: None,
     };
@@ -130,6 +132,7 @@ fn operations_take_as_many_keys_as_are_drawn() {
         rate: None,
         depth: None,
         os_threads: None,
+        pilot: None,
         expected_hits: ExpectedHits::All,
         replay: None,
     };
@@ -170,6 +173,7 @@ fn a_rank_reads_and_inserts_its_own_keys() {
         rate: None,
         depth: None,
         os_threads: None,
+        pilot: None,
         expected_hits: ExpectedHits::default(),
         replay: None,
     };

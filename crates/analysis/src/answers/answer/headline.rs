@@ -29,12 +29,26 @@ pub(super) fn headline(figures: &Figures, search: Option<&SearchResult>) -> Opti
     if settings.is_empty() {
         return drives::headline(figures);
     }
-    let runs = settings.iter().find_map(Setting::run_line);
+    let runs = run_lines(&settings);
     // A load is no answer to what was to be measured after it.
     let measures = || settings.iter().any(|setting| !setting.phases().is_empty());
     let fates = runs.is_none().then(|| fates(figures)).flatten().filter(|_| measures());
     let line = runs.or(fates).or_else(|| settings.iter().find_map(Setting::load_line));
     line.or_else(|| self::fates(figures))
+}
+
+/// The line of the first setting that has a figure; where others are run once for all numbers of
+/// threads, the first of these follows.
+fn run_lines(settings: &[Setting<'_>]) -> Option<String> {
+    let most = settings.iter().map(Setting::points).max()?;
+    let line = |is_swept: bool| {
+        let mut of_kind = settings.iter().filter(|setting| (setting.points() == most) == is_swept);
+        of_kind.find_map(Setting::run_line)
+    };
+    match (line(true), line(false)) {
+        (Some(swept), Some(once)) => Some(format!("{swept}; {once}")),
+        (swept, once) => swept.or(once),
+    }
 }
 
 /// The outcomes of engines that have no figure.
@@ -56,6 +70,11 @@ impl<'s> Setting<'s> {
             let end = if run.roles.len() > 1 { ", " } else { ": " };
             Some(format!("{}{line}", self.prefix(phase, end)))
         })
+    }
+
+    /// The numbers of threads that its first measured phase was run with.
+    fn points(&self) -> usize {
+        self.phases().first().map_or(0, |phase| self.by_threads(phase).len())
     }
 
     fn phase_line(&self, phase: &str) -> Option<String> {
@@ -112,9 +131,10 @@ impl<'s> Setting<'s> {
 
     /// What distinguishes it from other settings and phases of the run, and then `end`.
     fn prefix(&self, phase: &str, end: &str) -> String {
-        let phases_of = |setting: &Setting<'_>| -> usize { setting.phases().len() };
-        let phases: usize = settings(self.figures).iter().map(phases_of).max().unwrap_or(0);
-        let phase = if phases > 1 { phase } else { "" };
+        let settings = settings(self.figures);
+        let phases = unique(settings.iter().flat_map(Setting::phases)).len();
+        // The name of a phase that the suite did not name says nothing.
+        let phase = if phases > 1 && phase != "measure" { phase } else { "" };
         let suffix = super::setting_suffix(self.figures, self.groups[0], true);
         match format!("{phase}{suffix}").trim_start_matches(", ") {
             "" => String::new(),

@@ -139,7 +139,7 @@ fn phases(lines: &[Line<'_>]) -> String {
             continue;
         }
         let mut phases: Vec<&Phase> = Vec::new();
-        let of_trial = line.cases.iter().filter(|case| case.trial == first.trial);
+        let of_trial = line.cases.iter().filter(|case| case.trial == 1);
         for phase in of_trial.flat_map(|case| &case.phases) {
             if phases.iter().all(|other| other.name != phase.name) {
                 phases.push(phase);

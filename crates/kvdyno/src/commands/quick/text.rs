@@ -42,7 +42,11 @@ pub(super) fn suite(args: &QuickArgs, engines: &[AskedEngine], extras: Extras) -
     ];
     let parts = parts.into_iter().chain(extras.drive.then(|| DRIVE.to_owned())).chain(each);
     let parts: Vec<String> = parts.chain(extras.null.then(|| NULL.to_owned())).collect();
-    parts.join("\n") + "\n" + PHASES + &measure(args)
+    let made = parts.join("\n") + "\n" + MADE;
+    match args.read_percent() {
+        Some(percent) => made + COLD + &mixed(args, percent),
+        None => made + &alone(args) + COLD + &readers_beside_writer(args),
+    }
 }
 
 const DRIVE: &str = "\
@@ -59,7 +63,7 @@ const NULL: &str = "\
 name = \"null\"
 ";
 
-const PHASES: &str = "\
+const MADE: &str = "\
 # Load the database once for each engine and trial, let it settle, and verify it.
 [[phase]]
 kind = \"load\"
@@ -76,6 +80,9 @@ kind = \"verify\"
 samples = 10_000
 count = false
 
+";
+
+const COLD: &str = "\
 # Start the measurement with an empty page cache, or with all data in memory where it fits.
 [[phase]]
 kind = \"evict\"
@@ -175,29 +182,66 @@ fn switched_off(option: &OptionSpec) -> Option<String> {
     Some(format!("{} = {}", option.name, quoted(none)))
 }
 
-fn measure(args: &QuickArgs) -> String {
-    let read = match &args.scan {
+/// `op = "get"`, or a scan.
+fn read(args: &QuickArgs) -> String {
+    match &args.scan {
         Some(length) => format!("op = \"scan\", length = {}", scalar(length)),
         None => "op = \"get\"".to_owned(),
-    };
-    let mix: Vec<String> = [(args.read, read.as_str()), (100 - args.read, "op = \"update\"")]
+    }
+}
+
+fn keys(args: &QuickArgs) -> String {
+    match args.zipf {
+        Some(theta) => format!("keys = {{ distribution = \"zipf\", theta = {theta:?} }}"),
+        None => "keys = { distribution = \"uniform\" }".to_owned(),
+    }
+}
+
+/// Clients that each read and update.
+fn mixed(args: &QuickArgs, percent: u32) -> String {
+    let read = read(args);
+    let mix: Vec<String> = [(percent, read.as_str()), (100 - percent, "op = \"update\"")]
         .into_iter()
         .filter(|(weight, _)| *weight > 0)
         .map(|(weight, op)| format!("{{ {op}, weight = {weight} }}"))
         .collect();
-    let keys = match args.zipf {
-        Some(theta) => format!("distribution = \"zipf\", theta = {theta:?}"),
-        None => "distribution = \"uniform\"".to_owned(),
-    };
     let open_loop = |rate: &String| {
         format!("# An open loop: operations are due at random times.\nrate = {}\n", scalar(rate))
     };
     format!(
         "[[phase]]\nkind = \"measure\"\nwarmup = \"1s\"\nduration = {}\n\n[[phase.role]]\n\
-         name = \"clients\"\nthreads = \"sweep\"\nmix = [{}]\nkeys = {{ {keys} }}\n{}",
+         name = \"clients\"\nthreads = \"sweep\"\nmix = [{}]\n{}\n{}",
         quoted(&args.duration),
         mix.join(", "),
+        keys(args),
         args.rate.as_ref().map(open_loop).unwrap_or_default()
+    )
+}
+
+/// A writer alone, measured by the case that loads.
+fn alone(args: &QuickArgs) -> String {
+    format!(
+        "# One writer alone, as fast as it goes: once for all thread counts.\n\
+         [[phase]]\nkind = \"evict\"\nname = \"alone-cold\"\n\n\
+         [[phase]]\nkind = \"warm\"\nname = \"alone-warm\"\n\n\
+         [[phase]]\nkind = \"measure\"\nname = \"alone\"\nonce = true\nwarmup = \"1s\"\n\
+         duration = {}\n\n[[phase.role]]\nname = \"writer\"\nmix = [{{ op = \"update\" }}]\n{}\n\n",
+        quoted(&args.duration),
+        keys(args)
+    )
+}
+
+fn readers_beside_writer(args: &QuickArgs) -> String {
+    let keys = keys(args);
+    format!(
+        "[[phase]]\nkind = \"measure\"\nname = \"measure\"\nwarmup = \"1s\"\nduration = {}\n\n\
+         [[phase.role]]\nname = \"readers\"\nthreads = \"sweep\"\nmix = [{{ {} }}]\n{keys}\n\n\
+         # As fast as it goes, each engine would disturb its readers by another number of updates. \
+         All get\n# one rate: half of what the slowest did alone, found once before the first \
+         trial.\n[[phase.role]]\nname = \"writer\"\nmix = [{{ op = \"update\" }}]\n{keys}\n\
+         rate = {{ share = 0.5, of = \"alone\" }}\n",
+        quoted(&args.duration),
+        read(args)
     )
 }
 
@@ -216,10 +260,11 @@ fn title(args: &QuickArgs, engines: &[&str]) -> String {
         Some(length) => format!("scans of {length}"),
         None => "gets".to_owned(),
     };
-    let mix = match args.read {
-        100 => read,
-        0 => "updates".to_owned(),
-        percent => format!("{percent} % {read}, {} % updates", 100 - percent),
+    let mix = match args.read_percent() {
+        None => format!("{read} beside a writer of one rate, and updates alone"),
+        Some(100) => read,
+        Some(0) => "updates".to_owned(),
+        Some(percent) => format!("{percent} % {read}, {} % updates", 100 - percent),
     };
     let bytes = |typed: &String| match typed.parse::<u64>() {
         Ok(bytes) => format!("{bytes} B"),
@@ -305,6 +350,11 @@ mod tests {
     #[test]
     fn a_question_is_a_suite_that_reads_well() {
         insta::assert_snapshot!(text("lmdb rocksdb --records 10M --value 1KB --read 95"));
+    }
+
+    #[test]
+    fn readers_and_writers_are_apart_unless_they_are_mixed() {
+        insta::assert_snapshot!(text("lmdb rocksdb --scan 10"));
     }
 
     #[test]

@@ -120,6 +120,9 @@ struct Pass<'r> {
 impl Pass<'_> {
     /// One pending case, with its load if that must be repeated.
     fn step(&mut self, case: &Case) -> anyhow::Result<()> {
+        if case.lacks_rate() {
+            return self.file_not_run(case, "no pilot found the rate of its clients");
+        }
         // Without a worker the load is not repeated: its figures are kept.
         let has_worker = self.env.workers.identity(case).is_some();
         let needs_load =

@@ -104,6 +104,7 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
         rate: None,
         depth,
         os_threads: None,
+        pilot: None,
         expected_hits: ExpectedHits::All,
         replay: None,
     };

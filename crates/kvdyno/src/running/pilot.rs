@@ -1,0 +1,138 @@
+//! Rates that all engines can sustain: pilots run first, and the other cases get a share of what
+//! the slowest engine did in them.
+
+use super::runner::{Ended, RunEnvironment};
+use crate::printer::{Printer, Progress};
+use kvdyno_analysis::figures::evidence::Evidence;
+use kvdyno_record::case::{CaseRecord, PhaseRecord};
+use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::redact::without_secrets;
+use kvdyno_record::units;
+use kvdyno_record::workload::{Phase, PilotRate, Rate, Schedule};
+
+/// Runs the pilots of a plan whose rates are not known, and puts the rates into the plan. Anything
+/// but [`Ended::Complete`] ends the run.
+pub(super) fn find_rates(
+    env: &mut RunEnvironment,
+    plan: &mut Plan,
+    progress: &Progress<'_>,
+    printer: &Printer,
+) -> anyhow::Result<Ended> {
+    if !plan.cases.iter().any(Case::lacks_rate) {
+        return Ok(Ended::Complete);
+    }
+    let cases = plan.cases.iter().filter(|case| case.is_pilot()).cloned().collect();
+    let pilots = Plan { cases, ..plan.clone() };
+    let ended = env.cases(&pilots, progress)?;
+    if ended != Ended::Complete {
+        return Ok(ended);
+    }
+    let evidence = Evidence::read(&env.folder)?;
+    let done = evidence.recorded().filter(|(case, _)| case.case.is_pilot() && case.is_done());
+    let done: Vec<(&Case, &CaseRecord)> = done.map(|(case, rec)| (&case.case, rec)).collect();
+    for note in set_rates(plan, &done) {
+        printer.note(&note);
+    }
+    env.folder.write_plan(&without_secrets(plan)?)?;
+    Ok(Ended::Complete)
+}
+
+/// Sets each rate that a pilot found; what it came to, in words.
+fn set_rates(plan: &mut Plan, pilots: &[(&Case, &CaseRecord)]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for case in plan.cases.iter_mut().filter(|case| case.lacks_rate()) {
+        let alike: Vec<(String, &CaseRecord)> = pilots
+            .iter()
+            .filter(|(pilot, _)| has_same_setting(pilot, case))
+            .map(|(pilot, record)| (pilot.label.clone(), *record))
+            .collect();
+        for role in case.phases.iter_mut().flat_map(Phase::roles_mut) {
+            let Some(pilot) = role.pilot.as_ref().filter(|_| role.rate.is_none()) else { continue };
+            let Some((slowest, rate)) = slowest(&alike, pilot) else { continue };
+            let operations_per_s = (rate * pilot.share).max(1.0).round();
+            role.rate = Some(Rate::new(operations_per_s, Schedule::Poisson));
+            let note = format!(
+                "{} at {}/s for all engines: {:.0} % of {slowest} in `{}`",
+                role.name,
+                units::grouped(operations_per_s as u64),
+                pilot.share * 100.0,
+                pilot.phase
+            );
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
+}
+
+/// The slowest engine of the pilots, with its operations a second in the phase.
+fn slowest<'p>(pilots: &'p [(String, &CaseRecord)], rate: &PilotRate) -> Option<(&'p str, f64)> {
+    let rates = pilots.iter().filter_map(|(label, record)| {
+        Some((label.as_str(), sustained(&record.phases, &rate.phase)?))
+    });
+    rates.filter(|(_, rate)| *rate > 0.0).min_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
+/// Operations a second of a phase, with the time for the work that it left behind.
+fn sustained(phases: &[PhaseRecord], name: &str) -> Option<f64> {
+    let index = phases.iter().position(|phase| phase.name == name)?;
+    let settle = phases.get(index + 1).filter(|next| next.kind == "settle");
+    let settle_ns = settle.map_or(0, |settle| settle.wall_ns) as f64;
+    let rates = phases[index].roles.iter().map(|role| {
+        let count: u64 = role.ops.values().map(|op| op.count).sum();
+        count as f64 * 1e9 / (role.rate_window_ns() + settle_ns)
+    });
+    Some(rates.filter(|rate| rate.is_finite()).sum())
+}
+
+/// Engines of one part, with one data set, RAM limit and volume.
+fn has_same_setting(a: &Case, b: &Case) -> bool {
+    let volume = |case: &Case| case.volume.as_ref().map(|volume| volume.name.clone());
+    a.part == b.part
+        && a.ram_limit_bytes == b.ram_limit_bytes
+        && a.tier == b.tier
+        && a.data.unpacked() == b.data.unpacked()
+        && volume(a) == volume(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_record::case::{OpResult, RoleResult};
+
+    fn phase(name: &str, kind: &str, wall_s: u64, operations: u64) -> PhaseRecord {
+        let op = OpResult { count: operations, ..OpResult::default() };
+        let role = RoleResult {
+            role: "writer".to_owned(),
+            threads: 1,
+            window_ns: wall_s * 1_000_000_000,
+            windows: Vec::new(),
+            offered_per_s: None,
+            backlog: 0,
+            own_ns: 0,
+            usage: None,
+            ops: [("update".to_owned(), op)].into(),
+        };
+        PhaseRecord {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            wall_ns: wall_s * 1_000_000_000,
+            roles: if operations > 0 { vec![role] } else { Vec::new() },
+            ..PhaseRecord::default()
+        }
+    }
+
+    #[test]
+    fn a_rate_is_sustained_over_the_work_that_was_left_behind() {
+        let phases = [
+            phase("load", "load", 1, 100),
+            phase("alone", "measure", 4, 4000),
+            phase("alone-settle", "settle", 4, 0),
+            phase("rest", "settle", 100, 0),
+        ];
+        assert_eq!(sustained(&phases, "alone"), Some(500.0));
+        assert_eq!(sustained(&phases[..2], "alone"), Some(1000.0));
+        assert_eq!(sustained(&phases, "other"), None);
+    }
+}

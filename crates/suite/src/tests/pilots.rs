@@ -1,0 +1,68 @@
+//! Rates that a pilot finds, and phases that the loading case runs.
+
+use super::{builtin_text, plan, plan_of, set};
+use kvdyno_record::plan::Case;
+
+/// A role of each engine's cases waits for the rate, which each engine's pilot measures once.
+#[test]
+fn each_engine_that_stores_data_has_a_pilot() {
+    let plan = plan(builtin_text("quick"), &[]);
+    let (pilots, others): (Vec<&Case>, Vec<&Case>) =
+        plan.cases.iter().partition(|case| case.is_pilot());
+    let ids: Vec<&str> = pilots.iter().map(|case| case.id.as_str()).collect();
+    assert_eq!(ids, ["0001_lmdb_pilot", "0002_rocksdb_pilot"]);
+    for pilot in pilots {
+        assert_eq!(pilot.phases.last().unwrap().name, "alone-settle");
+        assert!(pilot.makes_database() && pilot.database.last_use && !pilot.lacks_rate());
+        assert!(others.iter().all(|case| case.key != pilot.key));
+    }
+    let waiting = others.iter().filter(|case| case.lacks_rate());
+    let measuring = others.iter().filter(|case| case.threads_swept.is_some() && !case.ceiling);
+    assert_eq!(waiting.count(), measuring.count());
+}
+
+/// By the case that loads; where each case loads its own, by each.
+#[test]
+fn a_phase_that_is_run_once_belongs_to_the_load() {
+    let alone = |arguments: &[&str]| {
+        let plan = plan(builtin_text("quick"), arguments);
+        let of_trial = plan.cases.into_iter().filter(|case| case.trial == 1);
+        let alone = |case: &Case| case.phases.iter().any(|phase| phase.name == "alone");
+        of_trial.filter(alone).map(|case| case.makes_database()).collect::<Vec<_>>()
+    };
+    assert_eq!(alone(&[]), [true; 3]);
+    assert_eq!(alone(&["run.database=fresh"]), [true; 9]);
+}
+
+#[test]
+fn the_rule_is_the_work_whatever_it_came_to() {
+    let text = builtin_text("quick");
+    let keys = |text: &str| {
+        let plan = plan_of(text, &set(&["run.trials=1"])).unwrap();
+        let waiting = plan.cases.into_iter().filter(Case::lacks_rate);
+        waiting.map(|case| case.key).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(text), keys(text));
+    assert_ne!(keys(text), keys(&text.replace("share = 0.5", "share = 0.4")));
+}
+
+#[test]
+fn rates_that_no_pilot_can_find_are_refused() {
+    let refused = |from: &str, to: &str| {
+        let text = builtin_text("quick").replace(from, to);
+        plan_of(&text, &set(&[])).unwrap_err().render(false)
+    };
+    let unknown = refused("of = \"alone\"", "of = \"alon\"");
+    assert!(unknown.contains("named `alon`") && unknown.contains("alone"), "{unknown}");
+    for (from, to, expected) in [
+        ("of = \"alone\"", "per_second = 5, of = \"alone\"", "given twice"),
+        (", of = \"alone\"", "", "the phase that it is of"),
+        ("share = 0.5", "share = 0", "the share is zero"),
+        ("once = true", "once = true\nwindows = \"1s\"", "run for each thread count"),
+    ] {
+        let error = refused(from, to);
+        assert!(error.contains(expected), "{to}: {error}");
+    }
+    let swept = refused("name = \"alone\"", "name = \"first\"");
+    assert!(swept.contains("named `alone`"), "{swept}");
+}
