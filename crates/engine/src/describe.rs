@@ -125,6 +125,9 @@ pub struct Capabilities {
     /// Any piece of its bytes can be asked for: it has `read_at` and its kin.
     #[serde(default)]
     pub addressed: bool,
+    /// All of its data must fit in memory: with less it fails, or forgets records.
+    #[serde(default)]
+    pub in_memory: bool,
     /// Its code is a shared library that is chosen when its worker starts: see [`crate::library`].
     #[serde(default)]
     pub library: bool,
@@ -175,6 +178,7 @@ impl Capabilities {
             takes_turns: false,
             bare_drive: false,
             addressed: false,
+            in_memory: false,
             library: false,
             key_bytes_max: None,
             value_bytes_max: None,

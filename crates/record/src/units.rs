@@ -111,7 +111,7 @@ fn bytes_of(text: &str, expected: &'static str) -> Result<u64, UnitError> {
     let mistake = |problem: &str| UnitError::new(text, problem, expected);
     let no_bytes = || mistake("is not a number of bytes");
     let (number, unit) = number_and_unit(text).ok_or_else(no_bytes)?;
-    if let "k" | "K" | "M" | "G" | "T" | "P" = unit {
+    if let "k" | "K" | "m" | "M" | "g" | "G" | "t" | "T" | "p" | "P" = unit {
         let digits = text.trim().trim_end_matches(unit).trim_end();
         let unit = unit.to_uppercase();
         return Err(mistake(&format!(

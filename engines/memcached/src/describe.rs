@@ -22,6 +22,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             native_multiget: true,
             batch: BatchKind::Together,
             external_processes: true,
+            in_memory: true,
             library: true,
             pipelined: true,
             takes_turns: true,

@@ -41,8 +41,9 @@ fn all_engines_get_a_share_of_what_the_slowest_sustains() {
         .map(|phase| phase.mix().unwrap().roles[1].clone())
         .collect();
     assert_eq!(writers.len(), 6);
-    let rate = |role: &Role| role.rate.as_ref().unwrap().operations_per_s;
-    assert!(rate(&writers[0]) > 1.0 && writers.iter().all(|role| rate(role) == rate(&writers[0])));
+    let rate = writers[0].rate.as_ref().unwrap();
+    assert!(rate.operations_per_s > 1.0, "{rate:?}");
+    assert!(writers.iter().all(|role| role.rate.as_ref() == Some(rate)), "{writers:?}");
     // Pilots are no results.
     let summary = scratch.run(&["show", "--json"]).json();
     let groups = summary["groups"].as_array().unwrap();

@@ -56,6 +56,12 @@ fn set_ends(
                 continue;
             }
             is_measured = true;
+            // It belongs to the load, and stays as it is where the others last for hours.
+            let is_once =
+                phase.get("once").is_some_and(|once| once.get_ref().as_bool() == Some(true));
+            if is_once && hours.is_some() {
+                continue;
+            }
             phase.remove("operations");
             phase.remove("windows");
             put(phase, "duration", text(duration.to_owned(), span));

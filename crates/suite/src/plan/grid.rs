@@ -201,7 +201,7 @@ impl<'a> Grid<'a> {
         let data: Vec<&Data> = self.sets.iter().map(|set| &set.data).collect();
         let replayed = warnings::unloaded_keys(part, &data);
         let attached = warnings::not_shared(part, setups);
-        let fit = warnings::fit_warnings(setups, host);
+        let fit = warnings::fit_warnings(setups, &self.sets, host);
         let compressed = warnings::compressor_warnings(setups);
         let engines = self.runnable.iter();
         let uncounted = engines.filter_map(|(engine, worker)| {

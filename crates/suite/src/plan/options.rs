@@ -103,12 +103,13 @@ fn durability(engine: &Engine, description: &Description, mistakes: &mut Mistake
         let span = typed.map_or(&engine.name.span, |class| &class.span);
         let names: Vec<&str> = classes.keys().map(Durability::as_str).collect();
         let set_up = if engine.attached().is_some() { " in its configuration" } else { "" };
-        mistakes
-            .at(
-                span,
-                format!("{} has no durability `{}`{set_up}", description.name, class.as_str()),
-            )
-            .label(format!("expected durability = one of: {}", names.join(", ")));
+        let message =
+            format!("{} has no durability `{}`{set_up}", description.name, class.as_str());
+        let mistake = mistakes.at(span, message);
+        mistake.label(format!("expected durability = one of: {}", names.join(", ")));
+        if typed.is_none() {
+            mistake.help(format!("`--durability {}` sets it for all engines", names.join(",")));
+        }
     }
     class
 }

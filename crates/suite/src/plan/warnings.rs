@@ -3,7 +3,7 @@
 use crate::plan::cases::is_on_device;
 use crate::plan::options;
 use crate::plan::setup::EngineSetup;
-use crate::plan::sizing::SizingHost;
+use crate::plan::sizing::{SizedData, SizingHost};
 use crate::written::engine::Engine;
 use crate::written::names::push_unique;
 use crate::written::part::Part;
@@ -121,12 +121,25 @@ pub(crate) fn not_shared(part: &Part, setups: &[EngineSetup<'_>]) -> Vec<String>
 
 /// Warns of engines that hardly fit their RAM limit. They run all the same, and end as "does not
 /// fit" if they do not.
-pub(crate) fn fit_warnings(setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
+pub(crate) fn fit_warnings(
+    setups: &[EngineSetup],
+    sets: &[SizedData],
+    host: &SizingHost,
+) -> Vec<String> {
     let note = |setup: &EngineSetup| {
         setup.limit.bytes?;
         let (label, stem) = (&setup.engine.label.0, &setup.engine.stem);
         let limit = setup.limit.memory_bytes(host);
         let (description, options) = (setup.description, &setup.options);
+        let data = sets[setup.data].user_bytes();
+        if description.capabilities.in_memory && data > limit as f64 {
+            return Some(format!(
+                "{label} keeps all data in memory: {} do not fit its RAM limit of {}; use a \
+                 larger limit (`--ram`, `ram.limit`), less data, or `--no-ram-limit`",
+                units::bytes_in_words(data as u64),
+                units::bytes_in_words(limit),
+            ));
+        }
         // If the machine has less memory, that is the limit, and smaller caches do not help.
         if let Some(cache) = fit::cache_over_limit(description, options, limit, stem) {
             return Some(format!("{label}: {cache}"));

@@ -282,6 +282,20 @@ fn an_engine_that_hardly_fits_is_warned_of() {
 }
 
 #[test]
+fn more_data_than_memory_is_warned_of_where_all_of_it_must_fit() {
+    let mut engines = engines();
+    engine_of(&mut engines, "lmdb").capabilities.in_memory = true;
+    let warnings = |limit: &str| {
+        let set = set(&["engine.null.name=lmdb", "data.size=64MiB", limit]);
+        let suite = Suite::parse("suite.toml", SMALL, &set).unwrap();
+        expand(&suite, &engines, &HOST).unwrap().warnings
+    };
+    let too_small = warnings("ram.limit=40MiB");
+    assert!(too_small[0].starts_with("lmdb keeps all data in memory: 64.0 MiB"), "{too_small:?}");
+    assert!(warnings("ram.limit=80MiB").is_empty());
+}
+
+#[test]
 fn a_compressor_that_is_left_on_beside_one_that_is_off_is_told() {
     let options = "engine.rocksdb.options={ compression = \"none\" }";
     let arguments = ["engine.null.name=rocksdb", "engine.rocksdb.preset=tuned", options];

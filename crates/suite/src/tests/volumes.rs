@@ -42,7 +42,7 @@ fn a_suite_without_volumes_is_as_it_was() {
 #[test]
 fn keys_do_not_change_unnoticed() {
     let quick = plan(builtin_text("quick"), &["phase.measure.duration=3s"]);
-    let key = "lmdb/async/1056832x16+1000/ram-262140KiB/t1/fd703e4d8ad3";
+    let key = "lmdb/async/1056832x16+1000/ram-262140KiB/t1/ae444c060c6d";
     let keys: Vec<&str> = quick.cases.iter().map(|case| case.key.as_str()).collect();
     assert!(keys.contains(&key), "{keys:#?}");
 }
