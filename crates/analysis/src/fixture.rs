@@ -16,6 +16,9 @@ mod drive;
 mod field;
 mod mixed;
 mod moments;
+mod plan;
+#[cfg(test)]
+mod planned;
 mod surroundings;
 mod usage;
 mod versions;
@@ -24,23 +27,22 @@ use hdrhistogram::Histogram;
 use kvdyno_record::FORMAT;
 use kvdyno_record::blockio::BlockIoFile;
 use kvdyno_record::case::{
-    CaseRecord, CounterFile, CounterPair, OpResult, Outcome, PhaseRecord, RamLimit, RoleResult,
-    Verified,
+    CaseRecord, CounterFile, CounterPair, OpResult, Outcome, PhaseRecord, RoleResult,
 };
-use kvdyno_record::engine::{DataShape, Durability, Options, PowerLoss, Value};
+use kvdyno_record::engine::{Durability, PowerLoss, Value};
 use kvdyno_record::files::{RunFolder, write_atomic, write_json};
 use kvdyno_record::hlog::{self, Kind};
-use kvdyno_record::plan::{Case, Database, Estimate, Plan, WITHIN};
+use kvdyno_record::plan::{Estimate, Plan, WITHIN};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::series::{Slice, SliceCounts};
-use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{Activity, Choice, Ends, Mix, MixEntry, Op, Phase, Role};
 pub use moments::{hiccups, stall};
+use plan::PlannedCase;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
-use surroundings::{clock, data, run, worker};
-use usage::{follow, phase_record, read_at_device, spends};
+use surroundings::run;
+use usage::{phase_record, read_at_device, settled_after, spends};
 
 pub const SECOND: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;
@@ -157,10 +159,10 @@ impl Fixture {
             sized: vec!["RAM limit 28 MiB: a quarter of the data".to_owned()],
             warnings: Vec::new(),
             left_out: Vec::new(),
-            cases: cases.iter().map(|case| case.record.case.clone()).collect(),
+            cases: Vec::new(),
             estimate: Estimate { wall_ns: 900 * SECOND, ..Estimate::default() },
         };
-        Self { run: run(), plan, cases }
+        Self { run: run(), plan, cases }.planned()
     }
 
     /// Writes everything and seals it.
@@ -233,11 +235,7 @@ impl FixtureCase {
 }
 
 fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
-    let phases = vec![
-        Phase::new("load", surroundings::load()),
-        Phase::new("settle", Activity::Settle { limit_ns: 60 * SECOND }),
-        Phase::new("verify", Activity::Verify { samples: 1000, count: true }),
-    ];
+    let phases = surroundings::loading(true);
     let mut case = PlannedCase { engine, trial, threads: None, id, loader: id, phases }.blank();
     let pace = 4_000 + u64::from(trial) * 100 + engine.service_ns[0] / 10;
     let op = OpResult {
@@ -250,19 +248,7 @@ fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
     let mut load = phase_record("load", wall, writes, engine);
     load.roles = vec![role_result("load", 1, wall, "insert", op)];
     usage::threads(&mut load, &spends(engine)[..1]);
-    let mut settle = phase_record("settle", engine.variant * SECOND / 5, writes / 10, engine);
-    settle.settled = Some((true, "no background work".to_owned()));
-    let mut verify = phase_record("verify", SECOND, 0, engine);
-    verify.verified = Some(Verified {
-        sampled: 1000,
-        hits: 1000,
-        counted: Some(RECORDS),
-        expected: RECORDS,
-        ..Verified::default()
-    });
-    follow(&load, &mut settle);
-    follow(&settle, &mut verify);
-    case.record.phases = vec![load, settle, verify];
+    case.record.phases = usage::loaded(load, writes, engine, true);
     case
 }
 
@@ -274,8 +260,11 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         roles: vec![role("readers", threads, Op::Get), role("writer", 1, Op::Update)],
         ends: Ends::after_ns(SLICES * SECOND),
     };
-    let phases =
-        vec![Phase::new("evict", Activity::Evict), Phase::new("measure", Activity::Measure(drive))];
+    let phases = vec![
+        Phase::new("evict", Activity::Evict),
+        Phase::new("measure", Activity::Measure(drive)),
+        surroundings::settle_after("measure"),
+    ];
     let swept = Some(threads);
     let mut case = PlannedCase { engine, trial, threads: swept, id, loader, phases }.blank();
     case.record.phases = vec![PhaseRecord {
@@ -316,7 +305,8 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         role_result("writer", 1, window, "update", update),
     ];
     usage::threads(&mut measure, &spends(engine)[1..]);
-    case.record.phases.push(measure);
+    let settle = settled_after(&measure, engine);
+    case.record.phases.extend([measure, settle]);
     case
 }
 
@@ -405,96 +395,5 @@ fn role_result(role: &str, threads: u32, window_ns: u64, name: &str, op: OpResul
         own_ns: 0,
         usage: None,
         ops: [(name.to_owned(), op)].into(),
-    }
-}
-
-/// The plan of a case.
-struct PlannedCase<'c> {
-    engine: Pace,
-    trial: u32,
-    threads: Option<u32>,
-    id: &'c str,
-    loader: &'c str,
-    phases: Vec<Phase>,
-}
-
-impl PlannedCase<'_> {
-    /// A case of the plan.
-    fn case(self) -> Case {
-        let Self { engine, trial, threads, id, loader, phases } = self;
-        let values = [("readahead".to_owned(), Value::Boolean(false))].into();
-        let (database_id, loaded_by) = (format!("{}_r{trial}", engine.name), loader.to_owned());
-        let last_use = threads == Some(2);
-        Case {
-            id: id.to_owned(),
-            key: format!("{} {}", engine.name, threads.map_or("load".into(), |t| format!("t{t}"))),
-            engine: engine.name.to_owned(),
-            label: engine.title.to_owned(),
-            part: None,
-            library: None,
-            server: None,
-            crew: None,
-            options: Options { durability: engine.durability, values },
-            trial,
-            listed: 0,
-            ceiling: false,
-            threads,
-            threads_swept: threads,
-            database: Database { id: database_id, loaded_by, last_use, copy: None },
-            volume: None,
-            ram_limit_bytes: Some(RAM),
-            ram_limit_from: 0,
-            tier: None,
-            data: data(),
-            shape: DataShape {
-                records: RECORDS,
-                records_max: RECORDS,
-                key_bytes: 16,
-                value_bytes_mean: 100,
-                value_bytes_max: 100,
-                sessions: threads.unwrap_or(0) + 1,
-                depth: 1,
-                requests: None,
-            },
-            phases,
-            budget_ns: 600 * SECOND,
-            slice_ns: SECOND,
-            io_latency: false,
-            count: None,
-            errors_max: 0,
-        }
-    }
-    /// A case with everything but its phases' results.
-    fn blank(self) -> FixtureCase {
-        let engine = self.engine;
-        let record = CaseRecord {
-            format: FORMAT.to_owned(),
-            case: self.case(),
-            attempt: 1,
-            outcome: Outcome::Done,
-            worker: Some(worker(engine)),
-            server: None,
-            volume: None,
-            concurrent_runs: Vec::new(),
-            ram_limit: RamLimit {
-                requested_bytes: Some(RAM),
-                enforced_by: Some("cgroup v1".to_owned()),
-                ..RamLimit::default()
-            },
-            started_unix_ns: BEGAN,
-            wall_ns: 20 * SECOND,
-            process: Some(ProcessUsage {
-                rss_peak_bytes: (21 + engine.variant) * MIB,
-                ..ProcessUsage::default()
-            }),
-            opens_ns: vec![1_000_000],
-            close_ns: Some(2_000_000),
-            clock: Some(clock()),
-            phases: Vec::new(),
-            database_used_by: Vec::new(),
-            database_copy: None,
-            not_measured: Vec::new(),
-        };
-        FixtureCase { record, slices: Vec::new(), histograms: Vec::new(), block_io: None }
     }
 }

@@ -126,7 +126,7 @@ impl Source<'_> {
         asm.jump(If::Equal, R0, 0, unseen);
         asm.set(R7, R0);
         asm.load(Size::Eight, R8, R7, place(offset_of!(InFlight, issued_ns)));
-        // Also where its issue was not seen: what is known of it is not the next request's.
+        // Also where its issue was not seen: the next request must not inherit its entry.
         forget(asm);
         asm.jump(If::Equal, R8, 0, unseen);
         // R8: its latency.

@@ -1,12 +1,13 @@
 //! A fleet on a terminal: the hosts, in what they differ, each figure over them, who stands apart.
 
+use crate::figure_series::{TITLES, left_out, name_cells, value_cell};
 use crate::format::{by, counted};
 use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
 use crate::versus::{Line, figure, harmless, some};
-use kvdyno_analysis::answers::fleet::{CHANCE, Fact, Fleet, HOSTS_MIN, OutlierHost, Spread};
-use kvdyno_analysis::answers::trend::LeftOut;
+use kvdyno_analysis::answers::fleet::{CHANCE, Fact, Fleet, HOSTS_MIN, HostSeries, OutlierHost};
+use kvdyno_analysis::answers::series::present;
 use kvdyno_analysis::figures::lists::unique;
 use kvdyno_record::units;
 
@@ -55,16 +56,6 @@ fn namesakes(fleet: &Fleet) -> Vec<Line> {
     names.into_iter().filter_map(line).collect()
 }
 
-/// Runs that take no part, those of one reason together.
-pub(crate) fn left_out(runs: &[LeftOut]) -> Vec<Line> {
-    let reasons = unique(runs.iter().map(|run| run.reason.as_str()));
-    let line = |why: &str| {
-        let runs_with_reason = runs.iter().filter(|run| run.reason == why).count();
-        (Tone::Warning, "left out", format!("{}: {why}", counted(runs_with_reason, "run")))
-    };
-    reasons.into_iter().map(line).collect()
-}
-
 /// `kernel: 6.1.0-11 on 18 hosts; 6.1.0-9 on n03, n07`.
 fn differs(fleet: &Fleet, fact: &Fact) -> String {
     let with = |value: &str| {
@@ -83,47 +74,37 @@ fn differs(fleet: &Fleet, fact: &Fact) -> String {
 /// A line for each figure: the lowest host, the median, the highest, who stands apart; with
 /// `by_host` all of them.
 pub fn table(fleet: &Fleet, by_host: bool) -> Table {
-    let words = ["case", "of", "figure"].map(|title| (title.to_owned(), Column::Left));
-    let mut titles = Vec::from(words);
+    let mut titles = Vec::from(TITLES);
     if by_host {
-        let hosts = fleet.hosts.iter().map(|host| (host.name.clone(), Column::Right));
-        titles.push(("median".to_owned(), Column::Right));
-        titles.extend(hosts);
+        titles.push(("median", Column::Right));
+        titles.extend(fleet.hosts.iter().map(|host| (host.name.as_str(), Column::Right)));
     } else {
-        titles.extend([("hosts", Column::Right), ("lowest", Column::Right)].map(title));
-        titles.extend([("median", Column::Right), ("highest", Column::Right)].map(title));
-        titles.extend([("highest / lowest", Column::Right), ("apart", Column::Left)].map(title));
+        let ends = ["hosts", "lowest", "median", "highest", "highest / lowest"];
+        titles.extend(ends.map(|end| (end, Column::Right)));
+        titles.push(("apart", Column::Left));
     }
-    let mut table = Table::titled(titles);
-    table.lead = by_host.then_some(3);
+    let mut table = Table::new(titles);
+    table.lead = by_host.then_some(TITLES.len());
     for spread in &fleet.spreads {
-        let mut row =
-            vec![spread.case.clone(), spread.place().to_owned(), spread.figure.to_owned()];
+        let mut row = Vec::from(name_cells(spread));
         row.extend(if by_host { each(spread) } else { ends(fleet, spread) });
         table.row(&row);
     }
     table
 }
 
-fn title((title, side): (&str, Column)) -> (String, Column) {
-    (title.to_owned(), side)
-}
-
 /// The value of each host; `*`: it stands apart.
-fn each(spread: &Spread) -> Vec<String> {
+fn each(spread: &HostSeries) -> Vec<String> {
     let cell = |(host, value): (usize, &Option<f64>)| {
-        let mark =
-            if spread.outliers.iter().any(|outlier| outlier.host == host) { "*" } else { "" };
-        value.map_or_else(|| "-".to_owned(), |value| figure(spread.unit, value) + mark)
+        let mark = spread.outlier(host).map_or("", |_| "*");
+        value_cell(spread, *value) + mark
     };
-    let median = figure(spread.unit, spread.median);
+    let median = figure(spread.unit, spread.judgement.median);
     std::iter::once(median).chain(spread.values.iter().enumerate().map(cell)).collect()
 }
 
-fn ends(fleet: &Fleet, spread: &Spread) -> Vec<String> {
-    let values = spread.values.iter().enumerate();
-    let mut finite: Vec<(usize, f64)> =
-        values.filter_map(|(host, value)| Some((host, (*value)?))).collect();
+fn ends(fleet: &Fleet, spread: &HostSeries) -> Vec<String> {
+    let mut finite: Vec<(usize, f64)> = present(&spread.values).collect();
     finite.sort_by(|a, b| a.1.total_cmp(&b.1));
     let named = |(host, value): &(usize, f64)| {
         format!("{} {}", figure(spread.unit, *value), fleet.hosts[*host].name)
@@ -131,6 +112,7 @@ fn ends(fleet: &Fleet, spread: &Spread) -> Vec<String> {
     let (first, last) = (finite.first(), finite.last());
     let ratio = first.zip(last).filter(|(first, _)| first.1 > 0.0);
     let apart: Vec<String> = spread
+        .judgement
         .outliers
         .iter()
         .map(|apart| format!("{} {}", fleet.hosts[apart.host].name, by(apart.ratio)))
@@ -138,7 +120,7 @@ fn ends(fleet: &Fleet, spread: &Spread) -> Vec<String> {
     vec![
         finite.len().to_string(),
         first.map(named).unwrap_or_default(),
-        figure(spread.unit, spread.median),
+        figure(spread.unit, spread.judgement.median),
         last.map(named).unwrap_or_default(),
         ratio.map_or_else(|| "-".to_owned(), |(first, last)| format!("{:.2}", last.1 / first.1)),
         apart.join(", "),
@@ -177,12 +159,8 @@ fn host_apart(fleet: &Fleet, host: &OutlierHost) -> Line {
     let named = |places: &[usize], word: &str| {
         let figures = places.iter().map(|index| {
             let spread = &fleet.spreads[*index];
-            let outlier = spread.outliers.iter().find(|outlier| outlier.host == host.host);
-            format!(
-                "{} {}",
-                spread.name(),
-                outlier.map(|outlier| by(outlier.ratio)).unwrap_or_default()
-            )
+            let ratio = spread.outlier(host.host).map(|outlier| by(outlier.ratio));
+            format!("{} {}", spread.name(), ratio.unwrap_or_default())
         });
         let figures: Vec<String> = figures.collect();
         let (outlier, all) = (figures.len(), fleet.spreads.len());

@@ -8,6 +8,7 @@ pub mod brief;
 mod cell;
 mod columns;
 pub mod command;
+mod figure_series;
 mod fit;
 pub mod fleet;
 pub mod footnotes;

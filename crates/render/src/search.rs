@@ -17,7 +17,7 @@ pub fn curve(answer: &SearchResult) -> Table {
     };
     titles.extend(answer.conditions.iter().map(title));
     titles.push("met".to_owned());
-    let mut table = Table::titled(titles.into_iter().map(|title| (title, Side::Right)).collect());
+    let mut table = Table::new(titles.into_iter().map(|title| (title, Side::Right)));
     let points = answer.points.iter().rev();
     let points: Vec<&Point> = if ram { points.collect() } else { points.rev().collect() };
     for point in points.into_iter().chain(&answer.fastest) {

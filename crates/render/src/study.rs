@@ -111,7 +111,7 @@ fn published(name: &str, comparison: &StudyComparison, summary: &Summary) -> Tit
         .chain(heads.of.iter().map(|(title, ..)| left_column(title)));
     let has_words = rows.iter().any(|row| !row.selectors.words().is_empty());
     let words = has_words.then(|| left_column("of"));
-    let mut table = Table::titled(first.chain(words.clone()).chain(figures).collect());
+    let mut table = Table::new(first.chain(words.clone()).chain(figures));
     let mut notes = Footnotes::default();
     for row in &rows {
         let mark = doubts(row, &mut notes);

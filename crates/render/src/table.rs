@@ -56,13 +56,8 @@ impl Titled {
 
 impl Table {
     /// A table of columns: titles may have two lines.
-    pub fn new(columns: impl IntoIterator<Item = (&'static str, Side)>) -> Self {
-        let titles = columns.into_iter().map(|(title, side)| (title.to_owned(), side)).collect();
-        Self { titles, ..Self::default() }
-    }
-
-    /// The same with titles that are made up.
-    pub fn titled(titles: Vec<(String, Side)>) -> Self {
+    pub fn new(columns: impl IntoIterator<Item = (impl Into<String>, Side)>) -> Self {
+        let titles = columns.into_iter().map(|(title, side)| (title.into(), side)).collect();
         Self { titles, ..Self::default() }
     }
 

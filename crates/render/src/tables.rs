@@ -62,7 +62,7 @@ fn table(kind: &Kind, summary: &Summary, wide: bool) -> Titled {
     let columns = axes.iter().chain(kind.columns);
     let columns: Vec<_> = columns.filter(|column| shown.has(column)).collect();
     let titles = columns.iter().map(|column| (shown.title(column.title), column.side));
-    let mut table = Table::titled(titles.collect());
+    let mut table = Table::new(titles);
     let mut notes = Footnotes::default();
     let published = StudyRows::from_summary(kind, summary);
     for row in &rows {

@@ -1,12 +1,12 @@
 //! A history on a terminal: the runs, each figure's levels, where they changed, the gate.
 
-use crate::fleet::left_out;
+use crate::figure_series::{TITLES, left_out, name_cells, value_cell};
 use crate::format::{by, counted};
 use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
-use crate::versus::{Line, figure, gate, harmless, some};
-use kvdyno_analysis::answers::trend::Trend;
+use crate::versus::{Line, gate, harmless, some};
+use kvdyno_analysis::answers::trend::{Levels, Trend};
 use kvdyno_analysis::judge::versus::Verdict;
 use kvdyno_record::units;
 
@@ -29,33 +29,27 @@ pub fn header(trend: &Trend) -> Vec<Line> {
 
 /// A line for each figure: the level it has now, the newest run, its last change.
 pub fn table(trend: &Trend) -> Table {
-    let mut table = Table::new([
-        ("case", Column::Left),
-        ("of", Column::Left),
-        ("figure", Column::Left),
+    let titles = [
         ("runs", Column::Right),
         ("first level", Column::Right),
         ("level now", Column::Right),
         ("newest", Column::Right),
         ("last change", Column::Left),
-    ]);
+    ];
+    let mut table = Table::new(TITLES.into_iter().chain(titles));
     for course in &trend.courses {
-        let number = |value: Option<f64>| {
-            value.map_or_else(|| "-".to_owned(), |value| figure(course.unit, value))
-        };
-        table.row(&[
-            course.case.clone(),
-            course.place().to_owned(),
-            course.figure.to_owned(),
-            course.values.iter().flatten().count().to_string(),
-            number(course.levels.first().copied()),
-            number(course.levels.last().copied()),
-            number(course.values.last().copied().flatten()),
-            course.changes.last().map_or_else(
-                || "-".to_owned(),
-                |change| format!("{} at {}", by(change.ratio), trend.runs[change.run_index].label),
-            ),
-        ]);
+        let Levels { changes, levels, .. } = &course.judgement;
+        let ends = [levels.first().copied(), levels.last().copied()];
+        let newest = course.values.last().copied().flatten();
+        let numbers = ends.into_iter().chain([newest]).map(|value| value_cell(course, value));
+        let change = changes.last().map_or_else(
+            || "-".to_owned(),
+            |change| format!("{} at {}", by(change.ratio), trend.runs[change.run_index].label),
+        );
+        let mut row = Vec::from(name_cells(course));
+        row.push(course.values.iter().flatten().count().to_string());
+        row.extend(numbers.chain([change]));
+        table.row(&row);
     }
     table
 }

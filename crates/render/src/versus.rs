@@ -106,7 +106,7 @@ pub fn table(versus: &Versus) -> Table {
         ("verdict", Column::Left),
     ];
     let columns = columns.map(|(title, side)| (one_line(title).into_owned(), side));
-    let mut table = Table::titled(columns.to_vec());
+    let mut table = Table::new(columns);
     for pair in &versus.pairs {
         for row in &pair.rows {
             let mut verdict = verdict(&mut table, row, &words);

@@ -4,8 +4,9 @@
 mod member;
 mod namesakes;
 
-use super::trend::entry::Series;
-use super::trend::{LeftOut, wanted};
+use super::series::{FigureSeries, present};
+use super::trend::LeftOut;
+use super::trend::entry::Entry;
 use crate::figures::lists::unique;
 use crate::figures::metric::{Definition, Direction};
 use crate::judge::versus::FigureChoice;
@@ -31,7 +32,7 @@ pub struct Fleet {
     /// Runs that were left out, and why.
     pub left_out: Vec<LeftOut>,
     /// Figures by host.
-    pub spreads: Vec<Spread>,
+    pub spreads: Vec<HostSeries>,
     /// Facts in which the hosts differ.
     pub facts: Vec<Fact>,
     /// Hosts that are outliers in any figure.
@@ -57,28 +58,19 @@ pub struct HostOf {
     pub drive_health: Option<String>,
 }
 
-/// A figure over the hosts.
+/// How far a figure's values lie apart over the hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Spread {
-    /// The case in a few words: `lmdb t4`.
-    pub case: String,
-    /// The phase.
-    pub phase: String,
-    /// The role; null: figures of the whole process.
-    pub role: Option<String>,
-    /// The figure's name, as in the catalogue.
-    pub figure: &'static str,
-    /// Its unit.
-    pub unit: &'static str,
     /// Which way is better.
     pub direction: Direction,
-    /// By host; null: it has none.
-    pub values: Vec<Option<f64>>,
     /// The median over the hosts.
     pub median: f64,
     /// Hosts whose value is too far from the others'.
     pub outliers: Vec<Outlier>,
 }
+
+/// A figure over the hosts.
+pub type HostSeries = FigureSeries<f64, Spread>;
 
 /// A value that is an outlier.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -131,7 +123,11 @@ impl Fleet {
             run: entry.run,
         }));
         let hosts = namesakes::hosts(members, &mut left_out);
-        let spreads = spreads(&hosts, figures);
+        let runs: Vec<&Entry> = hosts.iter().map(|member| &member.entry).collect();
+        let judge = |definition: &Definition, _, values: &[Option<f64>]| {
+            Spread::measure(definition, values)
+        };
+        let spreads = FigureSeries::collect(&runs, &runs, figures, judge);
         let facts = facts(&hosts);
         let apart = apart(hosts.len(), &spreads, &facts);
         Some(Self {
@@ -175,44 +171,26 @@ impl From<Member> for HostOf {
     }
 }
 
+impl HostSeries {
+    /// The host's value, if it is an outlier.
+    pub fn outlier(&self, host: usize) -> Option<&Outlier> {
+        self.judgement.outliers.iter().find(|outlier| outlier.host == host)
+    }
+}
+
 impl Spread {
-    /// The owner of the figure: the role, else the phase.
-    pub fn place(&self) -> &str {
-        self.role.as_deref().unwrap_or(&self.phase)
-    }
-
-    /// `lmdb t4, readers: ops_per_s`.
-    pub fn name(&self) -> String {
-        format!("{}, {}: {}", self.case, self.place(), self.figure)
-    }
-
-    fn from_series(series: &Series, definition: &'static Definition, hosts: &[Member]) -> Self {
-        let value = |member: &Member| {
-            let other_series = member.entry.series.iter().find(|other| other.same_as(series))?;
-            other_series.figures.get(definition.name).copied()
-        };
-        let values: Vec<Option<f64>> = hosts.iter().map(value).collect();
-        let (indices, finite): (Vec<usize>, Vec<f64>) =
-            values.iter().enumerate().filter_map(|(index, value)| Some((index, (*value)?))).unzip();
+    fn measure(definition: &Definition, values: &[Option<f64>]) -> Self {
+        let (indices, finite): (Vec<usize>, Vec<f64>) = present(values).unzip();
         let median = median(&finite).unwrap_or(f64::NAN);
         let far =
             |index: &usize| (finite[*index] - median).abs() > least(definition.name) * median.abs();
-        let apart = outlier_hosts(&finite).into_iter().filter(far).map(|index| Outlier {
+        let direction = definition.direction;
+        let outliers = outlier_hosts(&finite).into_iter().filter(far).map(|index| Outlier {
             host: indices[index],
             ratio: (median > 0.0).then(|| finite[index] / median),
-            better: (finite[index] > median) == (definition.direction == Direction::Higher),
+            better: (finite[index] > median) == (direction == Direction::Higher),
         });
-        Self {
-            case: series.case.clone(),
-            phase: series.phase.clone(),
-            role: series.role.clone(),
-            figure: definition.name,
-            unit: definition.unit,
-            direction: definition.direction,
-            outliers: apart.collect(),
-            median,
-            values,
-        }
+        Self { direction, median, outliers: outliers.collect() }
     }
 }
 
@@ -227,24 +205,6 @@ fn outlier_hosts(values: &[f64]) -> Vec<usize> {
         return outliers(&logarithms, CHANCE);
     }
     outliers(values, CHANCE)
-}
-
-fn spreads(hosts: &[Member], figures: &FigureChoice) -> Vec<Spread> {
-    let mut wanted_series: Vec<(&Series, &'static Definition)> = Vec::new();
-    for member in hosts {
-        for (series, definition) in wanted(&member.entry, figures) {
-            let is_listed = wanted_series
-                .iter()
-                .any(|(other, listed)| listed.name == definition.name && other.same_as(series));
-            if !is_listed {
-                wanted_series.push((series, definition));
-            }
-        }
-    }
-    wanted_series
-        .into_iter()
-        .map(|(series, definition)| Spread::from_series(series, definition, hosts))
-        .collect()
 }
 
 fn facts(hosts: &[Member]) -> Vec<Fact> {
@@ -263,17 +223,16 @@ fn facts(hosts: &[Member]) -> Vec<Fact> {
     differing.collect()
 }
 
-fn apart(hosts: usize, spreads: &[Spread], facts: &[Fact]) -> Vec<OutlierHost> {
+fn apart(hosts: usize, spreads: &[HostSeries], facts: &[Fact]) -> Vec<OutlierHost> {
     let outlying = |host: usize, better: bool| {
-        let is_outlier = |spread: &Spread| {
-            spread.outliers.iter().any(|outlier| (outlier.host, outlier.better) == (host, better))
+        let is_outlier = |spread: &HostSeries| {
+            spread.outlier(host).is_some_and(|outlier| outlier.better == better)
         };
         let spreads = spreads.iter().enumerate().filter(|(_, spread)| is_outlier(spread));
         spreads.map(|(index, _)| index).collect::<Vec<_>>()
     };
-    let is_apart: Vec<bool> = (0..hosts)
-        .map(|host| spreads.iter().any(|spread| spread.outliers.iter().any(|o| o.host == host)))
-        .collect();
+    let is_apart: Vec<bool> =
+        (0..hosts).map(|host| spreads.iter().any(|s| s.outlier(host).is_some())).collect();
     let only_apart = |host: usize| {
         let only = |fact: &Fact| {
             let value = &fact.values[host];

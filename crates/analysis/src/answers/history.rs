@@ -3,6 +3,7 @@
 
 pub(crate) mod read;
 
+use super::series::FigureSeries;
 use crate::judge::rule::LEAST;
 use crate::judge::versus::judge::{Row, Sample, Verdict};
 use schemars::JsonSchema;
@@ -16,7 +17,7 @@ pub struct History {
     /// Its versions, in the order of the suite.
     pub versions: Vec<Release>,
     /// The usual figures, of all phases.
-    pub figures: Vec<Course>,
+    pub figures: Vec<VersionSeries>,
     /// How many steps chance alone would flag as a change, if nothing changed.
     pub false_alarms_expected: f64,
 }
@@ -32,24 +33,15 @@ pub struct Release {
     pub build: String,
 }
 
-/// A figure over the versions.
+/// The steps of a figure over the versions.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Course {
-    /// The case, where there are several (`t4`, `load`).
-    pub case: String,
-    /// The phase.
-    pub phase: String,
-    /// The role, and the operation where it has several; null for figures of the whole process.
-    pub role: Option<String>,
-    /// The figure's name, as in the catalogue.
-    pub figure: &'static str,
-    /// Its unit.
-    pub unit: &'static str,
-    /// By version: median and range over its trials; null: it has none.
-    pub values: Vec<Option<Sample>>,
+pub struct Steps {
     /// From each version to the next; null: the two were not compared.
     pub steps: Vec<Option<Step>>,
 }
+
+/// A figure over the versions.
+pub type VersionSeries = FigureSeries<Sample, Steps>;
 
 /// The step from one version to the next.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -95,7 +87,7 @@ impl Step {
     }
 }
 
-impl Course {
+impl VersionSeries {
     /// `readrandom readers`, `load`.
     pub fn place(&self) -> String {
         let words = [Some(self.phase.as_str()), self.role.as_deref(), Some(self.case.as_str())];
@@ -105,18 +97,34 @@ impl Course {
         words.dedup();
         words.join(" ")
     }
+
+    /// By version: its median in words, and by how much the step to it changed it.
+    pub fn cells(&self, words: impl Fn(f64) -> String) -> Vec<String> {
+        let steps = std::iter::once(&None).chain(&self.judgement.steps);
+        let cell = |(value, step): (&Option<Sample>, &Option<Step>)| {
+            let median = value.and_then(|value| value.median);
+            let mark = step.as_ref().map_or_else(String::new, Step::mark);
+            median.map_or_else(|| "-".to_owned(), |median| words(median) + &mark)
+        };
+        self.values.iter().zip(steps).map(cell).collect()
+    }
+
+    /// The most trials of a version.
+    pub fn trials(&self) -> usize {
+        self.values.iter().flatten().map(|value| value.n).max().unwrap_or(0)
+    }
 }
 
 impl History {
     /// A sentence about the steps that changed nothing: that there are no others, or how many are
     /// unknown.
     pub fn sentence(&self) -> Option<String> {
-        let described = |course: &&Course| {
-            course.steps.iter().flatten().all(|step| step.verdict == Verdict::Described)
+        let described = |course: &&VersionSeries| {
+            course.judgement.steps.iter().flatten().all(|step| step.verdict == Verdict::Described)
         };
         let primary = || self.figures.iter().filter(|course| !described(course));
-        let all: usize = primary().map(|course| course.steps.len()).sum();
-        let steps = primary().flat_map(|course| course.steps.iter().flatten());
+        let all: usize = primary().map(|course| course.judgement.steps.len()).sum();
+        let steps = primary().flat_map(|course| course.judgement.steps.iter().flatten());
         let judged = steps.clone().filter(|step| step.is_judged()).count();
         let changed = steps.filter(|step| step.is_change()).count();
         let none = "step between versions changed a rate";
@@ -136,7 +144,7 @@ impl History {
     pub fn changes(&self) -> Vec<String> {
         let mut changes: Vec<(f64, String)> = Vec::new();
         for course in &self.figures {
-            for (index, step) in course.steps.iter().enumerate() {
+            for (index, step) in course.judgement.steps.iter().enumerate() {
                 let Some(step) = step.as_ref().filter(|step| step.is_change()) else { continue };
                 let (Some(ratio), Some(low), Some(high)) =
                     (step.ratio, step.ratio_low, step.ratio_high)

@@ -4,6 +4,7 @@ pub mod answer;
 pub mod fleet;
 pub mod history;
 pub mod search;
+pub mod series;
 pub mod study;
 pub mod summary;
 pub mod trend;

@@ -7,7 +7,7 @@
 pub mod entry;
 mod level;
 
-use crate::figures::catalogue;
+use super::series::{FigureSeries, present};
 use crate::figures::lists::unique;
 use crate::figures::metric::{Definition, Direction};
 use crate::judge::versus::FigureChoice;
@@ -15,7 +15,7 @@ use crate::judge::versus::gate::{Gate, NotJudged};
 use crate::judge::versus::judge::Verdict;
 use crate::judge::versus::{BIAS, least};
 use crate::stats::{change_points, median};
-use entry::{Entry, Series};
+use entry::{Entry, ScopeFigures};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub struct Trend {
     /// Levels closer than this share count as one.
     pub least: f64,
     /// The figures of the newest run's cases, each over all runs.
-    pub courses: Vec<Course>,
+    pub courses: Vec<RunSeries>,
     /// The result of the gate; null: there is none.
     pub gate: Option<Gate>,
 }
@@ -71,31 +71,22 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// A figure over the runs.
+/// The levels of a figure over the runs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Course {
-    /// The case in a few words: `lmdb t4`.
-    pub case: String,
-    /// The phase.
-    pub phase: String,
-    /// The role; null: figures of the whole process.
-    pub role: Option<String>,
-    /// The figure's name, as in the catalogue.
-    pub figure: &'static str,
-    /// Its unit.
-    pub unit: &'static str,
+pub struct Levels {
     /// Which way is better.
     pub direction: Direction,
     /// The gate holds it against the newest run.
     pub primary: bool,
-    /// By run; null: it has none.
-    pub values: Vec<Option<f64>>,
     /// Where its level changed, in order.
     pub changes: Vec<Change>,
     /// The levels: medians of the runs between two changes, one more than changes; empty where no
     /// run has a value.
     pub levels: Vec<f64>,
 }
+
+/// A figure over the runs.
+pub type RunSeries = FigureSeries<f64, Levels>;
 
 /// A change of the level at a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -119,13 +110,11 @@ impl Trend {
                 None => included.push(entry),
             }
         }
-        let courses: Vec<Course> = wanted(newest, &question.figures)
-            .into_iter()
-            .map(|(series, definition)| {
-                let primary = question.figures.judges(definition.name, series.seat());
-                Course { primary, ..Course::from_series(series, definition, &included) }
-            })
-            .collect();
+        let judge = |definition: &Definition, scope, values: &[Option<f64>]| {
+            let primary = question.figures.judges(definition.name, scope);
+            Levels::find(definition, primary, values)
+        };
+        let courses = FigureSeries::collect(&[newest], &included, &question.figures, judge);
         let gate = question.gate.map(|allowed| gate(allowed, &courses, &included));
         Some(Self {
             suite: newest.suite.clone(),
@@ -139,14 +128,18 @@ impl Trend {
     }
 
     /// Changes by run, the newest first: the run's index, and its changes.
-    pub fn by_run(&self) -> Vec<(usize, Vec<(&Course, &Change)>)> {
-        let indices =
-            self.courses.iter().flat_map(|course| &course.changes).map(|change| change.run_index);
+    pub fn by_run(&self) -> Vec<(usize, Vec<(&RunSeries, &Change)>)> {
+        let indices = self
+            .courses
+            .iter()
+            .flat_map(|course| &course.judgement.changes)
+            .map(|change| change.run_index);
         let mut indices: Vec<usize> = unique(indices);
         indices.sort_unstable_by(|a, b| b.cmp(a));
         let changes_at = |index: usize| {
             let changes = self.courses.iter().flat_map(move |course| {
-                let at_run = course.changes.iter().filter(move |change| change.run_index == index);
+                let at_run =
+                    course.judgement.changes.iter().filter(move |change| change.run_index == index);
                 at_run.map(move |change| (course, change))
             });
             (index, changes.collect())
@@ -163,27 +156,12 @@ fn stranger(entry: &Entry, newest: &Entry, question: &Question) -> Option<String
     if entry.machine != newest.machine && !question.any_machine {
         return Some(format!("made on another machine: {}", entry.machine));
     }
-    let is_in_newest = |series: &Series| newest.series.iter().any(|other| other.key == series.key);
+    let is_in_newest =
+        |series: &ScopeFigures| newest.series.iter().any(|other| other.key == series.key);
     if entry.series.iter().any(is_in_newest) {
         return None;
     }
     Some("none of its cases did the newest run's work".to_owned())
-}
-
-/// The figures of a run that the question selects.
-pub(crate) fn wanted<'e>(
-    run: &'e Entry,
-    figures: &FigureChoice,
-) -> Vec<(&'e Series, &'static Definition)> {
-    let figures_of = |series: &'e Series| {
-        let shown = catalogue::ALL.iter().filter(|definition| {
-            series.figures.contains_key(definition.name)
-                && definition.direction != Direction::Neither
-                && figures.wants(definition.name, definition.direction, series.seat())
-        });
-        shown.map(move |definition| (series, *definition)).collect::<Vec<_>>()
-    };
-    run.series.iter().flat_map(figures_of).collect()
 }
 
 fn runs(entries: &[&Entry]) -> Vec<RunOf> {
@@ -197,66 +175,31 @@ fn runs(entries: &[&Entry]) -> Vec<RunOf> {
     entries.iter().zip(before).map(run).collect()
 }
 
-impl Course {
-    fn from_series(series: &Series, definition: &'static Definition, entries: &[&Entry]) -> Self {
-        let value = |entry: &&Entry| {
-            let other_series = entry.series.iter().find(|other| other.same_as(series))?;
-            other_series.figures.get(definition.name).copied()
+impl Levels {
+    fn find(definition: &Definition, primary: bool, values: &[Option<f64>]) -> Self {
+        let (indices, finite): (Vec<usize>, Vec<f64>) = present(values).unzip();
+        let points = change_points(&finite, least(definition.name));
+        let starts = std::iter::once(0).chain(points.iter().copied());
+        let ends = points.iter().copied().chain(std::iter::once(finite.len()));
+        let levels: Vec<f64> =
+            starts.zip(ends).filter_map(|(start, end)| median(&finite[start..end])).collect();
+        let direction = definition.direction;
+        let change = |(&point, levels): (&usize, &[f64])| {
+            let (before, after) = (levels[0], levels[1]);
+            let better = match direction {
+                Direction::Higher => after > before,
+                Direction::Lower | Direction::Neither => after < before,
+            };
+            let verdict = if better { Verdict::Improved } else { Verdict::Regressed };
+            let ratio = (before > 0.0).then(|| after / before);
+            Change { run_index: indices[point], ratio, verdict }
         };
-        let values: Vec<Option<f64>> = entries.iter().map(value).collect();
-        let (levels, changes) = levels(&values, definition);
-        Self {
-            case: series.case.clone(),
-            phase: series.phase.clone(),
-            role: series.role.clone(),
-            figure: definition.name,
-            unit: definition.unit,
-            direction: definition.direction,
-            primary: false,
-            values,
-            changes,
-            levels,
-        }
-    }
-
-    /// `lmdb t4, readers: ops_per_s`.
-    pub fn name(&self) -> String {
-        format!("{}, {}: {}", self.case, self.place(), self.figure)
-    }
-
-    /// The owner of the figure: the role, else the phase.
-    pub fn place(&self) -> &str {
-        self.role.as_deref().unwrap_or(&self.phase)
+        let changes = points.iter().zip(levels.windows(2)).map(change).collect();
+        Self { direction, primary, changes, levels }
     }
 }
 
-/// The levels, and the changes between them.
-fn levels(values: &[Option<f64>], definition: &Definition) -> (Vec<f64>, Vec<Change>) {
-    let (indices, finite): (Vec<usize>, Vec<f64>) = finite_values(values).unzip();
-    let points = change_points(&finite, least(definition.name));
-    let starts = std::iter::once(0).chain(points.iter().copied());
-    let ends = points.iter().copied().chain(std::iter::once(finite.len()));
-    let levels: Vec<f64> =
-        starts.zip(ends).filter_map(|(start, end)| median(&finite[start..end])).collect();
-    let change = |(&point, levels): (&usize, &[f64])| {
-        let (before, after) = (levels[0], levels[1]);
-        let better = match definition.direction {
-            Direction::Higher => after > before,
-            Direction::Lower | Direction::Neither => after < before,
-        };
-        let verdict = if better { Verdict::Improved } else { Verdict::Regressed };
-        Change { run_index: indices[point], ratio: (before > 0.0).then(|| after / before), verdict }
-    };
-    let changes = points.iter().zip(levels.windows(2)).map(change).collect();
-    (levels, changes)
-}
-
-/// The values that exist, each with the index of its run.
-fn finite_values(values: &[Option<f64>]) -> impl Iterator<Item = (usize, f64)> {
-    values.iter().enumerate().filter_map(|(index, value)| Some((index, (*value)?)))
-}
-
-fn gate(allowed: f64, courses: &[Course], entries: &[&Entry]) -> Gate {
+fn gate(allowed: f64, courses: &[RunSeries], entries: &[&Entry]) -> Gate {
     let (regressed, may_hide, mut not_judged) = level::lists(courses, allowed);
     not_judged.extend(lost(entries));
     if courses.is_empty() {

@@ -307,7 +307,7 @@ mod tests {
     fn space_amplification_is_over_what_is_alive() {
         let space = |live_records: Option<u64>| {
             let mut fixture = Fixture::with_trials(1);
-            fixture.case("lmdb_t1_r1").phase("measure").live_records = live_records;
+            fixture.case("lmdb_t1_r1").phase("measure-settle").live_records = live_records;
             let summary = fixture.summary();
             let group =
                 |group: &&crate::figures::Group| group.threads == Some(1) && group.engine == "lmdb";

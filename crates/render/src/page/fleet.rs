@@ -1,9 +1,9 @@
 //! What the page of a fleet shows.
 
 use super::html::Kind;
+use super::{definitions, remarks};
 use crate::fleet::{aid, footer, header};
 use kvdyno_analysis::answers::fleet::Fleet;
-use kvdyno_analysis::figures::catalogue;
 use kvdyno_analysis::figures::metric::Definition;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,17 +28,14 @@ pub struct FleetData {
 impl FleetData {
     /// The page of a fleet.
     pub fn new(fleet: Fleet) -> Self {
-        let shown = |figure: &str| fleet.spreads.iter().any(|spread| spread.figure == figure);
-        let definitions = catalogue::ALL.iter().filter(|figure| shown(figure.name));
         let lines = header(&fleet).into_iter().chain(footer(&fleet));
-        // Those have tables of their own on the page.
-        let lines = lines.filter(|(_, word, _)| !["apart", "differs", "drive"].contains(word));
         Self {
             kind: Kind::Fleet,
             program: kvdyno_record::VERSION.to_owned(),
-            remarks: lines.map(|(_, word, text)| (word.to_owned(), text)).collect(),
+            // The others have tables of their own on the page.
+            remarks: remarks(lines, &["apart", "differs", "drive"]),
             aid: aid(&fleet),
-            definitions: definitions.copied().collect(),
+            definitions: definitions(fleet.spreads.iter().map(|spread| spread.figure)),
             fleet,
         }
     }

@@ -38,6 +38,7 @@ pub use workload::Workload;
 pub use written::{WriteReason, Written};
 
 use super::header;
+use super::versus::Line;
 use kvdyno_analysis::answers::answer::{self, Answer};
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue;
@@ -136,6 +137,19 @@ impl PageData {
             summary,
         })
     }
+}
+
+/// The terminal's lines that the page has no other place for: a word and its text.
+fn remarks(lines: impl IntoIterator<Item = Line>, elsewhere: &[&str]) -> Vec<(String, String)> {
+    let lines = lines.into_iter().filter(|(_, word, _)| !elsewhere.contains(word));
+    lines.map(|(_, word, text)| (word.to_owned(), text)).collect()
+}
+
+/// The definitions of the figures that a page shows.
+fn definitions<'f>(shown: impl Iterator<Item = &'f str>) -> Vec<&'static Definition> {
+    let shown: Vec<&str> = shown.collect();
+    let definitions = catalogue::ALL.iter().filter(|figure| shown.contains(&figure.name));
+    definitions.copied().collect()
 }
 
 /// A case's place among the groups.

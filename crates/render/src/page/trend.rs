@@ -1,9 +1,9 @@
 //! What the page of a history shows.
 
 use super::html::Kind;
+use super::{definitions, remarks};
 use crate::trend::{footer, header};
 use kvdyno_analysis::answers::trend::Trend;
-use kvdyno_analysis::figures::catalogue;
 use kvdyno_analysis::figures::metric::Definition;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,16 +26,13 @@ pub struct TrendData {
 impl TrendData {
     /// The page of a history.
     pub fn new(trend: Trend) -> Self {
-        let shown = |figure: &str| trend.courses.iter().any(|course| course.figure == figure);
-        let definitions = catalogue::ALL.iter().filter(|figure| shown(figure.name));
         let lines = header(&trend).into_iter().chain(footer(&trend));
-        // Changes have a list of their own on the page.
-        let lines = lines.filter(|(_, word, _)| *word != "changed");
         Self {
             kind: Kind::Trend,
             program: kvdyno_record::VERSION.to_owned(),
-            remarks: lines.map(|(_, word, text)| (word.to_owned(), text)).collect(),
-            definitions: definitions.copied().collect(),
+            // Changes have a list of their own on the page.
+            remarks: remarks(lines, &["changed"]),
+            definitions: definitions(trend.courses.iter().map(|course| course.figure)),
             trend,
         }
     }

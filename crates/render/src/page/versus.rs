@@ -1,11 +1,15 @@
 //! What the page of a comparison shows.
 
 use super::html::Kind;
-use kvdyno_analysis::figures::catalogue;
+use super::{definitions, remarks};
+use crate::versus::{footer, header};
 use kvdyno_analysis::figures::metric::Definition;
 use kvdyno_analysis::judge::versus::Versus;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// Lines that have a place of their own on the page.
+const ELSEWHERE: [&str; 5] = ["answer", "base", "new", "differs", "result"];
 
 /// A comparison of two runs, or of two engines of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -53,16 +57,13 @@ impl VersusData {
             Ok(versus) => (Some(versus), None),
             Err(refused) => (None, Some(refused)),
         };
-        let mut shown: Vec<&str> = Vec::new();
-        if let Some(versus) = &versus {
-            shown = versus.pairs.iter().flat_map(|pair| &pair.rows).map(|row| row.figure).collect();
-        }
-        let definitions = catalogue::ALL.iter().filter(|figure| shown.contains(&figure.name));
+        let rows = versus.iter().flat_map(|versus| &versus.pairs).flat_map(|pair| &pair.rows);
+        let lines = versus.as_ref().map(|versus| [header(versus), footer(versus)].concat());
         Self {
             kind: Kind::Versus,
             program: kvdyno_record::VERSION.to_owned(),
-            remarks: versus.as_ref().map(remarks).unwrap_or_default(),
-            definitions: definitions.copied().collect(),
+            remarks: remarks(lines.into_iter().flatten(), &ELSEWHERE),
+            definitions: definitions(rows.map(|row| row.figure)),
             versus,
             refused,
             between: None,
@@ -75,14 +76,4 @@ impl VersusData {
         self.between = Some(Between { base: base.to_owned(), new: new.to_owned(), all });
         self
     }
-}
-
-/// What the page has no other place for.
-fn remarks(versus: &Versus) -> Vec<(String, String)> {
-    let elsewhere = ["answer", "base", "new", "differs", "result"];
-    let lines = crate::versus::header(versus).into_iter().chain(crate::versus::footer(versus));
-    lines
-        .filter(|(_, word, _)| !elsewhere.contains(word))
-        .map(|(_, word, text)| (word.to_owned(), text))
-        .collect()
 }

@@ -3,7 +3,7 @@
 
 use super::super::table::{Side, Table};
 use super::line::{COLUMNS_MAX, Line, Part, cut};
-use kvdyno_analysis::answers::history::{Course, History, Step};
+use kvdyno_analysis::answers::history::{History, VersionSeries};
 use kvdyno_record::units;
 
 /// What a column is of.
@@ -11,7 +11,7 @@ const RATES: [&str; 2] = ["records_per_s", "ops_per_s"];
 
 /// As many columns as fit beside each other, and as many steps as there is room for.
 pub(super) fn part(history: &History, room: usize) -> Part {
-    let rates: Vec<&Course> =
+    let rates: Vec<&VersionSeries> =
         history.figures.iter().filter(|course| RATES.contains(&course.figure)).collect();
     let mut shown = rates.len();
     let mut lines = lines(history, &rates[..shown]);
@@ -19,8 +19,7 @@ pub(super) fn part(history: &History, room: usize) -> Part {
         shown -= 1;
         lines = self::lines(history, &rates[..shown]);
     }
-    let trials = rates.iter().flat_map(|course| course.values.iter().flatten());
-    let trials = trials.map(|value| value.n).max().unwrap_or(0);
+    let trials = rates.iter().map(|course| course.trials()).max().unwrap_or(0);
     let mut part: Vec<Line> = lines.into_iter().map(Line::plain).collect();
     part.push(Line::blank());
     let changes = history.changes();
@@ -40,22 +39,17 @@ pub(super) fn part(history: &History, room: usize) -> Part {
     Part { lines: part, left_out: (!hidden.is_empty()).then(|| hidden.join(", ")) }
 }
 
-fn lines(history: &History, rates: &[&Course]) -> Vec<String> {
-    let title = |course: &&Course| {
+fn lines(history: &History, rates: &[&VersionSeries]) -> Vec<String> {
+    let title = |course: &&VersionSeries| {
         let scope = course.place();
         let (first, rest) = scope.split_once(' ').unwrap_or((&scope, "records"));
         (format!("{first}\n{rest}/s"), Side::Right)
     };
     let engine = (history.engine.clone(), Side::Left);
-    let mut table = Table::titled(std::iter::once(engine).chain(rates.iter().map(title)).collect());
-    for (at, version) in history.versions.iter().enumerate() {
-        let cell = |course: &&Course| {
-            let median = course.values.get(at).copied().flatten().and_then(|value| value.median);
-            let step = at.checked_sub(1).and_then(|before| course.steps.get(before)?.as_ref());
-            let mark = step.map_or_else(String::new, Step::mark);
-            median.map_or_else(|| "-".to_owned(), |median| format!("{}{mark}", units::si(median)))
-        };
-        let cells: Vec<String> = rates.iter().map(cell).collect();
+    let mut table = Table::new(std::iter::once(engine).chain(rates.iter().map(title)));
+    let columns: Vec<Vec<String>> = rates.iter().map(|rate| rate.cells(units::si)).collect();
+    for (index, version) in history.versions.iter().enumerate() {
+        let cells = columns.iter().map(|column| column[index].clone());
         table.row(&std::iter::once(version.version.clone()).chain(cells).collect::<Vec<_>>());
     }
     table.text().lines().map(|line| line.trim_end().to_owned()).collect()

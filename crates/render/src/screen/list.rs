@@ -60,8 +60,8 @@ fn widest(part: &Part) -> usize {
 }
 
 fn table<'s>(rows: &[Row<'s>], columns: &[Column<'s>], room: usize) -> Part {
-    let titles = columns.iter().map(|column| (column.title.clone(), column.side)).collect();
-    let mut table = Table::titled(titles);
+    let titles = columns.iter().map(|column| (column.title.clone(), column.side));
+    let mut table = Table::new(titles);
     for row in rows {
         let cells: Vec<String> = columns.iter().map(|column| (column.cell)(row)).collect();
         table.row(&cells);
@@ -345,7 +345,7 @@ pub(super) fn drives(summary: &Summary, room: usize) -> Part {
     let volumes = several(jobs().map(|row| &row.group.volume));
     let columns = || DRIVE.iter().filter(|(title, ..)| volumes || *title != "volume");
     let titles = columns().map(|(title, side, _)| ((*title).to_owned(), *side));
-    let mut table = Table::titled(titles.collect());
+    let mut table = Table::new(titles);
     for row in jobs().flat_map(TableRow::roles) {
         table.row(&columns().map(|(.., cell)| cell(&row)).collect::<Vec<_>>());
     }

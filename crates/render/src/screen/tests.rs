@@ -100,7 +100,7 @@ fn more_threads(fixture: &mut Fixture, numbers: &[u32]) {
 }
 
 fn planned(fixture: &mut Fixture) {
-    fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
+    fixture.replan();
 }
 
 #[test]

@@ -37,15 +37,16 @@ fn two_points(engine: &str, target: &str) -> Fixture {
 
 /// The work of a case.
 fn drive(case: &mut FixtureCase) -> &mut Mix {
-    let phase = case.record.case.phases.last_mut().unwrap();
-    match &mut phase.work {
-        Activity::Measure(drive) => drive,
-        other => panic!("{other:?}"),
-    }
+    let mut works = case.record.case.phases.iter_mut().map(|phase| &mut phase.work);
+    let measured = works.find_map(|work| match work {
+        Activity::Measure(mix) => Some(mix),
+        _ => None,
+    });
+    measured.unwrap()
 }
 
 fn answered(mut fixture: Fixture, sealed: bool) -> SearchResult {
-    fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
+    fixture.replan();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     let run = if sealed { fixture.write(&path) } else { fixture.write_partial(&path) };
@@ -207,7 +208,7 @@ fn rates_are_searched_below_the_most_and_a_backlog_is_a_miss() {
         role.backlog = if threads == 2 { 100_000 } else { 1 };
     }
     // What was offered tells the points apart in every table.
-    fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
+    fixture.replan();
     for shown in tables::all(&fixture.summary(), false) {
         let text = shown.table.text();
         assert!(text.contains("offered"), "{}: {text}", shown.title);

@@ -3,7 +3,7 @@
 use crate::table::{Side, Table, Titled};
 use crate::versus::figure;
 use crate::wrap::wrap;
-use kvdyno_analysis::answers::history::{Course, History, Step};
+use kvdyno_analysis::answers::history::{History, VersionSeries};
 use kvdyno_analysis::answers::summary::Summary;
 
 /// The figures of the narrow table.
@@ -21,13 +21,9 @@ fn titled(history: &History, wide: bool) -> Titled {
     let versions = history.versions.iter();
     let versions = versions.map(|release| (release.version.clone(), Side::Right));
     let what = [("phase and role".to_owned(), Side::Left), ("figure".to_owned(), Side::Left)];
-    let mut table = Table::titled(what.into_iter().chain(versions).collect());
+    let mut table = Table::new(what.into_iter().chain(versions));
     for course in history.figures.iter().filter(|course| wide || FIRST.contains(&course.figure)) {
-        let steps = std::iter::once(None).chain(course.steps.iter().map(Option::as_ref));
-        let cells = course.values.iter().zip(steps).map(|(value, step)| {
-            let Some(median) = value.and_then(|value| value.median) else { return "-".to_owned() };
-            format!("{}{}", figure(course.unit, median), step.map_or_else(String::new, Step::mark))
-        });
+        let cells = course.cells(|median| figure(course.unit, median));
         let what = [course.place(), course.figure.to_owned()];
         table.row(&what.into_iter().chain(cells).collect::<Vec<_>>());
     }
@@ -36,8 +32,7 @@ fn titled(history: &History, wide: bool) -> Titled {
 }
 
 fn aid(history: &History) -> String {
-    let trials = |course: &Course| course.values.iter().flatten().map(|value| value.n).max();
-    let trials = history.figures.iter().filter_map(trials).max().unwrap_or(0);
+    let trials = history.figures.iter().map(VersionSeries::trials).max().unwrap_or(0);
     let engine = &history.engine;
     let mut lines = vec![wrap(
         &format!(

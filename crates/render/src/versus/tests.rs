@@ -26,7 +26,7 @@ fn later(trials: u32, change: impl Fn(&mut kvdyno_record::case::CaseRecord)) -> 
     for case in &mut fixture.cases {
         change(&mut case.record);
     }
-    fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
+    fixture.replan();
     record(&fixture)
 }
 

@@ -51,8 +51,9 @@ fn slow_hosts_are_named_with_what_only_they_have() {
     }
     let fleet = compare(members);
     let [spread] = &fleet.spreads[..] else { panic!("{:?}", fleet.spreads) };
-    assert!((spread.median - 997.5).abs() < 5.0 && spread.values.len() == 10);
-    let apart: Vec<_> = spread.outliers.iter().map(|one| (one.host, one.better)).collect();
+    assert!((spread.judgement.median - 997.5).abs() < 5.0 && spread.values.len() == 10);
+    let apart: Vec<_> =
+        spread.judgement.outliers.iter().map(|one| (one.host, one.better)).collect();
     assert_eq!(apart, [(3, false), (7, false)]);
     assert_eq!(spread.name(), SLOW);
     let facts: Vec<&str> = fleet.facts.iter().map(|fact| fact.name.as_str()).collect();
@@ -75,7 +76,7 @@ fn hosts_that_are_alike_and_hosts_that_are_few_are_no_outliers() {
     rates[5] = 1004.0;
     assert_eq!(compare(fleet_of(&rates)).outlier_hosts, []);
     rates[5] = 1040.0;
-    assert!(compare(fleet_of(&rates)).spreads[0].outliers[0].better);
+    assert!(compare(fleet_of(&rates)).spreads[0].judgement.outliers[0].better);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A run's histories: its labels by engine and version, and each version compared with the one
 //! before it.
 
-use super::{Course, History, Release, Step};
+use super::{History, Release, Step, Steps, VersionSeries};
 use crate::figures::Figures;
 use crate::figures::evidence::Evidence;
 use crate::figures::lists::{together, unique};
@@ -78,14 +78,14 @@ impl History {
         }) {
             Some(index) => &mut self.figures[index],
             None => {
-                self.figures.push(Course {
+                self.figures.push(VersionSeries {
                     case: case.to_owned(),
                     phase: row.phase.clone(),
                     role,
                     figure: row.figure,
                     unit: row.unit,
                     values: vec![None; count],
-                    steps: vec![None; count - 1],
+                    judgement: Steps { steps: vec![None; count - 1] },
                 });
                 let Some(last) = self.figures.last_mut() else { return };
                 last
@@ -94,7 +94,7 @@ impl History {
         let value = |sample: Sample| Some(sample).filter(|sample| sample.median.is_some());
         course.values[step] = course.values[step].or(value(row.base));
         course.values[step + 1] = course.values[step + 1].or(value(row.new));
-        course.steps[step] = Some(Step::from_row(row));
+        course.judgement.steps[step] = Some(Step::from_row(row));
     }
 
     /// Clears a figure's case where only one case has the figure.

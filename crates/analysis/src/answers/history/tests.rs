@@ -23,7 +23,7 @@ fn versions_are_in_the_order_of_the_suite_with_a_step_between() {
     assert_eq!(versions, ["1.0", "2.0"]);
     assert!(!history.figures.is_empty());
     for course in &history.figures {
-        assert_eq!((course.values.len(), course.steps.len()), (2, 1), "{course:?}");
+        assert_eq!((course.values.len(), course.judgement.steps.len()), (2, 1), "{course:?}");
     }
     // The medians are those of the groups.
     let load = history.figures.iter().find(|course| course.figure == "records_per_s").unwrap();
@@ -34,7 +34,7 @@ fn versions_are_in_the_order_of_the_suite_with_a_step_between() {
         .and_then(|load| load.metrics.0.iter().find(|m| m.name == "records_per_s"));
     assert_eq!(load.values[1].unwrap().median, group.unwrap().value);
     // Two trials are too few for a verdict.
-    let step = load.steps[0].as_ref().unwrap();
+    let step = load.judgement.steps[0].as_ref().unwrap();
     assert_eq!(step.verdict, Verdict::TooFew);
     assert_eq!(history.changes(), Vec::<String>::new());
 }
@@ -50,14 +50,14 @@ fn a_change_has_its_interval_and_the_largest_comes_first() {
             reason: None,
         })
     };
-    let course = |phase: &str, steps| Course {
+    let course = |phase: &str, steps| VersionSeries {
         case: String::new(),
         phase: phase.to_owned(),
         role: Some("readers".to_owned()),
         figure: "ops_per_s",
         unit: "1/s",
         values: vec![None; 3],
-        steps,
+        judgement: Steps { steps },
     };
     let release = |version: &str| Release {
         label: format!("x-{version}"),
@@ -78,6 +78,6 @@ fn a_change_has_its_interval_and_the_largest_comes_first() {
         "1 -> 2: a readers ops_per_s x 1.30 (1.20 to 1.40), better",
     ];
     assert_eq!(history.changes(), expected);
-    let steps = history.figures.iter().flat_map(|course| course.steps.iter().flatten());
+    let steps = history.figures.iter().flat_map(|course| course.judgement.steps.iter().flatten());
     assert_eq!(steps.map(Step::mark).collect::<Vec<_>>(), [" +30%", "", " -50%"]);
 }

@@ -39,12 +39,12 @@ pub struct Entry {
     /// Engines by label: version and program.
     pub engines: BTreeMap<String, String>,
     /// Its figures, by case, phase and role.
-    pub series: Vec<Series>,
+    pub series: Vec<ScopeFigures>,
 }
 
 /// The figures of one load, phase or role of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Series {
+pub struct ScopeFigures {
     /// The case's key: equal keys, equal work.
     pub key: String,
     /// The case in a few words.
@@ -120,14 +120,14 @@ impl Entry {
     }
 }
 
-impl Series {
+impl ScopeFigures {
     /// Whether it belongs to the same work.
-    pub(crate) fn same_as(&self, other: &Self) -> bool {
+    pub(in crate::answers) fn is_same_work(&self, other: &Self) -> bool {
         (&self.key, &self.phase, &self.role) == (&other.key, &other.phase, &other.role)
     }
 
     /// The scope of its figures.
-    pub(crate) fn seat(&self) -> FigureScope {
+    pub(in crate::answers) fn scope(&self) -> FigureScope {
         match (self.load, &self.role) {
             (true, _) => FigureScope::Load,
             (false, None) => FigureScope::Phase,
@@ -137,11 +137,11 @@ impl Series {
     }
 }
 
-fn series(group: &Group, naming: &Naming) -> Vec<Series> {
+fn series(group: &Group, naming: &Naming) -> Vec<ScopeFigures> {
     let one = |phase: &str, role: Option<&str>, metrics: &Metrics| {
         let figures = metrics.0.iter().filter(|metric| metric.direction != Direction::Neither);
         let figures = figures.filter_map(|metric| Some((metric.name.to_owned(), metric.value?)));
-        Series {
+        ScopeFigures {
             key: group.key.clone(),
             case: naming.name(group),
             phase: phase.to_owned(),
@@ -151,12 +151,14 @@ fn series(group: &Group, naming: &Naming) -> Vec<Series> {
             figures: figures.collect(),
         }
     };
-    let load =
-        group.load.iter().map(|row| Series { load: true, ..one(&row.phase, None, &row.metrics) });
+    let load = group
+        .load
+        .iter()
+        .map(|row| ScopeFigures { load: true, ..one(&row.phase, None, &row.metrics) });
     let runs = group.runs.iter().flat_map(|run| {
         let roles = run.roles.iter().flat_map(|role| {
             let each = role.comparable().into_iter();
-            each.map(|(op, metrics)| Series {
+            each.map(|(op, metrics)| ScopeFigures {
                 open_loop: role.open_loop,
                 ..one(&run.phase, Some(&role.place(op)), &metrics)
             })

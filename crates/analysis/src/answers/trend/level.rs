@@ -1,6 +1,7 @@
 //! The newest run compared with the last stable level.
 
-use super::{Course, finite_values};
+use super::RunSeries;
+use crate::answers::series::present;
 use crate::figures::metric::Direction;
 use crate::judge::rule::{self, LEAST, Margins, Mean};
 use crate::judge::versus::gate::{NotJudged, beyond_allowed};
@@ -11,8 +12,8 @@ pub(super) const STABLE: usize = LEAST;
 
 /// By how much the newest value is worse than the last stable level, as a logarithm; or why that
 /// cannot be judged.
-fn compare_newest(course: &Course) -> Result<Mean, String> {
-    let values: Vec<(usize, f64)> = finite_values(&course.values).collect();
+fn compare_newest(course: &RunSeries) -> Result<Mean, String> {
+    let values: Vec<(usize, f64)> = present(&course.values).collect();
     let Some((&(newest, value), before)) = values.split_last() else {
         return Err("no run has a value".to_owned());
     };
@@ -32,28 +33,28 @@ fn compare_newest(course: &Course) -> Result<Mean, String> {
     let Some(mean) = judgement.and_then(|judgement| judgement.mean) else {
         return Err("a value of 0 or less has no ratio".to_owned());
     };
-    let sign = if course.direction == Direction::Higher { -1.0 } else { 1.0 };
+    let sign = if course.judgement.direction == Direction::Higher { -1.0 } else { 1.0 };
     Ok(Mean { value: sign * mean.value, ..mean })
 }
 
 /// The gate's lists: what is certainly worse by more than `allowed`, what may be, what is not
 /// judged.
 pub(super) fn lists(
-    courses: &[Course],
+    courses: &[RunSeries],
     allowed: f64,
 ) -> (Vec<String>, Vec<String>, Vec<NotJudged>) {
     let (mut regressed, mut may_hide, mut not_judged) = (Vec::new(), Vec::new(), Vec::new());
     let (mut judged, mut beyond) = (Vec::new(), Vec::new());
-    for course in courses.iter().filter(|course| course.primary) {
+    for course in courses.iter().filter(|course| course.judgement.primary) {
         match compare_newest(course) {
             Ok(mean) => {
-                let figure = (course.figure, course.direction);
+                let figure = (course.figure, course.judgement.direction);
                 beyond.push(beyond_allowed(mean, allowed, figure));
                 judged.push((course, mean));
             }
             Err(why) => not_judged.push(NotJudged {
                 case: course.case.clone(),
-                figure: Some(format!("{}: {}", course.place(), course.figure)),
+                figure: Some(format!("{}: {}", course.owner(), course.figure)),
                 reason: why,
             }),
         }
@@ -61,7 +62,7 @@ pub(super) fn lists(
     let judged = judged.into_iter().zip(&beyond).zip(rule::above(&beyond, 0.0));
     for (((course, mean), beyond), worse) in judged {
         // The share of the level that is lost, or that came on top.
-        let share = |log: f64| match course.direction {
+        let share = |log: f64| match course.judgement.direction {
             Direction::Higher => percent(-(-log).exp_m1()),
             Direction::Lower | Direction::Neither => percent(log.exp_m1()),
         };
@@ -76,9 +77,9 @@ pub(super) fn lists(
 }
 
 /// The values of the last level with enough runs, without the newest run's.
-fn stable(course: &Course, before: &[(usize, f64)]) -> Option<Vec<f64>> {
+fn stable(course: &RunSeries, before: &[(usize, f64)]) -> Option<Vec<f64>> {
     let mut end = before.len();
-    for from in course.changes.iter().rev().map(|change| change.run_index).chain([0]) {
+    for from in course.judgement.changes.iter().rev().map(|change| change.run_index).chain([0]) {
         let start = before.partition_point(|(index, _)| *index < from).min(end);
         if end - start >= STABLE {
             return Some(before[start..end].iter().map(|(_, value)| *value).collect());

@@ -192,7 +192,7 @@ fn readahead_counts_only_where_an_engine_leaves_it_on() {
             let options = &mut case.record.case.options.values;
             options.insert("readahead".to_owned(), Value::Boolean(true));
         }
-        fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
+        fixture.replan();
     });
     assert_eq!(finding.cases.len(), 6);
     assert!(finding.evidence.contains("8.00 MiB ahead"), "{finding:?}");

@@ -60,18 +60,17 @@ mod tests {
     fn phases_have_peers_up_to_the_first_that_differs() {
         let case = Fixture::new().plan.cases.into_iter().find(|case| case.threads.is_some());
         let mut case = case.unwrap();
-        let last = case.phases.last().unwrap().clone();
-        let mut measured =
-            case.phases.iter().filter(|phase| matches!(phase.work, Activity::Measure(_)));
-        let first = measured.next_back().unwrap().name.clone();
-        let again = |name: &str| Phase { name: name.to_owned(), ..last.clone() };
+        let is_measured = |phase: &Phase| matches!(phase.work, Activity::Measure(_));
+        let at = case.phases.iter().position(is_measured).unwrap();
+        let measured = case.phases[at].clone();
+        let first = measured.name.clone();
+        let again = |name: &str| Phase { name: name.to_owned(), ..measured.clone() };
         let peers = |case: &Case| PhasePeers::of_phases(case);
         let before = peers(&case);
         case.phases.push(again("again"));
         let longer = peers(&case);
         assert_eq!(before[&first], longer[&first]);
         assert!(longer.contains_key("again") && !before.contains_key("again"));
-        let at = case.phases.len() - 2;
         case.phases.insert(at, again("between"));
         let between = peers(&case);
         assert_ne!(between["again"].engines, longer["again"].engines);

@@ -31,7 +31,7 @@ fn failure_of(case: &str, change: impl FnOnce(&mut FixtureCase)) -> String {
 fn failure_or_none(case: &str, change: impl FnOnce(&mut FixtureCase)) -> Option<String> {
     let mut fixture = Fixture::new();
     change(fixture.case(case));
-    fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
+    fixture.replan();
     let failures = failures(&fixture);
     assert!(failures.len() <= 1, "{failures:#?}");
     failures.into_iter().next()

@@ -137,8 +137,12 @@ fn write_amplification_is_counted_to_the_end_of_the_sync() {
     assert!((amplification - 41.2).abs() < 0.01, "{amplification}");
     let mut unsynced = Fixture::new();
     for trial in ["lmdb_t1_r1", "lmdb_t1_r2"] {
-        unsynced.case(trial).phase("measure").synced = None;
+        let case = unsynced.case(trial);
+        case.phase("measure").synced = None;
+        // As between two windows: a settle phase would end with a sync of its own.
+        case.record.case.phases.pop();
     }
+    unsynced.replan();
     let summary = unsynced.summary();
     let metric = summary.groups[1].runs[0].metrics.get(&c::WRITE_AMPLIFICATION).unwrap();
     assert_eq!(metric.value, None);
@@ -365,7 +369,7 @@ fn what_is_below_a_limit_is_shown() {
             phase.after.swap = swap(200_000_000);
         }
     }
-    fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
+    fixture.replan();
     let summary = fixture.summary();
     let text = flat(&shown(&summary, false));
     let line = "tier squeezed: 256 MiB of swap on zram1 (lzo-rle), memory of the machine's outside \
@@ -431,7 +435,7 @@ fn bytes_of_options_are_said_in_their_unit() {
         case.record.worker.as_mut().unwrap().description.engine.options.push(spec);
         case.record.case.options.values.insert("cache".to_owned(), Value::Integer(64 << 20));
     }
-    fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
+    fixture.replan();
     let text = flat(&shown(&fixture.summary(), false));
     assert!(text.contains("cache = 64 MiB"), "{text}");
 }

@@ -74,7 +74,7 @@ fn a_rank_that_is_behind_its_schedule_alone_is_named() {
         for (rank, backlog) in phase.ranks.iter_mut().zip(backlogs) {
             rank.backlog = backlog;
         }
-        fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
+        fixture.replan();
         let findings = fixture.summary().figures.findings;
         findings.into_iter().find(|finding| finding.id == Id::ClientsUneven)
     };

@@ -1,0 +1,34 @@
+//! What the tables and pages of a history and of a fleet share: figures along an axis, and the runs
+//! that were left out of it.
+
+use crate::format::counted;
+use crate::table::Side;
+use crate::tone::Tone;
+use crate::versus::{Line, figure};
+use kvdyno_analysis::answers::series::FigureSeries;
+use kvdyno_analysis::answers::trend::LeftOut;
+use kvdyno_analysis::figures::lists::unique;
+
+/// The columns that name a figure.
+pub(crate) const TITLES: [(&str, Side); 3] =
+    [("case", Side::Left), ("of", Side::Left), ("figure", Side::Left)];
+
+/// The cells of those columns.
+pub(crate) fn name_cells<J>(series: &FigureSeries<f64, J>) -> [String; 3] {
+    [series.case.clone(), series.owner().to_owned(), series.figure.to_owned()]
+}
+
+/// One of its values.
+pub(crate) fn value_cell<J>(series: &FigureSeries<f64, J>, value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| figure(series.unit, value))
+}
+
+/// Runs that take no part, those of one reason together.
+pub(crate) fn left_out(runs: &[LeftOut]) -> Vec<Line> {
+    let reasons = unique(runs.iter().map(|run| run.reason.as_str()));
+    let line = |why: &str| {
+        let runs_with_reason = runs.iter().filter(|run| run.reason == why).count();
+        (Tone::Warning, "left out", format!("{}: {why}", counted(runs_with_reason, "run")))
+    };
+    reasons.into_iter().map(line).collect()
+}
