@@ -40,13 +40,13 @@ pub struct Data {
     pub graph: Option<Graph>,
     /// What was packed to make these records; null: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packed: Option<Packed>,
+    pub packed: Option<Packing>,
 }
 
 /// Neighbouring records that an engine has under one key. Those of the data set are then the packed
 /// ones, fewer and longer: an operation asks for one record of a value, or writes them all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Packed {
+pub struct Packing {
     /// How many records there are by themselves.
     pub records: u64,
     /// How many under one key.

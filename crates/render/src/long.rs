@@ -95,6 +95,6 @@ pub fn csv(summary: &Summary) -> anyhow::Result<Vec<u8>> {
 }
 
 /// A word of a closed set, as JSON has it.
-fn word(of: impl Serialize) -> Cell {
-    Cell::words(serde_json::to_value(of).ok().as_ref().and_then(|word| word.as_str()))
+fn word(value: impl Serialize) -> Cell {
+    Cell::words(serde_json::to_value(value).ok().as_ref().and_then(|word| word.as_str()))
 }

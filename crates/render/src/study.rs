@@ -64,7 +64,7 @@ type Head = (&'static str, fn(&Selectors) -> Option<String>, fn(&Group, &RowRef)
 
 /// Of a study's table: what rows are of, and their figures.
 struct Heads {
-    of: Vec<Head>,
+    columns: Vec<Head>,
     /// Name and unit.
     figures: Vec<(String, String)>,
 }
@@ -72,23 +72,27 @@ struct Heads {
 impl Heads {
     fn from_rows(rows: &[&Published]) -> Self {
         let all: [Head; 9] = [
-            ("engine", |of| of.engine.clone(), |group, _| group.engine_label().to_owned()),
-            ("part", |of| of.part.clone(), |group, _| group.part.clone().unwrap_or_default()),
-            ("volume", |of| of.volume.clone(), |group, _| group.volume.clone().unwrap_or_default()),
-            ("RAM", |of| of.ram.clone(), |group, _| group.ram()),
-            ("records", |of| of.records.clone(), |group, _| data(group)),
+            ("engine", |row| row.engine.clone(), |group, _| group.engine_label().to_owned()),
+            ("part", |row| row.part.clone(), |group, _| group.part.clone().unwrap_or_default()),
+            (
+                "volume",
+                |row| row.volume.clone(),
+                |group, _| group.volume.clone().unwrap_or_default(),
+            ),
+            ("RAM", |row| row.ram.clone(), |group, _| group.ram()),
+            ("records", |row| row.records.clone(), |group, _| data(group)),
             (
                 "threads",
-                |of| of.threads.map(|n| n.to_string()),
+                |row| row.threads.map(|n| n.to_string()),
                 |group, _| group.threads.map(|n| n.to_string()).unwrap_or_default(),
             ),
-            ("phase", |of| of.phase.clone(), phase),
-            ("op", |of| of.op.clone(), |_, _| String::new()),
+            ("phase", |row| row.phase.clone(), phase),
+            ("op", |row| row.op.clone(), |_, _| String::new()),
             ("I/O", job, |group, seat| job_of(group, seat).unwrap_or_default()),
         ];
-        let of = all
+        let columns = all
             .into_iter()
-            .filter(|(_, of, _)| rows.iter().any(|row| of(&row.selectors).is_some()));
+            .filter(|(_, text, _)| rows.iter().any(|row| text(&row.selectors).is_some()));
         let named = rows
             .iter()
             .flat_map(|row| &row.values)
@@ -97,7 +101,7 @@ impl Heads {
         let order = |name: &String| catalogue::ALL.iter().position(|known| known.name == name);
         figures.sort_by_key(|(name, _)| (order(name).is_none(), order(name), name.clone()));
         figures.dedup();
-        Self { of: of.collect(), figures }
+        Self { columns: columns.collect(), figures }
     }
 }
 
@@ -108,7 +112,7 @@ fn published(name: &str, comparison: &StudyComparison, summary: &Summary) -> Tit
     let left_column = |title: &str| (title.to_owned(), Side::Left);
     let figures = heads.figures.iter().map(|(name, unit)| (title_of(name, unit), Side::Right));
     let first = std::iter::once(left_column(""))
-        .chain(heads.of.iter().map(|(title, ..)| left_column(title)));
+        .chain(heads.columns.iter().map(|(title, ..)| left_column(title)));
     let has_words = rows.iter().any(|row| !row.selectors.words().is_empty());
     let words = has_words.then(|| left_column("of"));
     let mut table = Table::new(first.chain(words.clone()).chain(figures));
@@ -116,7 +120,9 @@ fn published(name: &str, comparison: &StudyComparison, summary: &Summary) -> Tit
     for row in &rows {
         let mark = doubts(row, &mut notes);
         let mut cells = vec![format!("published{mark}")];
-        cells.extend(heads.of.iter().map(|(_, of, _)| of(&row.selectors).unwrap_or_default()));
+        cells.extend(
+            heads.columns.iter().map(|(_, text, _)| text(&row.selectors).unwrap_or_default()),
+        );
         cells.extend(words.iter().map(|_| row.selectors.words().join(", ")));
         cells.extend(heads.figures.iter().enumerate().map(|(at, (figure, _))| {
             let given_up = row.gave_up && at == 0;
@@ -135,7 +141,7 @@ fn published(name: &str, comparison: &StudyComparison, summary: &Summary) -> Tit
         }
     }
     table.footnotes = notes;
-    table.lead = Some(1 + heads.of.len() + usize::from(has_words));
+    table.lead = Some(1 + heads.columns.len() + usize::from(has_words));
     let title = format!("Published: {}", rows.first().map_or(name, |row| &row.title));
     let aid = wrap(&format!("published: {}, on {}.", comparison.source(), comparison.host()), 2);
     Titled { name: "published", title: title.into(), table, aid }
@@ -152,10 +158,10 @@ fn own(
     let metrics = seat.metrics(summary);
     let group = summary.groups.get(seat.group);
     let mut cells = vec!["this run".to_owned()];
-    let name = |of: &fn(&Group, &RowRef) -> String| {
-        group.map_or_else(String::new, |group| of(group, seat))
+    let name = |text: &fn(&Group, &RowRef) -> String| {
+        group.map_or_else(String::new, |group| text(group, seat))
     };
-    cells.extend(heads.of.iter().map(|(.., of)| name(of)));
+    cells.extend(heads.columns.iter().map(|(.., text)| name(text)));
     cells.extend(has_words.then(String::new));
     for (figure, _) in &heads.figures {
         let metric = metrics.iter().flat_map(|metrics| &metrics.0).find(|m| m.name == *figure);
@@ -198,7 +204,7 @@ fn title_of(name: &str, unit: &str) -> String {
     };
     let is_it = |column: &&Column| {
         let time = |at: usize| std::ptr::eq(catalogue::times(Clock::Service)[at], *figure);
-        let is = column.definition().is_some_and(|of: &Definition| std::ptr::eq(of, *figure));
+        let is = column.definition().is_some_and(|own: &Definition| std::ptr::eq(own, *figure));
         !column.title.is_empty() && (is || matches!(column.from, CellSource::Time(at) if time(at)))
     };
     let column = KINDS.iter().flat_map(|kind| kind.columns).find(is_it);

@@ -281,7 +281,7 @@ fn live_bytes(spent: Spent<'_>, case: &CaseEvidence) -> Reading {
 mod tests {
     use super::*;
     use crate::fixture::Fixture;
-    use kvdyno_record::workload::Packed;
+    use kvdyno_record::workload::Packing;
 
     #[test]
     fn a_packed_load_is_counted_by_its_records() {
@@ -289,7 +289,7 @@ mod tests {
             let mut fixture = Fixture::with_trials(1);
             for case in fixture.plan.cases.iter_mut().filter(|case| case.engine == "lmdb") {
                 let records = |each| case.data.records * u64::from(each) - 3;
-                case.data.packed = packed.map(|each| Packed { records: records(each), each });
+                case.data.packed = packed.map(|each| Packing { records: records(each), each });
             }
             let summary = fixture.summary();
             let load = summary.groups.iter().find_map(|group| group.load.as_ref()).unwrap();

@@ -24,7 +24,7 @@ const DEFERRED_SHARE_MIN: f64 = 0.1;
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Validity {
     /// In one word.
-    pub word: Word,
+    pub word: ValidityWord,
     /// Why it is a burst; null: it is sustained.
     pub reason: Option<String>,
     /// The trials whose rate still moved, each with what it did.
@@ -38,8 +38,7 @@ pub struct Validity {
 /// Whether a rate lasts, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "ValidityWord")]
-pub enum Word {
+pub enum ValidityWord {
     /// The rate was steady in more than half of the trials, and less than a tenth of the window's
     /// time in work was left behind.
     Sustained,
@@ -59,7 +58,7 @@ impl Validity {
             format!("{words} (in {} of {judged} {trials})", moved.len())
         });
         let reasons: Vec<String> = still_moved.into_iter().chain(deferred.clone()).collect();
-        let word = if reasons.is_empty() { Word::Sustained } else { Word::Burst };
+        let word = if reasons.is_empty() { ValidityWord::Sustained } else { ValidityWord::Burst };
         let reason = (!reasons.is_empty()).then(|| reasons.join("; "));
         Some(Self { word, reason, moved, deferred })
     }
@@ -67,9 +66,9 @@ impl Validity {
     /// Why it is a burst, in a few words that are the same for every such role.
     pub fn burst(&self) -> Option<&'static str> {
         match (self.word, &self.deferred) {
-            (Word::Sustained, _) => None,
-            (Word::Burst, None) => Some("the rate still moved"),
-            (Word::Burst, Some(_)) => Some("much work was left behind"),
+            (ValidityWord::Sustained, _) => None,
+            (ValidityWord::Burst, None) => Some("the rate still moved"),
+            (ValidityWord::Burst, Some(_)) => Some("much work was left behind"),
         }
     }
 
@@ -255,14 +254,14 @@ mod tests {
             let validity = Validity::new(judged, moved(trials), deferred.map(str::to_owned));
             validity.map(|validity| (validity.word, validity.reason))
         };
-        assert_eq!(word(4, 0, None), Some((Word::Sustained, None)));
-        assert_eq!(word(4, 1, None), Some((Word::Sustained, None)));
+        assert_eq!(word(4, 0, None), Some((ValidityWord::Sustained, None)));
+        assert_eq!(word(4, 1, None), Some((ValidityWord::Sustained, None)));
         let fell = "readers: it fell (in 2 of 4 trials)".to_owned();
-        assert_eq!(word(4, 2, None), Some((Word::Burst, Some(fell))));
+        assert_eq!(word(4, 2, None), Some((ValidityWord::Burst, Some(fell))));
         let left = Some("work was left");
-        assert_eq!(word(0, 0, left), Some((Word::Burst, Some("work was left".to_owned()))));
+        assert_eq!(word(0, 0, left), Some((ValidityWord::Burst, Some("work was left".to_owned()))));
         let both = "readers: it fell (in 1 of 1 trial); work was left".to_owned();
-        assert_eq!(word(1, 1, left), Some((Word::Burst, Some(both))));
+        assert_eq!(word(1, 1, left), Some((ValidityWord::Burst, Some(both))));
         assert_eq!(word(0, 0, None), None, "nothing could be judged");
     }
 

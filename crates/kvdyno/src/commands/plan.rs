@@ -5,7 +5,7 @@ mod grid;
 use crate::cli::PlanArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::running::prepare::{Prepared, prepare, report_plan};
+use crate::running::prepare::{PreparedRun, prepare, report_plan};
 use kvdyno_host::{DataDirectory, Root};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::{Case, Copying, Plan};
@@ -19,14 +19,14 @@ pub(crate) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// Shows the plan, an engine of a part on each line.
-pub(super) fn only(prepared: &Prepared, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
+pub(super) fn only(prepared: &PreparedRun, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     show(prepared, json, grid::table, printer)
 }
 
 /// Shows the plan, and then whether this machine would refuse it: another machine may be able to
 /// run it.
 fn show(
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     json: bool,
     table: fn(&Plan) -> String,
     printer: &Printer,
@@ -48,7 +48,7 @@ fn show(
 }
 
 /// Outline, grid or cases, and the assumptions of the estimate.
-fn print(prepared: &Prepared, table: &str, printer: &Printer) {
+fn print(prepared: &PreparedRun, table: &str, printer: &Printer) {
     printer.heading(&prepared.plan.title);
     report_plan(prepared, |text| printer.data(text), printer);
     printer.data(table);

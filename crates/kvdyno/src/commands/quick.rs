@@ -6,7 +6,7 @@ use super::{plan, run};
 use crate::cli::QuickArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::running::prepare::{Prepared, describe, prepare_text};
+use crate::running::prepare::{PreparedRun, describe, prepare_text};
 use crate::running::workers;
 use anyhow::Context as _;
 use kvdyno_record::exit::Exit;
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// The plan of the text on this machine.
-fn prepared(args: &QuickArgs, text: &str) -> anyhow::Result<Prepared> {
+fn prepared(args: &QuickArgs, text: &str) -> anyhow::Result<PreparedRun> {
     let file = match &args.save_suite {
         Some(path) => path.display().to_string(),
         None => "the suite that `kvdyno quick` wrote".to_owned(),

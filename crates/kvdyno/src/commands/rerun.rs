@@ -13,7 +13,7 @@ use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::bundle::is_folder_name;
 use crate::records::{runs, traces};
-use crate::running::prepare::{Prepared, prepared};
+use crate::running::prepare::{PreparedRun, prepared};
 use crate::running::resume::check_secrets;
 use crate::running::start;
 use anyhow::Context as _;
@@ -97,7 +97,7 @@ impl RecordedRun {
     }
 
     /// The same work, with the workers of this machine.
-    fn prepare(&self, args: &RerunArgs, default_data_dir: &Path) -> anyhow::Result<Prepared> {
+    fn prepare(&self, args: &RerunArgs, default_data_dir: &Path) -> anyhow::Result<PreparedRun> {
         check_volumes(&self.plan)?;
         let libraries = NamedLibraries::parse(&args.libraries, &self.plan)?;
         let (local, workers) = found_here(&self.plan, &libraries)?;
@@ -125,7 +125,7 @@ impl RecordedRun {
     }
 
     /// Lists the differences of this machine before anything starts.
-    fn print_differences(&self, prepared: &Prepared, printer: &Printer) {
+    fn print_differences(&self, prepared: &PreparedRun, printer: &Printer) {
         let host = &prepared.host;
         let recorded = Side {
             host: &self.run.host_before,

@@ -3,7 +3,7 @@
 use super::{plan, show};
 use crate::cli::{KeepArgs, RunArgs, ViewArgs};
 use crate::printer::Printer;
-use crate::running::prepare::{Prepared, prepare};
+use crate::running::prepare::{PreparedRun, prepare};
 use crate::running::start;
 use kvdyno_record::exit::Exit;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
 
 /// Runs a prepared suite and shows it.
 pub(super) fn to_tables(
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     keep: &KeepArgs,
     budget: Option<Duration>,
     view: &ViewArgs,

@@ -12,7 +12,7 @@ use crate::cli::{LocationArgs, SearchArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
-use crate::running::prepare::{self, Prepared};
+use crate::running::prepare::{self, PreparedRun};
 use crate::running::runner::{Ended, RunEnvironment};
 use crate::running::{finish, start};
 use anyhow::Context as _;
@@ -227,7 +227,7 @@ fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
 }
 
 /// A description of the search before it starts.
-fn print_plan(prepared: &Prepared, search: &Search, printer: &Printer) {
+fn print_plan(prepared: &PreparedRun, search: &Search, printer: &Printer) {
     let plan = &prepared.plan;
     let engine = &search.making.engine;
     let what = match (&search.axis, search.between) {

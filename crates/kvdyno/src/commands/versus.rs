@@ -27,7 +27,7 @@ pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> 
     let question = compare::question(&args.comparison)?;
     let what = format!("two builds of {}", args.engine);
     let pair = |engines: &[Table]| with_builds(engines, &args.engine, &builds);
-    let prepared = pair::prepared(&args.pair, "versus", &what, pair)?;
+    let prepared = pair::prepared(&args.pair, &what, pair)?;
     if args.plan {
         return plan::only(&prepared, false, printer);
     }
@@ -138,7 +138,7 @@ mod tests {
     fn both_have_the_options_of_the_suites_own_engine() {
         let both = builds(&args(&["11.8.1"], &["b.so"])).unwrap();
         let two = |engines: &[Table]| with_builds(engines, "rocksdb", &both);
-        let text = with_two("mine.toml", SUITE, "versus", "two builds", two).unwrap();
+        let text = with_two("mine.toml", SUITE, "two builds", two).unwrap();
         let suite: Table = text.parse().unwrap();
         assert_eq!(suite["suite"]["name"].as_str(), Some("versus-mine"));
         assert!(!suite.contains_key("drive"), "{suite}");

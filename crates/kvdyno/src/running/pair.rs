@@ -1,6 +1,6 @@
 //! Two builds side by side in one run: how `versus` changes a suite.
 
-use super::prepare::{self, Prepared, prepare_text};
+use super::prepare::{self, PreparedRun, prepare_text};
 use super::runner::Ended;
 use super::start;
 use crate::cli::PairArgs;
@@ -15,12 +15,11 @@ use toml::{Table, Value};
 /// The suite with two engines instead of its own, made from them. `what` describes them.
 pub(crate) fn prepared(
     args: &PairArgs,
-    command: &str,
     what: &str,
     two: impl FnOnce(&[Table]) -> [Table; 2],
-) -> anyhow::Result<Prepared> {
-    let (file, text) = prepare::read(args.suite.as_deref().unwrap_or(command))?;
-    let text = with_two(&file, &text, command, what, two)?;
+) -> anyhow::Result<PreparedRun> {
+    let (file, text) = prepare::read(args.suite.as_deref().unwrap_or("versus"))?;
+    let text = with_two(&file, &text, what, two)?;
     let (file, overrides) = (format!("{file} ({what})"), args.overrides()?);
     let mut prepared =
         prepare_text(&file, text, overrides, &args.bend.location, &args.keep.runs.runs)?;
@@ -36,7 +35,7 @@ pub(crate) fn prepared(
 }
 
 pub(crate) fn run(
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     args: &PairArgs,
     printer: &Printer,
 ) -> anyhow::Result<Option<(RunFolder, Record)>> {
@@ -51,7 +50,6 @@ pub(crate) fn run(
 pub(crate) fn with_two(
     file: &str,
     text: &str,
-    command: &str,
     what: &str,
     two: impl FnOnce(&[Table]) -> [Table; 2],
 ) -> Result<String, Complaint> {
@@ -67,10 +65,10 @@ pub(crate) fn with_two(
     suite.remove("drive");
     let name = suite.get_mut("suite").and_then(|table| table.get_mut("name"));
     if let Some(Value::String(name)) = name
-        && name != command
-        && !name.starts_with(&format!("{command}-"))
+        && name != "versus"
+        && !name.starts_with("versus-")
     {
-        *name = format!("{command}-{name}");
+        *name = format!("versus-{name}");
     }
-    Ok(format!("# Made from {file} by `kvdyno {command}`: {what}.\n{suite}"))
+    Ok(format!("# Made from {file} by `kvdyno versus`: {what}.\n{suite}"))
 }

@@ -27,7 +27,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// A suite that is ready to run.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedRun {
     /// Its text, as read.
     pub(crate) text: String,
     /// Its plan on this machine.
@@ -52,7 +52,7 @@ pub(crate) struct Prepared {
 
 /// Reads, checks and expands a suite. `default_place` is the location of databases if the suite
 /// names none; it need not exist.
-pub(crate) fn prepare(args: &SuiteArgs, default_data_dir: &Path) -> anyhow::Result<Prepared> {
+pub(crate) fn prepare(args: &SuiteArgs, default_data_dir: &Path) -> anyhow::Result<PreparedRun> {
     let (file, text) = read(&args.suite)?;
     prepare_text(&file, text, args.overrides()?, &args.bend.location, default_data_dir)
 }
@@ -64,7 +64,7 @@ pub(crate) fn prepare_text(
     overrides: Overrides,
     location: &LocationArgs,
     default_data_dir: &Path,
-) -> anyhow::Result<Prepared> {
+) -> anyhow::Result<PreparedRun> {
     let installed = workers::find_all().into_keys().collect();
     let overrides = Overrides { data_dir: location.data_dir.clone(), installed, ..overrides };
     let mut suite = Suite::parse(file, &text, &overrides)?;
@@ -95,7 +95,7 @@ pub(crate) fn prepared(
     LocationArgs { data_dir, create_data_dir }: LocationArgs,
     default_data_dir: &Path,
     plan: impl FnOnce(&Storage, &Host, &Path) -> anyhow::Result<Plan>,
-) -> anyhow::Result<Prepared> {
+) -> anyhow::Result<PreparedRun> {
     let root = Root::system();
     let directory = data_dir.as_deref().unwrap_or(default_data_dir);
     let volume = Storage::at(&root, directory)
@@ -108,7 +108,7 @@ pub(crate) fn prepared(
     let plan = plan(&volume, &host, directory)?;
     add_null(&mut workers)?;
     let storage = describe_storage(directory, &volume);
-    Ok(Prepared {
+    Ok(PreparedRun {
         text,
         plan,
         data_dir,
@@ -122,22 +122,22 @@ pub(crate) fn prepared(
     })
 }
 
-/// A plan that passed the checks of this machine. Only [`Prepared::check`] creates it, and every
+/// A plan that passed the checks of this machine. Only [`PreparedRun::check`] creates it, and every
 /// run needs it.
 #[derive(Clone, Copy)]
-pub(crate) struct Checked<'a>(&'a Prepared);
+pub(crate) struct CheckedRun<'a>(&'a PreparedRun);
 
-impl Deref for Checked<'_> {
-    type Target = Prepared;
+impl Deref for CheckedRun<'_> {
+    type Target = PreparedRun;
 
-    fn deref(&self) -> &Prepared {
+    fn deref(&self) -> &PreparedRun {
         self.0
     }
 }
 
-impl Prepared {
+impl PreparedRun {
     /// Refuses what this machine cannot do, before anything is changed.
-    pub(crate) fn check(&self) -> Result<Checked<'_>, Complaint> {
+    pub(crate) fn check(&self) -> Result<CheckedRun<'_>, Complaint> {
         // A device has no filesystem to keep room on; its size determines the plan.
         if !self.data_dir.as_deref().is_some_and(raw::is_device) {
             kvdyno_suite::check_space(&self.plan, self.volume.free_bytes).map_err(|error| {
@@ -151,7 +151,7 @@ impl Prepared {
         }
         check_load_allowed(&self.plan, &self.load_allowed)?;
         check_machine(&Root::system(), &self.plan)?;
-        Ok(Checked(self))
+        Ok(CheckedRun(self))
     }
 }
 
@@ -263,7 +263,7 @@ fn describe_storage(data_dir: &Path, volume: &Storage) -> String {
 const LARGE_RECORD: u64 = 64 << 20;
 
 /// Reports what a plan does and needs, and likely problems.
-pub(crate) fn report_plan(prepared: &Prepared, note: impl Fn(&str), printer: &Printer) {
+pub(crate) fn report_plan(prepared: &PreparedRun, note: impl Fn(&str), printer: &Printer) {
     let plan = &prepared.plan;
     note(&outline(plan));
     note(&format!("  data directory {}", prepared.storage));
@@ -278,7 +278,7 @@ pub(crate) fn report_plan(prepared: &Prepared, note: impl Fn(&str), printer: &Pr
 }
 
 /// Warns of what the plan leaves out, and of likely problems.
-pub(crate) fn warn_of_plan(prepared: &Prepared, printer: &Printer) {
+pub(crate) fn warn_of_plan(prepared: &PreparedRun, printer: &Printer) {
     let plan = &prepared.plan;
     let left_out = left_out::sentences(&plan.left_out);
     left_out.iter().chain(&plan.warnings).for_each(|warning| printer.warning(warning));

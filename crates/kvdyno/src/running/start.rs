@@ -2,7 +2,7 @@
 
 use super::finish;
 use super::machine;
-use super::prepare::{Checked, Prepared, report_plan};
+use super::prepare::{CheckedRun, PreparedRun, report_plan};
 use super::runner::{
     Ended, Interrupt, RunEnvironment, Tiers, Volumes, images, load_generator_ns_per_op,
 };
@@ -24,7 +24,7 @@ use std::time::Duration;
 
 /// Runs a prepared suite into a new directory, as far as possible.
 pub(crate) fn run_prepared(
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     keep: &KeepArgs,
     budget: Option<Duration>,
     printer: &Printer,
@@ -38,12 +38,12 @@ pub(crate) fn run_prepared(
 /// Locks the data directory, creates the run's directory, and records what is known in advance.
 /// Requests are recorded to `trace`.
 pub(crate) fn start(
-    prepared: Checked<'_>,
+    prepared: CheckedRun<'_>,
     keep: &KeepArgs,
     trace: Option<PathBuf>,
     printer: &Printer,
 ) -> anyhow::Result<RunEnvironment> {
-    let Prepared { plan, destroy_allowed, .. } = &*prepared;
+    let PreparedRun { plan, destroy_allowed, .. } = &*prepared;
     let (root, runs) = (Root::system(), &keep.runs.runs);
     let id = run_id(&plan.suite);
     let path = runs.join(&id);
@@ -89,7 +89,7 @@ pub(crate) fn run_id(suite: &str) -> String {
 fn create(
     path: &Path,
     runs: &Path,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     record: &RunRecord,
 ) -> anyhow::Result<(RunFolder, File)> {
     std::fs::create_dir_all(runs)

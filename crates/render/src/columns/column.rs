@@ -120,11 +120,11 @@ pub(super) const fn figure(
 
 /// The figure that says how a case in trouble ended.
 pub(super) const fn main(
-    of: &'static Definition,
+    definition: &'static Definition,
     title: &'static str,
     heading: &'static str,
 ) -> Column {
-    column(CellSource::Main(of), title, "", heading)
+    column(CellSource::Main(definition), title, "", heading)
 }
 
 /// Words of a row.

@@ -48,14 +48,18 @@ const COLUMNS: &[Column] = &[
     text("threads", |line| line.threads_of_all()),
     text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
     words("", "ceiling", "baseline", |row| {
-        Cell::words(row.efficiency().and_then(|of| of.ceiling.as_ref()).map(BaselineCase::name))
+        Cell::words(
+            row.efficiency()
+                .and_then(|efficiency| efficiency.ceiling.as_ref())
+                .map(BaselineCase::name),
+        )
     }),
     words("", "ceiling_ios_per_s", "", |row| {
-        let ceiling = row.efficiency().and_then(|of| of.ceiling.as_ref());
+        let ceiling = row.efficiency().and_then(|efficiency| efficiency.ceiling.as_ref());
         Cell::number(ceiling.map(|ceiling| ceiling.ios_per_s))
     }),
     words("", "limit", "limit", |row| {
-        Cell::words(row.efficiency().and_then(|of| of.limit).map(Cause::word))
+        Cell::words(row.efficiency().and_then(|efficiency| efficiency.limit).map(Cause::word))
     }),
     figure(&c::WALL, "", "wall, s"),
     sheet("operations of all roles", Phase(|spent, _| spent.operations() as f64)),
@@ -110,7 +114,8 @@ const COLUMNS: &[Column] = &[
     figure(&c::SPACE_AMPLIFICATION, "space\namp", "space amplification, B/B")
         .formula("{size, B}/{keys+values stored, B}"),
     text("cached\n%", |line| {
-        let shares = [&c::RESIDENT_BEFORE, &c::RESIDENT_AFTER].map(|of| line.row.value(of));
+        let shares =
+            [&c::RESIDENT_BEFORE, &c::RESIDENT_AFTER].map(|definition| line.row.value(definition));
         match shares {
             [Some(before), Some(after)] => format!("{before:.0} > {after:.0}"),
             _ => line.figure(&c::RESIDENT_AFTER),

@@ -95,11 +95,12 @@ fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
     let mut notes = Footnotes::default();
     for class in together(rankings.iter().copied(), |a, b| a.durability == b.durability) {
         let asked = [Question::Reads, Question::Mixed, Question::Writes, Question::Scans];
-        let of = |question| class.iter().find(|ranking| ranking.question == question);
-        let first = asked.into_iter().find_map(of);
+        let ranking_for = |question| class.iter().find(|ranking| ranking.question == question);
+        let first = asked.into_iter().find_map(ranking_for);
         let first = first.or(class.first()).copied();
         let order = first.into_iter().chain(class.iter().copied());
-        let engines = unique(order.flat_map(|ranking| &ranking.standings).map(|of| &of.engine));
+        let engines =
+            unique(order.flat_map(|ranking| &ranking.standings).map(|standing| &standing.engine));
         let alone = engines.len() < 2;
         for engine in engines {
             let cells: Vec<String> = questions

@@ -94,13 +94,13 @@ fn empty(row: &Published, columns: &[&Column], notes: &mut Footnotes) -> Vec<Str
 
 /// What stands first: the engine, of a drive which, and what the table has no column for.
 fn name(row: &Published, columns: &[&Column]) -> String {
-    let of = &row.selectors;
-    let first = of.engine.clone().or_else(|| of.drive.clone());
-    let mut words = vec![first.unwrap_or_else(|| of.words().join(", "))];
+    let selectors = &row.selectors;
+    let first = selectors.engine.clone().or_else(|| selectors.drive.clone());
+    let mut words = vec![first.unwrap_or_else(|| selectors.words().join(", "))];
     let has = |title: &str| columns.iter().any(|column| column.title == title);
-    let volume = of.volume.as_ref().filter(|_| !has("volume") && of.drive.is_none());
+    let volume = selectors.volume.as_ref().filter(|_| !has("volume") && selectors.drive.is_none());
     words.extend(volume.cloned());
-    let others = [("part", &of.part), ("RAM", &of.ram), ("data", &of.records)];
+    let others = [("part", &selectors.part), ("RAM", &selectors.ram), ("data", &selectors.records)];
     let others = others.into_iter().filter(|(title, _)| !has(title));
     words.extend(others.filter_map(|(_, text)| text.clone()));
     words.retain(|word| !word.is_empty());
@@ -118,19 +118,19 @@ fn figure(row: &Published, column: &Column) -> Option<String> {
 
 /// What a published row says under a title of words.
 fn row_text(row: &Published, title: &str) -> String {
-    let of = &row.selectors;
+    let selectors = &row.selectors;
     let text = match title {
-        "part" => of.part.clone(),
-        "volume" => of.volume.clone(),
-        "threads" => of.threads.map(|threads| threads.to_string()),
-        "phase" => of.phase.clone(),
-        "clients" => of.role.clone(),
-        "op" => of.op.clone(),
-        "RAM" => of.ram.clone(),
-        "data" => of.records.clone(),
-        "I/O" => of.io.clone(),
-        "block" => of.block.clone(),
-        "depth" => of.depth.map(|depth| depth.to_string()),
+        "part" => selectors.part.clone(),
+        "volume" => selectors.volume.clone(),
+        "threads" => selectors.threads.map(|threads| threads.to_string()),
+        "phase" => selectors.phase.clone(),
+        "clients" => selectors.role.clone(),
+        "op" => selectors.op.clone(),
+        "RAM" => selectors.ram.clone(),
+        "data" => selectors.records.clone(),
+        "I/O" => selectors.io.clone(),
+        "block" => selectors.block.clone(),
+        "depth" => selectors.depth.map(|depth| depth.to_string()),
         _ => None,
     };
     text.unwrap_or_default()

@@ -87,11 +87,11 @@ pub(super) fn sheet(
         let Some(series_at) = of_group[at] else { continue };
         for (run_at, run) in group.runs.iter().enumerate() {
             for (role_at, role) in run.roles.iter().enumerate() {
-                let point = |op: usize, of: String| Point {
+                let point = |op: usize, owner: String| Point {
                     place: (at, run_at, role_at, op),
                     series: series_at,
                     threads: group.threads.unwrap_or(role.threads),
-                    of: format!("{of}, {}", run.phase),
+                    owner: format!("{owner}, {}", run.phase),
                 };
                 let [rate, p99] = &roles;
                 let whole = point(0, role.role.clone());
@@ -105,7 +105,7 @@ pub(super) fn sheet(
                 place: (at, run_at, 0, 0),
                 series: series_at,
                 threads: group.threads_swept.unwrap_or(own),
-                of: format!("all roles, {}", run.phase),
+                owner: format!("all roles, {}", run.phase),
             };
             for (order, drawn) in phases.iter().enumerate() {
                 point.add(&mut panels, roles.len() + order, drawn, &run.metrics, &series);
@@ -144,7 +144,7 @@ struct Point {
     place: RowKey,
     series: usize,
     threads: u32,
-    of: String,
+    owner: String,
 }
 
 impl Point {
@@ -164,8 +164,8 @@ impl Point {
         else {
             return;
         };
-        let panel = panels.entry((order, self.of.clone())).or_insert_with(|| Panel {
-            title: format!("{}: {}", drawn.what, self.of),
+        let panel = panels.entry((order, self.owner.clone())).or_insert_with(|| Panel {
+            title: format!("{}: {}", drawn.what, self.owner),
             axis: drawn.axis,
             kind: drawn.kind,
             cells: BTreeMap::new(),

@@ -8,7 +8,7 @@ use crate::written::operation::Entry;
 use crate::written::phase::Role;
 use crate::written::typed::Typed;
 use kvdyno_record::units;
-use kvdyno_record::workload::{Choice, Data, Op, Packed, Size, ValueShape};
+use kvdyno_record::workload::{Choice, Data, Op, Packing, Size, ValueShape};
 
 /// The data set as the engine stores it; none: it is not packed.
 pub(crate) fn packed(
@@ -41,7 +41,7 @@ pub(crate) fn packed(
     let packed = Data {
         records: keys,
         value: ValueShape { size, ..data.value.clone() },
-        packed: Some(Packed { records: data.records, each }),
+        packed: Some(Packing { records: data.records, each }),
         ..data.clone()
     };
     let note = format!(

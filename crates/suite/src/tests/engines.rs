@@ -2,7 +2,7 @@
 
 use super::*;
 use kvdyno_record::work::{Purpose, Work};
-use kvdyno_record::workload::{Activity, Packed, Size};
+use kvdyno_record::workload::{Activity, Packing, Size};
 
 /// `SMALL` with this engine instead of its own.
 fn with(engine: &str) -> String {
@@ -62,7 +62,7 @@ fn packed_records_are_fewer_and_longer_and_stand_beside_single_ones() {
     let plan = plan(&text, &data);
     let case = |label: &str| plan.cases.iter().find(|case| case.label == label).unwrap();
     let (plain, packed) = (case("null"), case("packed"));
-    assert_eq!(packed.data.packed, Some(Packed { records: 1000, each: 64 }));
+    assert_eq!(packed.data.packed, Some(Packing { records: 1000, each: 64 }));
     assert_eq!((packed.data.records, packed.shape.records_max), (16, 16));
     assert_eq!(packed.data.value.size, Size::Fixed { bytes: 1024 });
     assert_eq!(packed.data.unpacked(), plain.data);

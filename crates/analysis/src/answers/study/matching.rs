@@ -71,42 +71,47 @@ impl<'s> Candidates<'s> {
         Self { rows, records, ram }
     }
 
-    /// The rows that are of all that `of` says, or the first of it that none is of.
-    pub(super) fn like(&self, of: &Selectors) -> Result<Vec<RowRef>, String> {
+    /// The rows that are of all that `published` says, or the first of it that none is of.
+    pub(super) fn like(&self, published: &Selectors) -> Result<Vec<RowRef>, String> {
         let mut rows: Narrowed<&Candidate<'_>> = Narrowed::new(self.rows.iter().collect());
         // A run that has none of them does not tell them apart.
         let told = |said: &Option<String>, own: fn(&Group) -> Option<&String>| {
             said.clone().filter(|_| self.rows.iter().any(|row| own(row.group).is_some()))
         };
-        let part = told(&of.part, |group| group.part.as_ref());
-        let volume = told(&of.volume, |group| group.volume.as_ref());
-        let tier = told(&of.tier, |group| group.tier.as_ref());
+        let part = told(&published.part, |group| group.part.as_ref());
+        let volume = told(&published.volume, |group| group.volume.as_ref());
+        let tier = told(&published.tier, |group| group.tier.as_ref());
         let eq = |own: Option<&str>, said: &Option<String>| own == said.as_deref();
-        rows.keep("part", part, |row| row.group.part == of.part)?;
-        rows.keep("engine", of.engine.as_ref(), |row| {
-            of.engine.as_deref().is_some_and(|name| row.group.is_called(name))
+        rows.keep("part", part, |row| row.group.part == published.part)?;
+        rows.keep("engine", published.engine.as_ref(), |row| {
+            published.engine.as_deref().is_some_and(|name| row.group.is_called(name))
         })?;
-        rows.keep("volume", volume, |row| row.group.volume == of.volume)?;
-        rows.keep("tier", tier, |row| row.group.tier == of.tier)?;
-        rows.keep("phase", of.phase.as_ref(), |row| eq(Some(row.phase), &of.phase))?;
-        rows.keep("I/O", of.io.as_ref(), |row| eq(row.job.map(|job| job.io.as_str()), &of.io))?;
-        let block = of.block.as_ref().and_then(|block| units::parse_bytes(block).ok());
-        rows.keep("block", of.block.as_ref(), |row| row.job.map(|job| job.block_bytes) == block)?;
-        rows.keep("depth", of.depth, |row| row.job.map(|job| job.depth) == of.depth)?;
-        rows.keep("client group", of.role.as_ref(), |row| {
-            eq(row.role.map(|role| role.role.as_str()), &of.role)
+        rows.keep("volume", volume, |row| row.group.volume == published.volume)?;
+        rows.keep("tier", tier, |row| row.group.tier == published.tier)?;
+        rows.keep("phase", published.phase.as_ref(), |row| eq(Some(row.phase), &published.phase))?;
+        rows.keep("I/O", published.io.as_ref(), |row| {
+            eq(row.job.map(|job| job.io.as_str()), &published.io)
         })?;
-        rows.keep("threads", of.threads, |row| {
-            row.group.threads == of.threads || row.role.map(|role| role.threads) == of.threads
+        let block = published.block.as_ref().and_then(|block| units::parse_bytes(block).ok());
+        rows.keep("block", published.block.as_ref(), |row| {
+            row.job.map(|job| job.block_bytes) == block
         })?;
-        let published = records(of);
-        rows.keep("a number of records like", of.records.as_ref(), |row| {
-            published.is_some_and(|published| self.records.is_like(published, row.group.records))
+        rows.keep("depth", published.depth, |row| row.job.map(|job| job.depth) == published.depth)?;
+        rows.keep("client group", published.role.as_ref(), |row| {
+            eq(row.role.map(|role| role.role.as_str()), &published.role)
         })?;
-        let published = ram(of);
-        rows.keep("RAM like", of.ram.as_ref(), |row| {
-            let limit = published.zip(row.group.ram_limit_bytes);
-            limit.is_some_and(|(published, own)| self.ram.is_like(published, own))
+        rows.keep("threads", published.threads, |row| {
+            row.group.threads == published.threads
+                || row.role.map(|role| role.threads) == published.threads
+        })?;
+        let records = records(published);
+        rows.keep("a number of records like", published.records.as_ref(), |row| {
+            records.is_some_and(|records| self.records.is_like(records, row.group.records))
+        })?;
+        let ram = ram(published);
+        rows.keep("RAM like", published.ram.as_ref(), |row| {
+            let limits = ram.zip(row.group.ram_limit_bytes);
+            limits.is_some_and(|(ram, own)| self.ram.is_like(ram, own))
         })?;
         if rows.left().is_empty() {
             return Err("nothing of the kind was measured".to_owned());
@@ -115,12 +120,12 @@ impl<'s> Candidates<'s> {
     }
 }
 
-fn records(of: &Selectors) -> Option<u64> {
-    units::parse_count(of.records.as_ref()?).ok()
+fn records(published: &Selectors) -> Option<u64> {
+    units::parse_count(published.records.as_ref()?).ok()
 }
 
-fn ram(of: &Selectors) -> Option<u64> {
-    units::parse_bytes(of.ram.as_ref()?).ok()
+fn ram(published: &Selectors) -> Option<u64> {
+    units::parse_bytes(published.ram.as_ref()?).ok()
 }
 
 /// The rows of a group at a place. The load generator alone has no like in any study.

@@ -71,10 +71,13 @@ fn every_figure_is_the_catalogues_or_said() {
                 assert!(least.zip(*most).is_none_or(|(least, most)| least < most), "{place}");
             }
             assert!(row.derived.iter().all(|name| row.values.contains_key(name)), "{place}");
-            let of = row.selectors.or(&table.selectors);
-            let sizes = of.ram.iter().chain(&of.block);
+            let selectors = row.selectors.or(&table.selectors);
+            let sizes = selectors.ram.iter().chain(&selectors.block);
             assert!(sizes.into_iter().all(|text| units::parse_bytes(text).is_ok()), "{place}");
-            assert!(of.records.iter().all(|text| units::parse_count(text).is_ok()), "{place}");
+            assert!(
+                selectors.records.iter().all(|text| units::parse_count(text).is_ok()),
+                "{place}"
+            );
             used.extend(row.values.keys().cloned());
         }
         assert!(own.iter().all(|name| used.contains(*name)), "{}: {own:?}", study.study.id);

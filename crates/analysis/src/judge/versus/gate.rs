@@ -144,7 +144,7 @@ fn is_judged(row: &Row) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::judge::{Bout, Repeats, Spot};
+    use super::super::judge::{FigurePair, Repeats, Spot};
     use super::*;
     use crate::figures::catalogue as c;
     use crate::figures::metric::{Definition, Metric};
@@ -158,7 +158,7 @@ mod tests {
         let spot = Spot { phase: "measure", role: None, op: None };
         let row = |primary| {
             let (base, new, margins) = (side(&base), side(&new), Margins::default());
-            Bout { spot, base, new, paired: true, primary, margins }.row()
+            FigurePair { spot, base, new, paired: true, primary, margins }.row()
         };
         let pair = Pair {
             name: "lmdb t1".to_owned(),

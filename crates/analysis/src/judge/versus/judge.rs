@@ -119,7 +119,7 @@ pub(super) struct Spot<'n> {
 }
 
 /// Two sides' values to compare.
-pub(super) struct Bout<'m> {
+pub(super) struct FigurePair<'m> {
     pub(super) spot: Spot<'m>,
     pub(super) base: Repeats<'m>,
     pub(super) new: Repeats<'m>,
@@ -194,10 +194,10 @@ pub(crate) fn side_by_side(base: (&Group, &Metric), new: (&Group, &Metric)) -> O
     let margins = margins(base.1.name, new.0.within, [base.0, new.0]);
     let trials = |(group, metric): (&Group, _)| Repeats::trials(metric, &group.trial_numbers());
     let [base, new] = [base, new].map(|(group, metric)| trials((group, Some(metric))));
-    Bout { spot, base, new, paired: true, primary: true, margins }.row()
+    FigurePair { spot, base, new, paired: true, primary: true, margins }.row()
 }
 
-impl Bout<'_> {
+impl FigurePair<'_> {
     /// The row; none where neither side has a value.
     pub(super) fn row(&self) -> Option<Row> {
         let metric = self.base.metric.or(self.new.metric)?;
@@ -360,7 +360,7 @@ mod tests {
         let new = Repeats::trials(Some(&new), &NUMBERS);
         let group = crate::fixture::Fixture::new().summary().figures.groups.remove(0);
         let margins = margins(definition.name, 0.03, [&group, &group]);
-        Bout { spot: SPOT, base, new, paired, primary: true, margins }.row().unwrap()
+        FigurePair { spot: SPOT, base, new, paired, primary: true, margins }.row().unwrap()
     }
 
     const EIGHT: [f64; 8] = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.1];
@@ -439,9 +439,9 @@ mod tests {
         let base = Metric::new(&c::OPS_PER_S, vec![Ok(1.0)]);
         let new = Metric::new(&c::OPS_PER_S, vec![Err("killed (9)".into())]);
         let side = |metric| Repeats::trials(Some(metric), &NUMBERS[..1]);
-        let bout = |base, new| {
+        let pair = |base, new| {
             let margins = Margins::default();
-            Bout {
+            FigurePair {
                 spot: SPOT,
                 base: side(base),
                 new: side(new),
@@ -450,10 +450,10 @@ mod tests {
                 margins,
             }
         };
-        let row = bout(&base, &new).row().unwrap();
+        let row = pair(&base, &new).row().unwrap();
         assert_eq!((row.verdict, row.base.n, row.new.n), (Verdict::NotComparable, 1, 0));
         assert_eq!(row.reason.as_deref(), Some("NEW: killed (9)"));
-        assert_eq!(bout(&new, &new).row(), None);
+        assert_eq!(pair(&new, &new).row(), None);
     }
 
     /// Trials that only one side has cannot be pairs.
@@ -465,7 +465,7 @@ mod tests {
         };
         let base = metric([Some(1.0), None, Some(3.0)]);
         let new = metric([Some(10.0), Some(20.0), Some(30.0)]);
-        let bout = Bout {
+        let pair = FigurePair {
             spot: SPOT,
             base: Repeats::trials(Some(&base), &[1, 2, 3]),
             new: Repeats::trials(Some(&new), &[3, 1, 2]),
@@ -473,7 +473,7 @@ mod tests {
             primary: true,
             margins: Margins::default(),
         };
-        assert_eq!(bout.samples(), (vec![1.0, 3.0], vec![20.0, 10.0]));
+        assert_eq!(pair.samples(), (vec![1.0, 3.0], vec![20.0, 10.0]));
     }
 
     /// A run is one repeat, whatever the number of its trials.

@@ -2,7 +2,7 @@
 
 use super::Question;
 use super::choice::{FigureChoice, FigureScope};
-use super::judge::{Bout, Repeats, Row, Spot, margins};
+use super::judge::{FigurePair, Repeats, Row, Spot, margins};
 use super::refusal::Refusal;
 use super::sides::{Chosen, Sides};
 use super::work;
@@ -302,7 +302,7 @@ impl<'q> RowBuilder<'q> {
             let (paired, primary) = (self.paired, choice.judges(metric.name, scope));
             let margins =
                 margins(metric.name, self.question.within, [self.sides[0][0], self.sides[1][0]]);
-            self.rows.extend(Bout { spot, base, new, paired, primary, margins }.row());
+            self.rows.extend(FigurePair { spot, base, new, paired, primary, margins }.row());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::LocationArgs;
 use crate::exit::Complaint;
-use crate::running::prepare::{Prepared, prepare_text};
+use crate::running::prepare::{PreparedRun, prepare_text};
 use crate::running::workers::{self, Workers};
 use kvdyno_analysis::answers::search::{Next, judged_mix};
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
@@ -53,7 +53,7 @@ impl PointMaker {
     }
 
     /// The suite at a point.
-    pub(super) fn point(&self, search: &Search, next: Next) -> anyhow::Result<Prepared> {
+    pub(super) fn point(&self, search: &Search, next: Next) -> anyhow::Result<PreparedRun> {
         let set = match (&search.axis, next) {
             (Axis::Ram, Next::At(bytes)) => vec![format!("ram.limit={bytes}B")],
             (Axis::Ram, Next::Fastest) => Vec::new(),
@@ -82,7 +82,7 @@ impl PointMaker {
         }
     }
 
-    fn prepare(&self, set: Vec<String>) -> anyhow::Result<Prepared> {
+    fn prepare(&self, set: Vec<String>) -> anyhow::Result<PreparedRun> {
         let (text, overrides) = (self.text.clone(), self.overrides(set));
         prepare_text(&self.file, text, overrides, &self.location, &self.runs)
     }
