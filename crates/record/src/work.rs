@@ -101,14 +101,17 @@ impl<'c> Work<'c> {
         let makes = |phase: &&Phase| {
             matches!(phase.work, Load(_) | Settle { .. } | Verify { .. } | Reopen { .. })
         };
-        // Options are an engine's own, wherever it is opened with them.
-        let without_options = |phase: &Phase| match &phase.work {
-            Reopen { .. } => json!({ "name": phase.name, "kind": phase.work.kind() }),
+        // Options are an engine's own, wherever it is opened with them; and an engine without scans
+        // cannot count its records.
+        let comparable = |phase: &Phase| match &phase.work {
+            Reopen { .. } | Verify { .. } => {
+                json!({ "name": phase.name, "kind": phase.work.kind() })
+            }
             _ => json!(phase),
         };
         match purpose {
             Purpose::Runs => json!(all),
-            Purpose::Engines => of_case().map(without_options).collect(),
+            Purpose::Engines => of_case().map(comparable).collect(),
             Purpose::Volumes => json!(of_case().skip_while(makes).collect::<Vec<_>>()),
             Purpose::EnginesLoading | Purpose::VolumesLoading => {
                 json!(of_case().filter(|phase| matches!(phase.work, Load(_))).collect::<Vec<_>>())

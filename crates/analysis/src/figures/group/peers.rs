@@ -76,4 +76,16 @@ mod tests {
         assert_ne!(between["again"].engines, longer["again"].engines);
         assert_ne!(between[&first].answer, longer[&first].answer);
     }
+
+    /// An engine without scans cannot count its records.
+    #[test]
+    fn a_count_of_all_records_is_no_other_work() {
+        let mut case = Fixture::new().plan.cases.into_iter().find(|case| case.threads.is_some());
+        let case = case.as_mut().unwrap();
+        let verify = |count| Phase::new("verify", Activity::Verify { samples: 10, count });
+        case.phases.insert(0, verify(true));
+        let counted = PhasePeers::of_phases(case);
+        case.phases[0] = verify(false);
+        assert_eq!(counted, PhasePeers::of_phases(case));
+    }
 }
