@@ -230,7 +230,9 @@ impl Case {
     pub fn is_settled(&self, done: &BTreeMap<String, Outcome>) -> bool {
         let load = || done.get(&self.database.loaded_by);
         match done.get(&self.id) {
-            Some(Outcome::NotRun { .. }) => load().is_some_and(Outcome::is_hopeless),
+            Some(Outcome::NotRun { .. }) => {
+                self.lacks_rate() || load().is_some_and(Outcome::is_hopeless)
+            }
             outcome => outcome.is_some_and(Outcome::is_final),
         }
     }

@@ -71,8 +71,6 @@ pub fn replays(phases: &[Phase]) -> impl Iterator<Item = &Replay> {
 pub fn without_place(phase: &Phase) -> Phase {
     let mut phase = phase.clone();
     replays_mut(&mut phase).for_each(|replay| replay.file = PathBuf::new());
-    // The rule is the same work, whatever it came to.
-    phase.roles_mut().filter(|role| role.pilot.is_some()).for_each(|role| role.rate = None);
     phase
 }
 

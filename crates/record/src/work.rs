@@ -94,7 +94,14 @@ impl<'c> Work<'c> {
 
     fn phases(&self, purpose: Purpose) -> Value {
         use workload::Activity::{Load, Measure, Reopen, Settle, Verify};
-        let all: Vec<Phase> = self.phases.iter().map(|phase| without_place(phase)).collect();
+        let comparable = |phase: &&Phase| {
+            let mut phase = without_place(phase);
+            // Each run has pilots of its own: the rule is the same work, whatever it came to.
+            let piloted = phase.roles_mut().filter(|role| role.pilot.is_some());
+            piloted.filter(|_| purpose == Purpose::Runs).for_each(|role| role.rate = None);
+            phase
+        };
+        let all: Vec<Phase> = self.phases.iter().map(comparable).collect();
         let of_case = || all[all.len() - self.case.phases.len()..].iter();
         // Whether a case loaded its database itself, as it must where nothing can be copied, does
         // not count between volumes: what comes after is the same.
@@ -103,7 +110,7 @@ impl<'c> Work<'c> {
         };
         // Options are an engine's own, wherever it is opened with them; and an engine without scans
         // cannot count its records.
-        let comparable = |phase: &Phase| match &phase.work {
+        let of_engine = |phase: &Phase| match &phase.work {
             Reopen { .. } | Verify { .. } => {
                 json!({ "name": phase.name, "kind": phase.work.kind() })
             }
@@ -111,7 +118,7 @@ impl<'c> Work<'c> {
         };
         match purpose {
             Purpose::Runs => json!(all),
-            Purpose::Engines => of_case().map(comparable).collect(),
+            Purpose::Engines => of_case().map(of_engine).collect(),
             Purpose::Volumes => json!(of_case().skip_while(makes).collect::<Vec<_>>()),
             Purpose::EnginesLoading | Purpose::VolumesLoading => {
                 json!(of_case().filter(|phase| matches!(phase.work, Load(_))).collect::<Vec<_>>())

@@ -23,6 +23,8 @@ use kvdyno_record::volume::VolumeRecord;
 impl Figures {
     /// Computes the figures of a record.
     pub fn from_evidence(evidence: &Evidence) -> Result<Self, RecordError> {
+        let run = RunInfo::from_evidence(evidence);
+        let evidence = &*evidence.results();
         let host = &evidence.run.host_before;
         let mut groups = Vec::new();
         for cases in by_key(&evidence.cases) {
@@ -38,7 +40,7 @@ impl Figures {
         let findings = findings::judge(evidence, &groups, load_generator.as_ref(), &explained)?;
         Ok(Self {
             method_version: METHOD_VERSION,
-            run: RunInfo::from_evidence(evidence),
+            run,
             host: host.clone(),
             host_after: evidence.run.host_after.clone(),
             engines: engines::list_engines(&evidence.cases, &evidence.torture),
@@ -97,7 +99,6 @@ fn tiers(evidence: &Evidence) -> Vec<TierRecord> {
 /// Cases with equal keys, in the order of the suite.
 fn by_key(cases: &[CaseEvidence]) -> Vec<Vec<&CaseEvidence>> {
     let mut groups = together(cases, |a, b| a.case.key == b.case.key);
-    groups.retain(|group| !group[0].case.is_pilot());
     groups.sort_by_key(|group| group[0].case.listed);
     groups
 }

@@ -14,6 +14,7 @@ use kvdyno_record::samples::{PAGE_BYTES, Samples};
 use kvdyno_record::series::Slice;
 use kvdyno_record::torture::TortureRecord;
 use kvdyno_record::workload::Activity;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A run's record.
@@ -77,6 +78,16 @@ impl Evidence {
         let torture = folder.path.parent().map_or_else(Vec::new, TortureRecord::beside);
         let (complete, folder) = (folder.is_complete(), folder.clone());
         Ok(Self { run, plan, complete, cases, torture, folder })
+    }
+
+    /// All but pilots, which are no results.
+    pub(super) fn results(&self) -> Cow<'_, Self> {
+        if !self.cases.iter().any(|case| case.case.is_pilot()) {
+            return Cow::Borrowed(self);
+        }
+        let mut results = self.clone();
+        results.cases.retain(|case| !case.case.is_pilot());
+        Cow::Owned(results)
     }
 
     /// Files that changed after the run was sealed. It reads every byte of the record.

@@ -119,7 +119,11 @@ impl RecordedRun {
         let format = kvdyno_record::FORMAT.to_owned();
         // The needed space is estimated here: a stranger's plan may contain anything.
         let estimate = kvdyno_suite::estimate(&local.cases, &workers.descriptions());
-        let plan = Plan { format, sized, estimate, ..local };
+        let mut plan = Plan { format, sized, estimate, ..local };
+        if !plan.cases.iter().any(Case::lacks_rate) {
+            // The rates are those of the record.
+            plan.cases.retain(|case| !case.is_pilot());
+        }
         let (text, location) = (self.text.clone(), args.location.clone());
         prepared(text, workers, location, default_data_dir, |_, _, _| Ok(plan))
     }

@@ -17,17 +17,16 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// Runs the plan, and then one trial after another of the engines that are not decided. Looks at
-/// the figures at the numbers of trials that the rule has, and starts no trial that would end after
-/// `budget`.
+/// the figures at the numbers of trials that the rule has, and starts no trial that would end later
+/// than `budget` after `begun`.
 pub(super) fn run(
     env: &mut RunEnvironment,
-    plan: &Plan,
+    mut plan: Plan,
+    begun: Instant,
     budget: Duration,
     progress: &Progress<'_>,
     printer: &Printer,
 ) -> anyhow::Result<Ended> {
-    let begun = Instant::now();
-    let mut plan = plan.clone();
     loop {
         let ended = env.cases(&plan, progress)?;
         if ended != Ended::Complete {

@@ -12,7 +12,7 @@ use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Runs the plan; within a budget, further trials too, until its figures are decided.
 pub(crate) fn run(
@@ -36,12 +36,13 @@ fn measure(
     progress: &Progress<'_>,
     printer: &Printer,
 ) -> anyhow::Result<Ended> {
+    let begun = Instant::now();
     match pilot::find_rates(env, &mut plan, progress, printer)? {
         Ended::Complete => {}
         ended => return Ok(ended),
     }
     match budget {
-        Some(budget) => decide::run(env, &plan, budget, progress, printer),
+        Some(budget) => decide::run(env, plan, begun, budget, progress, printer),
         None => env.cases(&plan, progress),
     }
 }

@@ -10,8 +10,15 @@ use kvdyno_record::redact::without_secrets;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Phase, PilotRate, Rate, Schedule};
 
-/// Runs the pilots of a plan whose rates are not known, and puts the rates into the plan. Anything
-/// but [`Ended::Complete`] ends the run.
+/// A pilot that is done.
+#[derive(Clone, Copy)]
+struct Pilot<'p> {
+    case: &'p Case,
+    record: &'p CaseRecord,
+}
+
+/// Runs the pilots of a plan whose rates are not known, and puts the rates into the plan. An engine
+/// whose pilot fails counts for no rate. Anything but [`Ended::Complete`] ends the run.
 pub(super) fn find_rates(
     env: &mut RunEnvironment,
     plan: &mut Plan,
@@ -23,13 +30,18 @@ pub(super) fn find_rates(
     }
     let cases = plan.cases.iter().filter(|case| case.is_pilot()).cloned().collect();
     let pilots = Plan { cases, ..plan.clone() };
-    let ended = env.cases(&pilots, progress)?;
-    if ended != Ended::Complete {
-        return Ok(ended);
+    if env.cases(&pilots, progress)? == Ended::Interrupted {
+        return Ok(Ended::Interrupted);
     }
     let evidence = Evidence::read(&env.folder)?;
-    let done = evidence.recorded().filter(|(case, _)| case.case.is_pilot() && case.is_done());
-    let done: Vec<(&Case, &CaseRecord)> = done.map(|(case, rec)| (&case.case, rec)).collect();
+    let recorded = evidence.recorded().filter(|(case, _)| case.case.is_pilot());
+    let (done, failed): (Vec<_>, Vec<_>) = recorded.partition(|(case, _)| case.is_done());
+    for (case, record) in failed {
+        let outcome = record.outcome.word();
+        printer.warning(&format!("{} {outcome}: the rates do not count it", case.case.id));
+    }
+    let done: Vec<Pilot<'_>> =
+        done.iter().map(|(case, record)| Pilot { case: &case.case, record }).collect();
     for note in set_rates(plan, &done) {
         printer.note(&note);
     }
@@ -38,21 +50,23 @@ pub(super) fn find_rates(
 }
 
 /// Sets each rate that a pilot found; what it came to, in words.
-fn set_rates(plan: &mut Plan, pilots: &[(&Case, &CaseRecord)]) -> Vec<String> {
+fn set_rates(plan: &mut Plan, pilots: &[Pilot<'_>]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for case in plan.cases.iter_mut().filter(|case| case.lacks_rate()) {
-        let alike: Vec<(String, &CaseRecord)> = pilots
-            .iter()
-            .filter(|(pilot, _)| has_same_setting(pilot, case))
-            .map(|(pilot, record)| (pilot.label.clone(), *record))
-            .collect();
+        let alike = pilots.iter().copied().filter(|pilot| has_same_setting(pilot.case, case));
+        let alike: Vec<Pilot<'_>> = alike.collect();
+        let class = |pilot: &Pilot<'_>| pilot.case.options.durability == case.options.durability;
+        // The null engine has one class, whatever the others have.
+        let of_class: Vec<Pilot<'_>> = alike.iter().copied().filter(class).collect();
+        let alike = if of_class.is_empty() { alike } else { of_class };
+        let setting = setting(case);
         for role in case.phases.iter_mut().flat_map(Phase::roles_mut) {
             let Some(pilot) = role.pilot.as_ref().filter(|_| role.rate.is_none()) else { continue };
-            let Some((slowest, rate)) = slowest(&alike, pilot) else { continue };
+            let Some((engine, rate)) = slowest(&alike, pilot) else { continue };
             let operations_per_s = (rate * pilot.share).max(1.0).round();
             role.rate = Some(Rate::new(operations_per_s, Schedule::Poisson));
             let note = format!(
-                "{} at {}/s for all engines: {:.0} % of {slowest} in `{}`",
+                "{} at {}/s for all engines{setting}: {:.0} % of {engine} in `{}`",
                 role.name,
                 units::grouped(operations_per_s as u64),
                 pilot.share * 100.0,
@@ -66,10 +80,18 @@ fn set_rates(plan: &mut Plan, pilots: &[(&Case, &CaseRecord)]) -> Vec<String> {
     notes
 }
 
+/// ` of class async, RAM limit 1.00 GiB, on xfs`.
+fn setting(case: &Case) -> String {
+    let class = case.options.durability.as_str();
+    let ram = case.ram_limit_bytes.map(|bytes| format!(", RAM limit {}", units::bytes(bytes)));
+    let volume = case.volume.as_ref().map(|volume| format!(", on {}", volume.name));
+    format!(" of class {class}{}{}", ram.unwrap_or_default(), volume.unwrap_or_default())
+}
+
 /// The slowest engine of the pilots, with its operations a second in the phase.
-fn slowest<'p>(pilots: &'p [(String, &CaseRecord)], rate: &PilotRate) -> Option<(&'p str, f64)> {
-    let rates = pilots.iter().filter_map(|(label, record)| {
-        Some((label.as_str(), sustained(&record.phases, &rate.phase)?))
+fn slowest<'p>(pilots: &[Pilot<'p>], rate: &PilotRate) -> Option<(&'p str, f64)> {
+    let rates = pilots.iter().filter_map(|pilot| {
+        Some((pilot.case.label.as_str(), sustained(&pilot.record.phases, &rate.phase)?))
     });
     rates.filter(|(_, rate)| *rate > 0.0).min_by(|(_, a), (_, b)| a.total_cmp(b))
 }
@@ -87,7 +109,7 @@ fn sustained(phases: &[PhaseRecord], name: &str) -> Option<f64> {
 }
 
 /// Engines of one part, with one data set, RAM limit and volume.
-fn has_same_setting(a: &Case, b: &Case) -> bool {
+pub(super) fn has_same_setting(a: &Case, b: &Case) -> bool {
     let volume = |case: &Case| case.volume.as_ref().map(|volume| volume.name.clone());
     a.part == b.part
         && a.ram_limit_bytes == b.ram_limit_bytes

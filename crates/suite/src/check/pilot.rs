@@ -10,9 +10,17 @@ use kvdyno_record::workload::PilotRate;
 /// Records all mistakes.
 pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     let mut earlier: Vec<&Measure> = Vec::new();
+    let mut first: Option<&PilotRate> = None;
     for (_, measure) in typed.measures() {
         for pilot in measure.role.iter().filter_map(|role| role.rate.as_ref()?.pilot()) {
-            check_rate(pilot, &earlier, typed, mistakes);
+            let first = first.get_or_insert(pilot);
+            if first.phase == pilot.phase {
+                check_rate(pilot, &earlier, typed, mistakes);
+            } else {
+                let message = format!("another rate is of `{}`", first.phase);
+                let mistake = mistakes.at(&pilot.span, message);
+                mistake.label("expected the same phase: a pilot measures one");
+            }
         }
         if let Some(once) = measure.once.as_ref().filter(|once| once.value) {
             check_once(once, measure, &earlier, mistakes);

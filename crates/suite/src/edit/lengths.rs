@@ -8,6 +8,8 @@ use crate::edit::part::Document;
 use crate::written::mistake::Mistakes;
 use crate::written::names::push_unique;
 use crate::written::source::{Source, Span};
+use std::collections::BTreeSet;
+use toml::de::DeTable;
 
 /// Sets the length of all phases. Returns the changes of `--quick` and `--count`, a sentence each.
 pub(crate) fn set_lengths(
@@ -51,15 +53,17 @@ fn set_ends(
     let mut is_any = false;
     for Document { tables, .. } in documents {
         let mut is_measured = false;
+        let piloted = piloted(tables);
         for phase in members(tables, "phase") {
             if word(phase, "kind") != Some("measure") {
                 continue;
             }
             is_measured = true;
-            // It belongs to the load, and stays as it is where the others last for hours.
+            // What a pilot measures, or the load runs once, stays as it is beside hours.
             let is_once =
                 phase.get("once").is_some_and(|once| once.get_ref().as_bool() == Some(true));
-            if is_once && hours.is_some() {
+            let is_piloted = word(phase, "name").is_some_and(|name| piloted.contains(name));
+            if hours.is_some() && (is_once || is_piloted) {
                 continue;
             }
             phase.remove("operations");
@@ -75,6 +79,18 @@ fn set_ends(
         is_any |= is_measured;
     }
     is_any
+}
+
+/// The names of phases that some rate is a share of.
+fn piloted(tables: &mut DeTable<'_>) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for phase in members(tables, "phase") {
+        for role in members(phase, "role") {
+            let of = role.get("rate").and_then(|rate| rate.get_ref().as_table()?.get("of"));
+            names.extend(of.and_then(|of| of.get_ref().as_str()).map(str::to_owned));
+        }
+    }
+    names
 }
 
 /// Shortens every part for `--quick`. Returns the changes as a sentence.

@@ -14,10 +14,14 @@ use std::borrow::Cow;
 use toml::de::{DeArray, DeTable, DeValue};
 
 /// Keys that exclude each other in a table of this name: setting one removes the other.
-const EITHER: [[&str; 3]; 3] = [
+const EITHER: [[&str; 3]; 7] = [
     ["data", "records", "size"],
     ["ram", "limit", "data_to_ram"],
     ["rate", "per_second", "bytes_per_s"],
+    ["rate", "per_second", "of"],
+    ["rate", "per_second", "share"],
+    ["rate", "bytes_per_s", "of"],
+    ["rate", "bytes_per_s", "share"],
 ];
 
 /// Keys with a short form: the value alone sets this key of their table.

@@ -1,6 +1,6 @@
 //! Rates that a pilot finds, and phases that the loading case runs.
 
-use super::{builtin_text, plan, plan_of, set};
+use super::{Overrides, builtin_text, plan, plan_of, set};
 use kvdyno_record::plan::Case;
 
 /// A role of each engine's cases waits for the rate, which each engine's pilot measures once.
@@ -34,6 +34,17 @@ fn a_phase_that_is_run_once_belongs_to_the_load() {
     assert_eq!(alone(&["run.database=fresh"]), [true; 9]);
 }
 
+/// Hours are for the phases that last; a number takes the place of the rule.
+#[test]
+fn hours_and_numbers_leave_the_pilot_as_it_is() {
+    let overrides = Overrides { hours: Some(3), ..Overrides::default() };
+    let field = plan_of(builtin_text("field"), &overrides).unwrap();
+    let pilot = field.cases.iter().find(|case| case.is_pilot()).unwrap();
+    assert!(pilot.phases.iter().any(|phase| phase.name == "overwrite"), "{pilot:?}");
+    let number = "phase.measure.role.writer.rate.per_second=100";
+    assert!(!plan(builtin_text("quick"), &[number]).cases.iter().any(Case::is_pilot));
+}
+
 #[test]
 fn the_rule_is_the_work_whatever_it_came_to() {
     let text = builtin_text("quick");
@@ -58,7 +69,8 @@ fn rates_that_no_pilot_can_find_are_refused() {
         ("of = \"alone\"", "per_second = 5, of = \"alone\"", "given twice"),
         (", of = \"alone\"", "", "the phase that it is of"),
         ("share = 0.5", "share = 0", "the share is zero"),
-        ("once = true", "once = true\nwindows = \"1s\"", "run for each thread count"),
+        ("share = 0.5", "schedule = \"fixed\"", "has random gaps"),
+        ("\nonce = true", "\nonce = true\nwindows = \"1s\"", "run for each thread count"),
     ] {
         let error = refused(from, to);
         assert!(error.contains(expected), "{to}: {error}");

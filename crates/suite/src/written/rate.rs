@@ -162,9 +162,9 @@ impl FromToml for Arrivals {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
         let says_how_much = match toml.get_ref() {
-            DeValue::Table(table) => {
-                ["per_second", "bytes_per_s", "of"].iter().any(|key| table.contains_key(*key))
-            }
+            DeValue::Table(table) => ["per_second", "bytes_per_s", "of", "share"]
+                .iter()
+                .any(|key| table.contains_key(*key)),
             _ => true,
         };
         let rate = match toml.get_ref() {
@@ -214,6 +214,11 @@ impl Scheduled {
         if let Some(share) = self.share.as_ref().filter(|_| of.is_none()) {
             let mistake = mistakes.at(&share.span, "a share without the phase that it is of");
             mistake.label("expected `of` next to it, the name of an earlier phase");
+            return None;
+        }
+        if let Some(schedule) = self.schedule.as_ref().filter(|_| of.is_some()) {
+            let mistake = mistakes.at(&schedule.span, "a rate `of` a phase has random gaps");
+            mistake.label("expected no `schedule` next to `of`");
             return None;
         }
         if let Some(share) = self.share.as_ref().filter(|share| share.0 == 0.0) {

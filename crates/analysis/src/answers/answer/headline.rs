@@ -37,17 +37,16 @@ pub(super) fn headline(figures: &Figures, search: Option<&SearchResult>) -> Opti
     line.or_else(|| self::fates(figures))
 }
 
-/// The line of the first setting that has a figure; where others are run once for all numbers of
-/// threads, the first of these follows.
+/// The line of the first setting that has a figure. Where the load runs phases for all numbers of
+/// threads, that comes second.
 fn run_lines(settings: &[Setting<'_>]) -> Option<String> {
-    let most = settings.iter().map(Setting::points).max()?;
-    let line = |is_swept: bool| {
-        let mut of_kind = settings.iter().filter(|setting| (setting.points() == most) == is_swept);
+    let line = |by_load: bool| {
+        let mut of_kind = settings.iter().filter(|setting| setting.is_by_load() == by_load);
         of_kind.find_map(Setting::run_line)
     };
-    match (line(true), line(false)) {
-        (Some(swept), Some(once)) => Some(format!("{swept}; {once}")),
-        (swept, once) => swept.or(once),
+    match (line(false), line(true)) {
+        (Some(line), Some(by_load)) => Some(format!("{line}; {by_load}")),
+        (line, by_load) => line.or(by_load),
     }
 }
 
@@ -67,14 +66,14 @@ impl<'s> Setting<'s> {
         self.phases().into_iter().find_map(|phase| {
             let line = self.phase_line(phase)?;
             let run = self.groups.iter().find_map(|group| group.run(phase))?;
-            let end = if run.roles.len() > 1 { ", " } else { ": " };
+            let end = if run.roles.len() > 1 || self.is_by_load() { ", " } else { ": " };
             Some(format!("{}{line}", self.prefix(phase, end)))
         })
     }
 
-    /// The numbers of threads that its first measured phase was run with.
-    fn points(&self) -> usize {
-        self.phases().first().map_or(0, |phase| self.by_threads(phase).len())
+    /// The cases that load a database for others run its phases.
+    fn is_by_load(&self) -> bool {
+        self.groups.iter().all(|group| group.load.is_some() && group.threads.is_none())
     }
 
     fn phase_line(&self, phase: &str) -> Option<String> {

@@ -61,7 +61,9 @@ fn is_engine(measured: &Measured<'_>) -> bool {
 
 fn shared(evidence: &Evidence) -> Option<Finding> {
     let wrote = |id: &&String| {
-        let mut writers = evidence.cases.iter().filter(|case| case.case.id == **id);
+        // What the load writes once is there for all.
+        let users = evidence.cases.iter().filter(|case| !case.case.makes_database());
+        let mut writers = users.filter(|case| case.case.id == **id);
         writers.any(|case| case.case.phases.iter().filter_map(Phase::mix).any(Mix::writes))
     };
     let shared = |measured: &Measured<'_>| {

@@ -10,43 +10,12 @@ use kvdyno_record::host::{Drive, Filesystem, Host};
 use kvdyno_record::tier::TierRecord;
 use kvdyno_record::units;
 use kvdyno_record::volume::VolumeRecord;
-use kvdyno_record::workload::Phase;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Differences of hosts, volumes and memory tiers.
 pub(super) fn surroundings(base: &Record, new: &Record) -> Vec<Difference> {
     let hosts = differing("", facts(&base.figures.host), &facts(&new.figures.host));
-    let all = hosts.into_iter().chain(volumes(base, new)).chain(tiers(base, new));
-    all.chain(pilot_rates(base, new)).collect()
-}
-
-/// Rates found by pilots are alike if they differ by less than this share.
-const RATE_NOISE: f64 = 0.05;
-
-/// Rates that the pilots of both runs found, where they are not alike.
-fn pilot_rates(base: &Record, new: &Record) -> Vec<Difference> {
-    let others = rates_by_case(new);
-    let differences = rates_by_case(base).into_iter().filter_map(|(key, (role, rate))| {
-        let (_, other) = others.get(key)?;
-        ((rate - other).abs() > RATE_NOISE * rate).then(|| Difference {
-            subject: format!("the rate of {role}"),
-            base: units::rate(rate),
-            new: units::rate(*other),
-        })
-    });
-    let mut differences: Vec<Difference> = differences.collect();
-    differences.dedup();
-    differences
-}
-
-/// By the key of a case, the first role with such a rate.
-fn rates_by_case(record: &Record) -> BTreeMap<&str, (&str, f64)> {
-    let cases = record.evidence.plan.cases.iter().filter_map(|case| {
-        let mut roles = case.phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles);
-        let role = roles.find(|role| role.pilot.is_some() && role.rate.is_some())?;
-        Some((&*case.key, (&*role.name, role.rate.as_ref()?.operations_per_s)))
-    });
-    cases.collect()
+    hosts.into_iter().chain(volumes(base, new)).chain(tiers(base, new)).collect()
 }
 
 /// Differences of the bare drive, where both sides measured it in the same way next to engines and

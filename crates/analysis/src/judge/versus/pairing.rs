@@ -5,13 +5,16 @@ use super::choice::{FigureChoice, FigureScope};
 use super::judge::{FigurePair, Repeats, Row, Spot, margins};
 use super::refusal::Refusal;
 use super::sides::{Chosen, Sides};
-use super::work;
+use super::work::{self, Difference};
 use crate::figures::comparable;
 use crate::figures::group::{Group, LoadRow, OpRow, RoleRow, RunRow};
 use crate::figures::metric::{Metric, Metrics};
 use crate::figures::naming::Naming;
 use kvdyno_record::engine::Durability;
+use kvdyno_record::plan::Case;
+use kvdyno_record::units;
 use kvdyno_record::work::{Purpose, Work};
+use kvdyno_record::workload::Phase;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -80,6 +83,8 @@ struct Unit<'r> {
     /// The same case in further runs of its side.
     further: Vec<&'r Group>,
     work: Value,
+    /// The first role with a rate that a pilot found, and the rate.
+    rate: Option<(&'r str, f64)>,
     name: String,
 }
 
@@ -89,13 +94,20 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
     let [base, new] = sides.chosen().map(|chosen| side_units(&chosen, sides));
     let mut free: Vec<&Unit<'_>> = new.iter().collect();
     let mut paired = Paired::default();
-    let mut alone = Vec::new();
+    let (mut alone, mut unlike) = (Vec::new(), Vec::new());
     for unit in &base {
         let Some(index) = counterpart(unit, &free, sides) else {
             alone.push(unit);
             continue;
         };
         let other = free.remove(index);
+        if let Some(difference) = unit.rate_difference(other) {
+            let reason = format!("pilots found unlike rates: {}", difference.words());
+            let name = unit.name.clone();
+            paired.unpaired.push(Unpaired { in_base: false, name: name.clone(), reason });
+            unlike.push((name, difference));
+            continue;
+        }
         paired.labels.push((unit.group.label.clone(), other.group.label.clone()));
         let pair = compared(unit, other, sides, question, &mut paired.figures);
         if let ([], Some(trouble)) = (pair.rows.as_slice(), unit.group.trouble()) {
@@ -115,6 +127,9 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
             return Err(Refusal::Work { case: unit.name.clone(), differences });
         }
         paired.unpaired.push(unit.alone(true));
+    }
+    if let ([], Some((case, difference))) = (&paired.pairs[..], unlike.pop()) {
+        return Err(Refusal::Work { case, differences: vec![difference] });
     }
     if paired.pairs.is_empty() {
         let labels = |units: &[Unit<'_>]| {
@@ -167,12 +182,31 @@ fn units<'r>(chosen: &Chosen<'r>, labelled: bool) -> Vec<Unit<'r>> {
             name = format!("{} {name}", group.label);
         }
         let work = Work::from_case(case, &chosen.record.evidence.plan).equal(Purpose::Runs);
-        Some(Unit { group, further: Vec::new(), work, name })
+        Some(Unit { group, further: Vec::new(), work, rate: piloted_rate(case), name })
     };
     chosen.groups.iter().filter_map(unit).collect()
 }
 
+fn piloted_rate(case: &Case) -> Option<(&str, f64)> {
+    let mut roles = case.phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles);
+    let role = roles.find(|role| role.pilot.is_some() && role.rate.is_some())?;
+    Some((&role.name, role.rate.as_ref()?.operations_per_s))
+}
+
+/// Rates of two pilots that differ by less than this share are alike.
+const ALIKE: f64 = 0.2;
+
 impl Unit<'_> {
+    /// The rates that the pilots of both sides found, where they are not alike.
+    fn rate_difference(&self, other: &Self) -> Option<Difference> {
+        let ((role, base), (_, new)) = (self.rate?, other.rate?);
+        ((base - new).abs() > ALIKE * base.max(new)).then(|| Difference {
+            subject: format!("the rate of {role}"),
+            base: units::rate(base),
+            new: units::rate(new),
+        })
+    }
+
     fn alone(&self, in_base: bool) -> Unpaired {
         let other = if in_base { "NEW" } else { "BASE" };
         Unpaired { in_base, name: self.name.clone(), reason: format!("{other} has no such case") }

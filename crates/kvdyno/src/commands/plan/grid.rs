@@ -58,7 +58,9 @@ pub(super) fn table(plan: &Plan) -> String {
         let counts = [trials.to_string(), units::grouped(line.cases.len() as u64)];
         table.row(&values.chain(counts).collect::<Vec<_>>());
     }
-    let sum = format!("{} in all", units::cases(plan.cases.len()));
+    let pilots = plan.cases.iter().filter(|case| case.is_pilot()).count();
+    let pilots = if pilots > 0 { format!(", {pilots} of them pilots") } else { String::new() };
+    let sum = format!("{} in all{pilots}", units::cases(plan.cases.len()));
     format!("\n{}\n{sum}\n{}\n{}", table.text(), phases(&lines), drawn(plan))
 }
 
@@ -89,6 +91,7 @@ fn is_shown(axis: &Axis, plan: &Plan) -> bool {
 fn values(axis: &Axis, cases: &[&Case]) -> String {
     // Cases come in their order of execution.
     let mut cases = cases.to_vec();
+    cases.retain(|case| !case.is_pilot());
     cases.sort_by_key(|case| case.listed);
     let mut unique: Vec<String> = Vec::new();
     let mut set = std::collections::HashSet::new();

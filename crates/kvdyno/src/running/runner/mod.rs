@@ -30,6 +30,7 @@ pub(crate) use recording::files as recorded_files;
 pub(crate) use tiers::{Tiers, check as check_tiers};
 pub(crate) use volumes::{Volumes, check as check_volumes};
 
+use super::pilot::has_same_setting;
 use crate::exit::Complaint;
 use crate::printer::Progress;
 use crate::steps::passed;
@@ -121,7 +122,7 @@ impl Pass<'_> {
     /// One pending case, with its load if that must be repeated.
     fn step(&mut self, case: &Case) -> anyhow::Result<()> {
         if case.lacks_rate() {
-            return self.file_not_run(case, "no pilot found the rate of its clients");
+            return self.file_without_rate(case);
         }
         // Without a worker the load is not repeated: its figures are kept.
         let has_worker = self.env.workers.identity(case).is_some();
@@ -235,9 +236,25 @@ impl Pass<'_> {
     }
 
     fn file_not_run(&mut self, case: &Case, message: &str) -> anyhow::Result<()> {
+        self.file_outcome(case, Outcome::NotRun { message: message.to_owned() })
+    }
+
+    /// No pilot found the rate of its clients: it ends as the pilot of its engine did.
+    fn file_without_rate(&mut self, case: &Case) -> anyhow::Result<()> {
+        let is_pilot = |pilot: &&Case| {
+            pilot.is_pilot() && pilot.label == case.label && has_same_setting(pilot, case)
+        };
+        let pilot = self.plan.cases.iter().find(is_pilot);
+        let outcome = pilot.and_then(|pilot| self.done.get(&pilot.id)).cloned();
+        match outcome.filter(|outcome| *outcome != Outcome::Done) {
+            Some(outcome) => self.file_outcome(case, outcome),
+            None => self.file_not_run(case, "no pilot found the rate of its clients"),
+        }
+    }
+
+    fn file_outcome(&mut self, case: &Case, outcome: Outcome) -> anyhow::Result<()> {
         let (folder, attempt) = self.new_folder(case)?;
         let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
-        let outcome = Outcome::NotRun { message: message.to_owned() };
         let record = case::file(&folder, &CaseRecord { outcome, ..blank })?;
         self.record_case(record);
         Ok(())

@@ -59,8 +59,15 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
 
 /// The one measured case.
 fn only_case(plan: &Plan) -> Result<&Case, Complaint> {
-    let measures =
-        |case: &&Case| case.phases.iter().any(|phase| matches!(phase.work, Activity::Measure(_)));
+    // What the load runs once, and pilots, come before it.
+    let is_loader = |case: &Case| {
+        let mut others = plan.cases.iter().filter(|other| other.id != case.id);
+        others.any(|other| other.database.loaded_by == case.id)
+    };
+    let measures = |case: &&Case| {
+        let measures = case.phases.iter().any(|phase| matches!(phase.work, Activity::Measure(_)));
+        measures && !case.is_pilot() && !is_loader(case)
+    };
     let cases: Vec<&Case> = plan.cases.iter().filter(measures).collect();
     if let [case] = cases[..] {
         return Ok(case);
