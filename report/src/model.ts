@@ -89,7 +89,11 @@ export function model(data: PageData): Model {
       cases.push({ index, group, engine, work, threads, swept, load: part.load, run: part.run });
     }
   });
-  const sorted = [...works.values()].sort((a, b) => Number(a.drive) - Number(b.drive) || Number(a.load) - Number(b.load));
+  // What the load runs once comes after what is run at each number of threads.
+  const sweeps = new Set(cases.flatMap((one) => (one.swept == null || one.work.drive ? [] : [one.work])));
+  const once = (work: Work) => !sweeps.has(work) && [...sweeps].some((other) => other.part === work.part);
+  const sorted = [...works.values()].sort((a, b) =>
+    Number(a.drive) - Number(b.drive) || Number(a.load) - Number(b.load) || Number(once(a)) - Number(once(b)));
   // A drive's jobs have threads of their own: beside engines they are not what is swept.
   const alone = engines.every((engine) => engine.drive || engine.loadGenerator);
   const threads = unique(cases.flatMap((one) => (one.threads == null || (one.engine.drive && !alone) ? [] : [one.threads])));
