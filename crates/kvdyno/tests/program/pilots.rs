@@ -29,7 +29,10 @@ fn all_engines_get_a_share_of_what_the_slowest_sustains() {
         .role("readers", GET)
         .role("writer", PACED);
     scratch.write("s.toml", &suite.text());
-    scratch.run(&["run", "s.toml"]).assert_ok().assert_says("for all engines of class async: 25 % of ");
+    scratch
+        .run(&["run", "s.toml"])
+        .assert_ok()
+        .assert_says("for all engines of class async: 25 % of ");
     let run = scratch.only_run();
     let records = records(&run);
     let pilots = records.values().filter(|record| record.case.is_pilot());
