@@ -56,7 +56,7 @@ function atWork(flight: InFlight): HTMLElement {
     h("li", { class: index < at ? "past" : index === at ? "now" : "", "aria-current": index === at ? "step" : undefined }, name));
   const threads = flight.threads == null ? "" : `, ${flight.threads} thread${flight.threads === 1 ? "" : "s"}`;
   return h("div", { class: "flight" },
-    h("p", { class: "case" }, h("strong", {}, flight.engine), `${threads}, trial ${flight.trial} `, h("code", {}, flight.case)),
+    h("p", { class: "case" }, h("strong", {}, flight.engine), `${threads}, ${flight.trial === 0 ? "pilot" : `trial ${flight.trial}`} `, h("code", {}, flight.case)),
     steps.length > 1 ? h("ol", { class: "steps" }, ...steps) : null,
     h("p", { class: "note" }, flight.phase == null ? "The engine is being opened." : `${flight.phase} for ${duration(Math.max(0, flight.phase_s) * 1e9)}`),
     h("div", { class: "gauges" },

@@ -66,7 +66,7 @@ pub struct InFlight {
     pub case: String,
     /// What tables call its engine.
     pub engine: String,
-    /// Which trial.
+    /// Which trial; 0: a pilot.
     pub trial: u32,
     /// The swept number of threads.
     pub threads: Option<u32>,
