@@ -94,6 +94,29 @@ fn less_memory_is_more_reads_from_the_device() {
     scratch.assert_nothing_left();
 }
 
+/// A worker holds more than this by itself: that is a result, not a failure.
+#[test]
+fn an_engine_that_holds_more_than_the_limit_after_its_load_does_not_fit() {
+    let test = "an_engine_that_holds_more_than_the_limit_after_its_load_does_not_fit";
+    let scratch = Scratch::new();
+    if !can_limit(&scratch, test) || !needs("lmdb", test) {
+        return;
+    }
+    let suite = suite()
+        .rams("\"1MiB\"\nwhile_loading = false")
+        .run("database = \"fresh\"")
+        .engine("lmdb")
+        .load("batch = 500")
+        .phase("evict", "")
+        .measure("operations = 1000")
+        .role("readers", GET);
+    scratch.write("s.toml", &suite.text());
+    scratch.run(&["run", "s.toml"]);
+    let outcome = &record(&scratch.only_run(), "lmdb").outcome;
+    assert!(matches!(outcome, Outcome::DoesNotFit { .. }), "{outcome:?}");
+    scratch.assert_nothing_left();
+}
+
 /// A random load of more data than RAM: without the limit at first, under it after the eviction.
 #[test]
 fn a_limit_can_begin_after_the_load() {

@@ -6,6 +6,7 @@ use crate::running::runner::supervisor::{Complaint, Supervisor};
 use crate::running::runner::worker::Worker;
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::workload::Activity;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 /// A supervisor has noticed its server's end by then.
@@ -45,7 +46,12 @@ impl Talk<'_> {
     fn hold_limit(&mut self, worker: &Worker) {
         let from = self.environment.case.ram_limit_from as usize;
         let begins = from > 0 && self.current.as_ref().is_some_and(|begun| begun.index == from);
-        if let Some(Err(error)) = begins.then(|| self.memory.hold()) {
+        let Some(Err(error)) = begins.then(|| self.memory.hold()) else { return };
+        if error.kind() == ErrorKind::ResourceBusy {
+            let message = "it holds more memory than its RAM limit after the load".to_owned();
+            self.fail(ErrorClass::Memory, message);
+            self.kill(worker);
+        } else {
             self.refuse(format!("cannot limit RAM after the load: {error}"), worker);
         }
     }
