@@ -20,10 +20,10 @@ Examples:
 Every engine loads the data in random order. One client then updates alone; after that, clients read
 beside a writer with the same rate for all engines: half of what the slowest one did alone. With
 --read PERCENT each client does both instead. Each thread count has a fresh copy of the database.
-Every engine is tuned by its authors' own guide for
-the RAM limit (`kvdyno engines NAME` lists the values), and none compresses. The drive and the load
-generator are measured as baselines. The options become a suite: --save-suite writes it, `kvdyno run
-FILE` does the same work again, and docs/suites.md explains further settings.
+Every engine is tuned by its authors' own guide for the RAM limit (`kvdyno engines NAME` lists the
+values), and none compresses. The drive and the load generator are measured as baselines. The
+options become a suite: --save-suite writes it, `kvdyno run FILE` does the same work again, and
+docs/suites.md explains further settings.
 
 `kvdyno run quick` is a different command: it runs the built-in suite called quick.")]
 pub(crate) struct QuickArgs {

@@ -37,9 +37,8 @@ fn measure(
     printer: &Printer,
 ) -> anyhow::Result<Ended> {
     let begun = Instant::now();
-    match pilot::find_rates(env, &mut plan, progress, printer)? {
-        Ended::Complete => {}
-        ended => return Ok(ended),
+    if pilot::find_rates(env, &mut plan, progress, printer)? == Ended::Interrupted {
+        return Ok(Ended::Interrupted);
     }
     match budget {
         Some(budget) => decide::run(env, plan, begun, budget, progress, printer),

@@ -18,7 +18,7 @@ struct Pilot<'p> {
 }
 
 /// Runs the pilots of a plan whose rates are not known, and puts the rates into the plan. An engine
-/// whose pilot fails counts for no rate. Anything but [`Ended::Complete`] ends the run.
+/// whose pilot fails counts for no rate. Either complete or interrupted.
 pub(super) fn find_rates(
     env: &mut RunEnvironment,
     plan: &mut Plan,
@@ -29,20 +29,21 @@ pub(super) fn find_rates(
         return Ok(Ended::Complete);
     }
     let cases = plan.cases.iter().filter(|case| case.is_pilot()).cloned().collect();
-    let pilots = Plan { cases, ..plan.clone() };
-    if env.cases(&pilots, progress)? == Ended::Interrupted {
+    if env.cases(&Plan { cases, ..plan.clone() }, progress)? == Ended::Interrupted {
         return Ok(Ended::Interrupted);
     }
     let evidence = Evidence::read(&env.folder)?;
     let recorded = evidence.recorded().filter(|(case, _)| case.case.is_pilot());
-    let (done, failed): (Vec<_>, Vec<_>) = recorded.partition(|(case, _)| case.is_done());
-    for (case, record) in failed {
-        let outcome = record.outcome.word();
-        printer.warning(&format!("{} {outcome}: the rates do not count it", case.case.id));
+    let mut pilots = Vec::new();
+    for (case, record) in recorded {
+        if case.is_done() {
+            pilots.push(Pilot { case: &case.case, record });
+        } else {
+            let outcome = record.outcome.word();
+            printer.warning(&format!("{} {outcome}: the rates do not count it", case.case.id));
+        }
     }
-    let done: Vec<Pilot<'_>> =
-        done.iter().map(|(case, record)| Pilot { case: &case.case, record }).collect();
-    for note in set_rates(plan, &done) {
+    for note in set_rates(plan, &pilots) {
         printer.note(&note);
     }
     env.folder.write_plan(&without_secrets(plan)?)?;
@@ -53,24 +54,18 @@ pub(super) fn find_rates(
 fn set_rates(plan: &mut Plan, pilots: &[Pilot<'_>]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for case in plan.cases.iter_mut().filter(|case| case.lacks_rate()) {
-        let alike = pilots.iter().copied().filter(|pilot| has_same_setting(pilot.case, case));
-        let alike: Vec<Pilot<'_>> = alike.collect();
-        let class = |pilot: &Pilot<'_>| pilot.case.options.durability == case.options.durability;
-        // The null engine has one class, whatever the others have.
-        let of_class: Vec<Pilot<'_>> = alike.iter().copied().filter(class).collect();
-        let alike = if of_class.is_empty() { alike } else { of_class };
-        let setting = setting(case);
+        let (peers, setting) = (peers(pilots, case), setting_words(case));
         for role in case.phases.iter_mut().flat_map(Phase::roles_mut) {
-            let Some(pilot) = role.pilot.as_ref().filter(|_| role.rate.is_none()) else { continue };
-            let Some((engine, rate)) = slowest(&alike, pilot) else { continue };
-            let operations_per_s = (rate * pilot.share).max(1.0).round();
+            let Some(rule) = role.pilot.as_ref().filter(|_| role.rate.is_none()) else { continue };
+            let Some((engine, rate)) = find_slowest(&peers, rule) else { continue };
+            let operations_per_s = (rate * rule.share).max(1.0).round();
             role.rate = Some(Rate::new(operations_per_s, Schedule::Poisson));
             let note = format!(
                 "{} at {}/s for all engines{setting}: {:.0} % of {engine} in `{}`",
                 role.name,
                 units::grouped(operations_per_s as u64),
-                pilot.share * 100.0,
-                pilot.phase
+                rule.share * 100.0,
+                rule.phase
             );
             if !notes.contains(&note) {
                 notes.push(note);
@@ -80,8 +75,18 @@ fn set_rates(plan: &mut Plan, pilots: &[Pilot<'_>]) -> Vec<String> {
     notes
 }
 
+/// The pilots of a case's setting and durability class. The null engine has one class, whatever the
+/// others have: without pilots of its class it gets all.
+fn peers<'p>(pilots: &[Pilot<'p>], case: &Case) -> Vec<Pilot<'p>> {
+    let is_alike = |pilot: &&Pilot<'_>| has_same_setting(pilot.case, case);
+    let alike: Vec<Pilot<'p>> = pilots.iter().filter(is_alike).copied().collect();
+    let class = |pilot: &&Pilot<'_>| pilot.case.options.durability == case.options.durability;
+    let of_class: Vec<Pilot<'p>> = alike.iter().filter(class).copied().collect();
+    if of_class.is_empty() { alike } else { of_class }
+}
+
 /// ` of class async, RAM limit 1.00 GiB, on xfs`.
-fn setting(case: &Case) -> String {
+fn setting_words(case: &Case) -> String {
     let class = case.options.durability.as_str();
     let ram = case.ram_limit_bytes.map(|bytes| format!(", RAM limit {}", units::bytes(bytes)));
     let volume = case.volume.as_ref().map(|volume| format!(", on {}", volume.name));
@@ -89,9 +94,9 @@ fn setting(case: &Case) -> String {
 }
 
 /// The slowest engine of the pilots, with its operations a second in the phase.
-fn slowest<'p>(pilots: &[Pilot<'p>], rate: &PilotRate) -> Option<(&'p str, f64)> {
+fn find_slowest<'p>(pilots: &[Pilot<'p>], rule: &PilotRate) -> Option<(&'p str, f64)> {
     let rates = pilots.iter().filter_map(|pilot| {
-        Some((pilot.case.label.as_str(), sustained(&pilot.record.phases, &rate.phase)?))
+        Some((pilot.case.label.as_str(), sustained(&pilot.record.phases, &rule.phase)?))
     });
     rates.filter(|(_, rate)| *rate > 0.0).min_by(|(_, a), (_, b)| a.total_cmp(b))
 }

@@ -86,8 +86,8 @@ fn piloted(tables: &mut DeTable<'_>) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for phase in members(tables, "phase") {
         for role in members(phase, "role") {
-            let of = role.get("rate").and_then(|rate| rate.get_ref().as_table()?.get("of"));
-            names.extend(of.and_then(|of| of.get_ref().as_str()).map(str::to_owned));
+            let phase = role.get("rate").and_then(|rate| rate.get_ref().as_table()?.get("of"));
+            names.extend(phase.and_then(|phase| phase.get_ref().as_str()).map(str::to_owned));
         }
     }
     names

@@ -139,19 +139,19 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The engines that a pilot is to run, each with its phases up to the last one whose rate is
-    /// asked for. The null engine sustains any rate.
+    /// The engines that a pilot is to run, each with its phases up to the one whose rate is asked
+    /// for. The null engine sustains any rate.
     pub(crate) fn pilots(&self) -> Vec<(&EngineSetup<'a>, &[Phase])> {
-        let rates = self.part.typed.roles().filter_map(|role| role.rate.as_ref()?.pilot());
-        let names: Vec<&str> = rates.map(|pilot| pilot.phase.as_str()).collect();
-        let of_setup = |setup: &'_ EngineSetup<'a>| {
+        let mut rates = self.part.typed.roles().filter_map(|role| role.rate.as_ref()?.pilot());
+        let Some(rate) = rates.next() else { return Vec::new() };
+        let up_to_rate = |setup: &'_ EngineSetup<'a>| {
             let phases = &setup.points.first()?.phases;
-            let last = names.iter().filter_map(|name| workload::named(phases, name)).max()?;
+            let next = workload::named(phases, &rate.phase)? + 1;
             // The work that it left behind belongs to what the engine sustains.
             let settles = |phase: &Phase| matches!(phase.work, Activity::Settle { .. });
-            Some(last + 1 + usize::from(phases.get(last + 1).is_some_and(settles)))
+            Some(next + usize::from(phases.get(next).is_some_and(settles)))
         };
-        let all: Vec<_> = self.setups.iter().filter_map(|s| Some((s, of_setup(s)?))).collect();
+        let all: Vec<_> = self.setups.iter().filter_map(|s| Some((s, up_to_rate(s)?))).collect();
         let stores = |setup: &EngineSetup<'_>| !setup.description.capabilities.stores_nothing;
         let some_store = all.iter().any(|(setup, _)| stores(setup));
         let wanted = all.into_iter().filter(|(setup, _)| !some_store || stores(setup));

@@ -210,13 +210,13 @@ impl Scheduled {
     fn offered(&self, mistakes: &mut Mistakes) -> Option<At<Offered>> {
         let operations = self.per_second.as_ref();
         let bytes = self.bytes_per_s.as_ref();
-        let of = self.of.as_ref();
-        if let Some(share) = self.share.as_ref().filter(|_| of.is_none()) {
+        let phase = self.of.as_ref();
+        if let Some(share) = self.share.as_ref().filter(|_| phase.is_none()) {
             let mistake = mistakes.at(&share.span, "a share without the phase that it is of");
             mistake.label("expected `of` next to it, the name of an earlier phase");
             return None;
         }
-        if let Some(schedule) = self.schedule.as_ref().filter(|_| of.is_some()) {
+        if let Some(schedule) = self.schedule.as_ref().filter(|_| phase.is_some()) {
             let mistake = mistakes.at(&schedule.span, "a rate `of` a phase has random gaps");
             mistake.label("expected no `schedule` next to `of`");
             return None;
@@ -226,7 +226,7 @@ impl Scheduled {
             return None;
         }
         let spans =
-            [operations.map(|at| &at.span), bytes.map(|at| &at.span), of.map(|at| &at.span)];
+            [operations.map(|at| &at.span), bytes.map(|at| &at.span), phase.map(|at| &at.span)];
         if let Some(second) = spans.into_iter().flatten().nth(1) {
             let mistake = mistakes.at(second, "the rate is given twice");
             mistake.label("expected only one of `per_second`, `bytes_per_s` and `of`");
@@ -234,9 +234,9 @@ impl Scheduled {
         }
         let operations = operations.map(|at| at.with(Offered::Operations(at.0.0 as f64)));
         let bytes = bytes.map(|at| at.with(Offered::Bytes(at.0.0 as f64)));
-        let pilot = of.map(|of| {
+        let pilot = phase.map(|phase| {
             let share = self.share.value_or(SHARE).0;
-            of.with(Offered::Pilot(of.with(PilotRate { phase: of.0.clone(), share })))
+            phase.with(Offered::Pilot(phase.with(PilotRate { phase: phase.0.clone(), share })))
         });
         operations.or(bytes).or(pilot)
     }
