@@ -118,8 +118,8 @@ pub struct DeviceUsage {
 /// them alone, where [`ProcessUsage`] has the engine's own threads as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadsUsage {
-    /// Time from the first reading to the last, summed over the threads: what the rest is a part
-    /// of.
+    /// Time from the first reading, at the latest from the common start, to the last, summed over
+    /// the threads: what the rest is a part of.
     pub time_ns: u64,
     /// CPU time in user mode.
     pub user_ns: u64,

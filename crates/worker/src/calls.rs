@@ -207,6 +207,17 @@ mod tests {
         assert!(played.failure.is_none());
     }
 
+    /// Its first reading of the clock is 0.1 ms after the start, its last one after its last
+    /// operation.
+    #[test]
+    fn a_thread_that_wakes_late_accounts_for_the_time_since_the_start() {
+        let costs = Costs { reading: 200_000, ..COSTS };
+        let play = Play { costs, operations: Some(3), ..Play::default() };
+        let played = play.run(Script::new(&[], 100));
+        let usage = played.result.usage.unwrap();
+        assert!(usage.time_ns >= played.window_ns() + costs.reading, "{usage:?}");
+    }
+
     #[test]
     fn what_ends_at_an_edge_belongs_to_the_slice_that_begins_there() {
         let play = Play { slice_ns: 1_000, duration_ns: Some(3_000), ..Play::default() };

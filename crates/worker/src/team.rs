@@ -215,7 +215,8 @@ pub(crate) fn work<K: Kind, C: Clock>(
     let mut open_client: Vec<_> = clients.into_iter().map(open_client).collect();
     shared.ready.wait();
     shared.ready.wait();
-    let before = usage::of_this_thread(clock.now());
+    // A thread that wakes late has waited since the start.
+    let before = usage::of_this_thread(clock.now().min(shared.start.load(Relaxed)));
     let work = |client: OpenClient<'_, '_, K>| client.work(clock, task, shared);
     let mut results = match (open_client.pop(), open_client.is_empty()) {
         (Some(alone), true) => vec![work(alone)],
