@@ -152,6 +152,7 @@ impl Fixture {
             columns: Vec::new(),
             study: None,
             within: WITHIN,
+            gate: None,
             claims: vec![],
             format: FORMAT.to_owned(),
             suite: "fixture".to_owned(),

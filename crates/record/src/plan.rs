@@ -44,6 +44,10 @@ pub struct Plan {
     pub study: Option<String>,
     /// Two rates that differ by less than this share are equal.
     pub within: f64,
+    /// The share by which a primary figure of its second engine may be worse than the first's;
+    /// null: it is not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<f64>,
     /// The claims of the suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,

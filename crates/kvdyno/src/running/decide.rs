@@ -1,4 +1,5 @@
-//! Adds trials to a run until its primary figures and its claims are decided, or its time is over.
+//! Adds trials to a run until its primary figures, its claims and its gate are decided, or its time
+//! is over.
 
 use super::resume;
 use super::runner::{Ended, RunEnvironment};
@@ -6,9 +7,11 @@ use crate::printer::{Printer, Progress};
 use crate::records::runs;
 use anyhow::Context as _;
 use kvdyno_analysis::figures::evidence::CaseEvidence;
+use kvdyno_analysis::figures::lists::unique;
 use kvdyno_analysis::judge::claim;
 use kvdyno_analysis::judge::rule::next_look;
 use kvdyno_analysis::judge::verdicts::Verdicts;
+use kvdyno_analysis::judge::versus::{FigureChoice, Question, Record, Sides, Versus};
 use kvdyno_record::plan::Plan;
 use kvdyno_record::redact::without_secrets;
 use kvdyno_record::units;
@@ -41,7 +44,12 @@ pub(super) fn run(
         }
         let figures = verdicts.undecided.iter().filter(|figure| figure.reason.is_none());
         let figures = figures.flat_map(|open| [open.label.as_str(), open.base.as_str()]);
-        let open: BTreeSet<&str> = figures.chain(claim::open_labels(&claims)).collect();
+        let mut open: BTreeSet<&str> = figures.chain(claim::open_labels(&claims)).collect();
+        let may_regress = figures_at_gate(&plan, &record);
+        if !may_regress.is_empty() {
+            printer.note(&format!("may be past the gate: {}", may_regress.join("; ")));
+            open.extend(plan.cases.iter().map(|case| case.label.as_str()));
+        }
         if open.is_empty() {
             return Ok(Ended::Complete);
         }
@@ -67,12 +75,24 @@ pub(super) fn run(
             printer.hint(&format!("`kvdyno resume {path} --budget {time}` goes on"));
             return Ok(Ended::Complete);
         }
+        let open: BTreeSet<String> = open.iter().map(ToString::to_string).collect();
         for _ in 0..more {
-            append_trial(&mut plan, |case| is_open(&case.label));
+            append_trial(&mut plan, |case| open.contains(&case.label));
         }
         env.folder.write_plan(&without_secrets(&plan)?)?;
         progress.expect(plan.cases.len(), begun.elapsed() + one * more);
     }
+}
+
+/// Figures of the second engine that may be worse than the plan's gate allows.
+fn figures_at_gate(plan: &Plan, record: &Record) -> Vec<String> {
+    let mut cases: Vec<_> = plan.cases.iter().filter(|case| !case.is_pilot()).collect();
+    cases.sort_by_key(|case| case.listed);
+    let labels = unique(cases.iter().map(|case| case.label.as_str()));
+    let (Some(_), [base, new]) = (plan.gate, &*labels) else { return Vec::new() };
+    let question = Question { figures: FigureChoice::Usual, within: plan.within, gate: plan.gate };
+    let versus = Versus::compare(&Sides::engines(record, base, new), &question);
+    versus.ok().and_then(|versus| versus.gate).map_or_else(Vec::new, |gate| gate.may_hide)
 }
 
 /// The trials of an engine, by their numbers.

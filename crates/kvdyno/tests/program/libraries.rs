@@ -208,6 +208,25 @@ fn versus_runs_both_builds_in_one_run_and_compares_them() {
     assert!(differs.contains("1.0.0") && differs.contains("2.0.0"), "{differs}");
 }
 
+/// Every rate is equal within so wide a share after four trials, but four do not exclude a small
+/// regression.
+#[test]
+fn a_gate_that_is_open_adds_trials() {
+    let scratch = with_versions(&["1.0.0", "2.0.0"]);
+    scratch.write("s.toml", &short().trials(4).text());
+    let arguments = ["versus", "--engine", "lib", "--suite", "s.toml", "--json"];
+    let more = ["--version", "1.0.0", "--version", "2.0.0", "--within", "90%", "--gate", "1%"];
+    let done = run(&scratch, &[&arguments[..], &more[..], &["--budget", "30s"]].concat());
+    let gate = &done.json()["gate"];
+    assert!(
+        records(&scratch.only_run()).len() > 8 || gate["result"] == "failed",
+        "{gate}: {}",
+        done.err
+    );
+    // The plan has it, so that `resume` asks the same.
+    assert_eq!(scratch.only_run().plan().unwrap().gate, Some(0.01));
+}
+
 /// `RocksDB`'s own libraries, where two versions of it are installed.
 #[test]
 fn two_releases_of_rocksdb_stand_in_one_run_and_one_beside_itself() {

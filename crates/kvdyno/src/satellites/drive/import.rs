@@ -55,6 +55,7 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
         columns: Vec::new(),
         study: None,
         within: WITHIN,
+        gate: None,
         claims: Vec::new(),
         format: kvdyno_record::FORMAT.to_owned(),
         suite: "fio-import".to_owned(),
