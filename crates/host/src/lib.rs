@@ -37,6 +37,7 @@ pub mod root;
 mod server;
 pub mod settings;
 pub mod size;
+pub mod states;
 pub mod storage;
 pub mod swap;
 #[cfg(any(test, feature = "testing"))]
@@ -54,5 +55,6 @@ pub use meter::Meter;
 pub use reaper::Reaper;
 pub use root::Root;
 pub use server::Server;
+pub use states::States;
 pub use storage::Storage;
 pub use unavailable::Unavailable;

@@ -250,7 +250,10 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
 }
 
 /// Reads a JSON file with a format version.
-fn read_versioned<T: DeserializeOwned>(path: &Path, format: fn(&T) -> &String) -> Result<T> {
+pub(crate) fn read_versioned<T: DeserializeOwned>(
+    path: &Path,
+    format: fn(&T) -> &String,
+) -> Result<T> {
     let value = read_json(path)?;
     refuse_newer(path, format(&value))?;
     Ok(value)

@@ -34,6 +34,7 @@ pub mod run;
 pub mod samples;
 pub mod search;
 pub mod series;
+pub mod state;
 pub mod steady;
 pub mod text;
 pub mod tier;

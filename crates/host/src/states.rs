@@ -1,0 +1,382 @@
+//! The store of databases that are made once and kept for later runs, each in a folder of its own:
+//!
+//! ```text
+//! <id>/database/   the files of the database
+//!      state.json  kvdyno_record::state::StateRecord
+//!      used        modified at each use
+//! making-<pid>-<number>-<id>/     not whole yet
+//! removing-<pid>-<number>-<id>/   not whole any more
+//! ```
+//!
+//! A state has its name only while it is whole: names are given and taken by rename, under a lock
+//! (flock(2)) on the store's folder that is held for a moment. Who uses a state has a shared lock
+//! on its folder; who makes or removes it has an exclusive one, which ends with its process. Which
+//! state a run needs, and what it does with it, is decided elsewhere.
+
+mod error;
+mod layout;
+mod lock;
+mod making;
+mod seal;
+#[cfg(test)]
+mod tests;
+
+pub use error::StateError;
+
+use super::size;
+use kvdyno_record::state::{StateDescription, StateRecord};
+use kvdyno_record::units;
+use layout::{DATABASE, RECORD, REMOVING, USED};
+use lock::FolderLock;
+use making::Making;
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A store of states.
+#[derive(Clone, Debug)]
+pub struct States {
+    folder: PathBuf,
+}
+
+/// A state that nobody removes while this value lives.
+#[derive(Debug)]
+pub struct StoredState {
+    record: StateRecord,
+    database: PathBuf,
+    _lock: FolderLock,
+}
+
+impl StoredState {
+    /// Its record.
+    pub fn record(&self) -> &StateRecord {
+        &self.record
+    }
+
+    /// The folder of its files, absolute. They are for reading and copying: any change breaks the
+    /// seal.
+    pub fn database(&self) -> &Path {
+        &self.database
+    }
+
+    fn check_unchanged(&self) -> Result<(), StateError> {
+        seal::check_unchanged(&self.record.description.id, &self.database, &self.record.seal)
+    }
+}
+
+/// A state in a list.
+#[derive(Clone, Debug)]
+pub struct StateSummary {
+    /// Its id.
+    pub id: String,
+    /// Its record, or why it cannot be used.
+    pub record: Result<StateRecord, String>,
+    /// When it was used last.
+    pub last_use: SystemTime,
+    /// Space that its files take on the volume.
+    pub bytes: u64,
+    /// A run or a command uses it now.
+    pub in_use: bool,
+}
+
+impl StateSummary {
+    /// What is in a broken state may be somebody's, so it is removed only by name.
+    fn is_removable(&self) -> bool {
+        self.record.is_ok() && !self.in_use
+    }
+}
+
+impl States {
+    /// Opens a store, makes its folder where it is missing, and removes what killed processes left
+    /// in it. A folder that holds anything else is refused and left alone.
+    pub fn open(folder: &Path) -> Result<Self, StateError> {
+        let folder = std::path::absolute(folder).map_err(StateError::io("look at", folder))?;
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let parent = folder.parent().unwrap_or(&folder).to_owned();
+                return Err(StateError::NoParent { parent });
+            }
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(StateError::io("make", &folder)(error));
+            }
+            _ if folder.is_dir() => {}
+            _ => return Err(StateError::NotAFolder { folder }),
+        }
+        let states = Self { folder };
+        states.remove_leftovers()?;
+        Ok(states)
+    }
+
+    /// As [`States::open`], and makes the folders above it where they are missing.
+    pub fn create(folder: &Path) -> Result<Self, StateError> {
+        if let Some(parent) = folder.parent() {
+            fs::create_dir_all(parent).map_err(StateError::io("make", parent))?;
+        }
+        Self::open(folder)
+    }
+
+    /// Where it is, absolute.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Held for a moment: while folders get their names and locks. Threads exclude each other, too,
+    /// as each opens the folder anew.
+    fn lock(&self) -> Result<FolderLock, StateError> {
+        FolderLock::wait(&self.folder).map_err(StateError::io("lock", &self.folder))
+    }
+
+    /// Removes temporaries that no living process has locked.
+    fn remove_leftovers(&self) -> Result<(), StateError> {
+        let mut leftovers = Vec::new();
+        let store = self.lock()?;
+        for path in layout::list(&self.folder)?.temporaries {
+            if let Ok(lock) = FolderLock::open(&path)
+                && lock.try_exclusive().is_ok_and(|locked| locked)
+            {
+                leftovers.push((path, lock));
+            }
+        }
+        drop(store);
+        for (path, _lock) in leftovers {
+            remove_folder(&path).or_else(unless_not_permitted("remove", &path))?;
+        }
+        Ok(())
+    }
+
+    /// The state of an id, if its files have the names, lengths and times that were sealed. Counts
+    /// as a use.
+    pub fn find(&self, id: &str) -> Result<Option<StoredState>, StateError> {
+        let store = self.lock()?;
+        let Some(state) = self.acquire(id)? else { return Ok(None) };
+        drop(store);
+        state.check_unchanged()?;
+        self.mark_used(id)?;
+        Ok(Some(state))
+    }
+
+    /// The caller has locked the store.
+    fn acquire(&self, id: &str) -> Result<Option<StoredState>, StateError> {
+        let path = self.path(id)?;
+        let lock = match FolderLock::open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            lock => lock.map_err(StateError::io("open", &path))?,
+        };
+        if !lock.try_shared().map_err(StateError::io("lock", &path))? {
+            return Err(StateError::InUse { id: id.to_owned(), path });
+        }
+        let record = read_record(&path, id)?;
+        Ok(Some(StoredState { record, database: path.join(DATABASE), _lock: lock }))
+    }
+
+    /// An id that came from elsewhere must not lead out of the store.
+    fn path(&self, id: &str) -> Result<PathBuf, StateError> {
+        if layout::is_id(id) {
+            Ok(self.folder.join(id))
+        } else {
+            Err(StateError::Id { id: id.to_owned() })
+        }
+    }
+
+    fn mark_used(&self, id: &str) -> Result<(), StateError> {
+        let path = self.path(id)?.join(USED);
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).custom_flags(libc::O_NOFOLLOW);
+        let marked = options.open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        marked.or_else(unless_not_permitted("set the time of", &path))
+    }
+
+    /// Keeps a finished database, whose engine is closed. It is renamed into the store; one on
+    /// another filesystem is copied, and stays. If another process has kept the same id first, or
+    /// an error is returned, the folder stays, too. `go_on` gets the number of bytes copied and
+    /// read, and false stops it.
+    pub fn keep(
+        &self,
+        description: StateDescription,
+        database: &Path,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<StoredState, StateError> {
+        let id = description.id.clone();
+        if let Some(state) = self.find(&id)? {
+            return Ok(state);
+        }
+        seal::check_keepable(database)?;
+        let store = self.lock()?;
+        let mut making = Making::begin(&self.folder, &id)?;
+        drop(store);
+        let record = making.fill(database, description, go_on)?;
+        let store = self.lock()?;
+        if let Some(first) = self.acquire(&id)? {
+            drop(store);
+            first.check_unchanged()?;
+            return Ok(first);
+        }
+        let path = self.path(&id)?;
+        let lock = making.rename(&path, &store)?;
+        Ok(StoredState { record, database: path.join(DATABASE), _lock: lock })
+    }
+
+    /// Reads all files of a state and compares them with its seal. `go_on` gets the number of bytes
+    /// read, and false stops it.
+    pub fn check(
+        &self,
+        id: &str,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<StateRecord, StateError> {
+        let store = self.lock()?;
+        let state = self.acquire(id)?.ok_or_else(|| self.unknown(id))?;
+        drop(store);
+        state.check_unchanged()?;
+        seal::check_contents(id, &state.database, &state.record.seal, go_on)?;
+        Ok(state.record)
+    }
+
+    fn unknown(&self, id: &str) -> StateError {
+        StateError::Unknown { id: id.to_owned(), path: self.folder.join(id) }
+    }
+
+    /// All states, the one that was used last first; broken ones with the reason.
+    pub fn list(&self) -> Result<Vec<StateSummary>, StateError> {
+        let mut states = Vec::new();
+        let store = self.lock()?;
+        let contents = layout::list(&self.folder)?;
+        drop(store);
+        for id in contents.ids {
+            states.extend(self.summary(id)?);
+        }
+        states.sort_by_key(|state| std::cmp::Reverse(state.last_use));
+        Ok(states)
+    }
+
+    /// `None`: it was removed meanwhile.
+    fn summary(&self, id: String) -> Result<Option<StateSummary>, StateError> {
+        let path = self.folder.join(&id);
+        let in_use = self.is_in_use(&path)?;
+        let database = path.join(DATABASE);
+        let record = read_record(&path, &id).and_then(|record| {
+            seal::check_unchanged(&id, &database, &record.seal)?;
+            Ok(record)
+        });
+        let bytes = match &record {
+            Ok(record) => record.bytes,
+            Err(_) => space_bytes(&path).unwrap_or(0),
+        };
+        let record = record.map_err(|error| error.to_string());
+        let modified = |path: &Path| fs::symlink_metadata(path).and_then(|stat| stat.modified());
+        let Ok(made) = modified(&path) else { return Ok(None) };
+        let last_use = modified(&path.join(USED)).unwrap_or(made);
+        Ok(Some(StateSummary { id, record, last_use, bytes, in_use }))
+    }
+
+    /// Tried under the store's lock, so that nobody takes this for a use.
+    fn is_in_use(&self, path: &Path) -> Result<bool, StateError> {
+        let _store = self.lock()?;
+        let Ok(folder) = FolderLock::open(path) else { return Ok(false) };
+        folder.try_exclusive().map(|locked| !locked).map_err(StateError::io("lock", path))
+    }
+
+    /// Removes a state, broken or not; one that is in use is an error.
+    pub fn remove(&self, id: &str) -> Result<(), StateError> {
+        let path = self.path(id)?;
+        let store = self.lock()?;
+        let lock = match FolderLock::open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(self.unknown(id)),
+            lock => lock.map_err(StateError::io("open", &path))?,
+        };
+        let foreign = layout::foreign_entry(&path, id).map_err(StateError::io("list", &path))?;
+        if let Some(entry) = foreign {
+            return Err(StateError::Foreign { folder: self.folder.clone(), entry });
+        }
+        if !lock.try_exclusive().map_err(StateError::io("lock", &path))? {
+            return Err(StateError::InUse { id: id.to_owned(), path });
+        }
+        let leftover = self.folder.join(layout::temporary_name(REMOVING, id));
+        fs::rename(&path, &leftover).map_err(StateError::io("rename", &path))?;
+        drop(store);
+        remove_folder(&leftover).map_err(StateError::io("remove", &leftover))
+    }
+
+    /// Removes states until what is kept and one more of this size are within the budget, and
+    /// returns them: the longest unused first, none that is in use or broken. Where that would not
+    /// do, none is removed.
+    pub fn make_room(&self, bytes: u64, budget: u64) -> Result<Vec<StateSummary>, StateError> {
+        let mut states = self.list()?;
+        let mut held: u64 = states.iter().map(|state| state.bytes).sum();
+        let mut not_removable: Vec<StateSummary> =
+            states.iter().filter(|state| !state.is_removable()).cloned().collect();
+        let mut removed = Vec::new();
+        loop {
+            let needed: u64 = not_removable.iter().map(|state| state.bytes).sum();
+            if needed.saturating_add(bytes) > budget {
+                return Err(self.no_room(bytes, budget, &not_removable));
+            }
+            if held.saturating_add(bytes) <= budget {
+                return Ok(removed);
+            }
+            let Some(state) = states.pop() else { return Ok(removed) };
+            if !state.is_removable() {
+                continue;
+            }
+            match self.remove(&state.id) {
+                Ok(()) => {
+                    held -= state.bytes;
+                    removed.push(state);
+                }
+                // Another process removed it, or uses it, since it was listed.
+                Err(StateError::Unknown { .. }) => held -= state.bytes,
+                Err(StateError::InUse { .. }) => {
+                    not_removable.push(StateSummary { in_use: true, ..state });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn no_room(&self, wanted: u64, budget: u64, not_removable: &[StateSummary]) -> StateError {
+        let words = |state: &StateSummary| {
+            let reason = if state.in_use { "in use" } else { "broken" };
+            format!("{} with {}: {reason}", state.id, units::bytes(state.bytes))
+        };
+        let held = not_removable.iter().map(|state| state.bytes).sum();
+        let kept: Vec<String> = not_removable.iter().map(words).collect();
+        let kept = if kept.is_empty() { "no state".to_owned() } else { kept.join(", ") };
+        StateError::NoRoom { folder: self.folder.clone(), wanted, budget, held, kept }
+    }
+}
+
+fn read_record(state: &Path, id: &str) -> Result<StateRecord, StateError> {
+    let path = state.join(RECORD);
+    let record = StateRecord::read(&path).map_err(StateError::record(id))?;
+    if record.description.id == id {
+        return Ok(record);
+    }
+    let (expected, actual) = (format!("the id {id}"), record.description.id);
+    Err(StateError::Changed { id: id.to_owned(), path, expected, actual })
+}
+
+/// Space that files take on their volume, blocks that are set aside included.
+fn space_bytes(path: &Path) -> io::Result<u64> {
+    size::measure(path).map(|size| size.used_bytes + size.reserved_bytes)
+}
+
+/// Symbolic links inside are removed, not followed.
+fn remove_folder(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// A store of another user can be read without being written to.
+fn unless_not_permitted(
+    act: &'static str,
+    path: &Path,
+) -> impl FnOnce(io::Error) -> Result<(), StateError> {
+    let path = path.to_owned();
+    move |error| match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Ok(()),
+        _ => Err(StateError::io(act, &path)(error)),
+    }
+}

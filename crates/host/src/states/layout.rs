@@ -1,0 +1,116 @@
+//! The names in a store's folder, and which of them are the store's own.
+
+use super::StateError;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The files of the database, in a state's folder.
+pub(super) const DATABASE: &str = "database";
+/// Its record.
+pub(super) const RECORD: &str = "state.json";
+/// Modified at each use.
+pub(super) const USED: &str = "used";
+
+/// The record's name while it is written.
+const RECORD_TEMPORARY: &str = "state.json.tmp";
+
+/// A temporary that becomes a state.
+pub(super) const MAKING: &str = "making";
+/// A temporary that was a state.
+pub(super) const REMOVING: &str = "removing";
+
+/// What a store's folder holds.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    /// Ids of states, which may be broken.
+    pub(super) ids: Vec<String>,
+    pub(super) temporaries: Vec<PathBuf>,
+}
+
+/// Lists a store's folder; anything in it that kvdyno did not make is an error.
+pub(super) fn list(folder: &Path) -> Result<Contents, StateError> {
+    let mut contents = Contents::default();
+    for entry in fs::read_dir(folder).map_err(StateError::io("list", folder))? {
+        let entry = entry.map_err(StateError::io("list", folder))?;
+        let (path, name) = (entry.path(), entry.file_name());
+        // Filesystems put this one into their roots.
+        if name == "lost+found" {
+            continue;
+        }
+        let name = name.to_str().unwrap_or_default();
+        match foreign_entry(&path, name) {
+            Ok(None) if is_id(name) => contents.ids.push(name.to_owned()),
+            Ok(None) => contents.temporaries.push(path),
+            Ok(Some(entry)) => {
+                return Err(StateError::Foreign { folder: folder.to_owned(), entry });
+            }
+            // Another process renamed it since it was listed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(StateError::io("list", &path)(error)),
+        }
+    }
+    contents.ids.sort();
+    Ok(contents)
+}
+
+/// What shows that a folder is neither a state nor a temporary: itself, or something in it.
+pub(super) fn foreign_entry(path: &Path, name: &str) -> io::Result<Option<PathBuf>> {
+    let is_ours = is_id(name) || is_temporary(name);
+    if !is_ours || !fs::symlink_metadata(path)?.is_dir() {
+        return Ok(Some(path.to_owned()));
+    }
+    let mut empty = true;
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let ours = [DATABASE, RECORD, USED, RECORD_TEMPORARY];
+        if !ours.iter().any(|name| entry.file_name() == *name) {
+            return Ok(Some(entry.path()));
+        }
+        empty = false;
+    }
+    // A state gets its name when it is whole.
+    Ok((empty && is_id(name)).then(|| path.to_owned()))
+}
+
+/// Long enough that no other folder has such a name by chance.
+pub(super) fn is_id(name: &str) -> bool {
+    (16..=128).contains(&name.len()) && name.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// `making-<pid>-<number>-<id>`. The number tells apart the threads of a process. Whether its owner
+/// lives is known by its lock: a pid means another process in another container, and later.
+pub(super) fn temporary_name(act: &str, id: &str) -> String {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    format!("{act}-{}-{number}-{id}", std::process::id())
+}
+
+fn is_temporary(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    let parts: Vec<&str> = name.split('-').collect();
+    matches!(parts[..], [MAKING | REMOVING, pid, number, id]
+        if is_number(pid) && is_number(number) && is_id(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_names_are_ours() {
+        assert!(is_id("0123456789abcdef") && is_id(&"f".repeat(128)));
+        for other in ["", "cafe", "0123456789abcdeF", "0123456789abcde/", "../0123456789abcdef"] {
+            assert!(!is_id(other), "{other}");
+        }
+        for act in [MAKING, REMOVING] {
+            let name = temporary_name(act, "0123456789abcdef");
+            assert!(is_temporary(&name), "{name}");
+            assert_ne!(temporary_name(act, "0123456789abcdef"), name);
+        }
+        for other in ["making-1-0123456789abcdef", "making-1-x-0123456789abcdef", "making-1-1-me"] {
+            assert!(!is_temporary(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Locks on folders (flock(2)).
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+/// A folder that is open, to be locked. It is unlocked when this is dropped, and when the process
+/// ends. Closing alone would not do: a child between fork and exec has the file open, too.
+#[derive(Debug)]
+pub(super) struct FolderLock(File);
+
+impl FolderLock {
+    /// Opens a folder, and does not lock it yet; a link in its place is an error.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_DIRECTORY);
+        Ok(Self(options.open(path)?))
+    }
+
+    /// Opens a folder, or what a link to one leads to, and waits until nobody else has it locked.
+    pub(super) fn wait(path: &Path) -> io::Result<Self> {
+        let folder = Self(File::open(path)?);
+        folder.0.lock()?;
+        Ok(folder)
+    }
+
+    /// False: somebody else has it locked.
+    pub(super) fn try_exclusive(&self) -> io::Result<bool> {
+        is_locked(self.0.try_lock())
+    }
+
+    /// False: somebody else has it locked exclusively.
+    pub(super) fn try_shared(&self) -> io::Result<bool> {
+        is_locked(self.0.try_lock_shared())
+    }
+
+    /// Brings its names to the device.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.0.sync_all()
+    }
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
+fn is_locked(result: Result<(), TryLockError>) -> io::Result<bool> {
+    match result {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn children_do_not_prolong_a_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        Command::new("true").status().unwrap();
+                    }
+                });
+            }
+            let locked = (0..2000).filter(|_| {
+                let lock = FolderLock::open(folder.path()).unwrap();
+                lock.try_exclusive().unwrap()
+            });
+            let locked = locked.count();
+            done.store(true, Ordering::Relaxed);
+            assert_eq!(locked, 2000);
+        });
+    }
+}

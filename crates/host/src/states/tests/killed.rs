@@ -1,0 +1,93 @@
+//! Tests with makers in other processes, which are killed.
+
+use super::*;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, Command, Stdio};
+
+/// The store's folder, for a test that runs as a maker.
+const FOLDER: &str = "KVDYNO_TEST_STATES";
+
+/// Runs a test of this binary in another process, as a maker in this store.
+struct Maker(Child);
+
+impl Maker {
+    fn start(test: &str, states: &States) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", &format!("states::tests::killed::{test}"), "--nocapture"]);
+        command.env(FOLDER, states.folder()).stdout(Stdio::piped()).stderr(Stdio::null());
+        Self(command.spawn().unwrap())
+    }
+
+    /// Waits until it prints a line that ends so.
+    fn wait_for(&mut self, end: &str) {
+        let mut lines = BufReader::new(self.0.stdout.as_mut().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().ends_with(end)), "it ended before `{end}`");
+    }
+}
+
+impl Drop for Maker {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Where this process is a maker: its store, and a folder for its database.
+fn as_maker() -> Option<(PathBuf, States)> {
+    let folder = PathBuf::from(std::env::var_os(FOLDER)?);
+    let states = States::open(&folder).unwrap();
+    Some((folder.with_file_name(format!("databases-{}", std::process::id())), states))
+}
+
+#[test]
+fn a_killed_makers_temporary_is_removed_and_a_live_ones_is_not() {
+    if let Some((databases, states)) = as_maker() {
+        let mut go_on = |_| {
+            println!("\nin the making");
+            std::io::stdout().flush().unwrap();
+            std::thread::sleep(Duration::from_secs(600));
+            true
+        };
+        states.keep(description(ID), &database_in(&databases), &mut go_on).unwrap();
+    }
+    let (_folder, states) = store();
+    let test = "a_killed_makers_temporary_is_removed_and_a_live_ones_is_not";
+    let mut maker = Maker::start(test, &states);
+    maker.wait_for("in the making");
+    let is_there = || names(states.folder()).iter().any(|name| name.starts_with("making-"));
+    assert!(is_there());
+    States::open(states.folder()).unwrap();
+    assert!(is_there(), "its maker lives");
+    assert!(states.find(ID).unwrap().is_none() && states.list().unwrap().is_empty());
+    drop(maker);
+    assert!(is_there());
+    States::open(states.folder()).unwrap();
+    assert!(names(states.folder()).is_empty());
+}
+
+/// The maker keeps and removes until it is killed, at another moment each time.
+#[test]
+fn whenever_a_maker_is_killed_its_states_are_whole_or_not_there() {
+    if let Some((databases, states)) = as_maker() {
+        println!("\nat work");
+        loop {
+            drop(keep(&states, ID, &database_in(&databases)).unwrap());
+            states.remove(ID).unwrap();
+        }
+    }
+    let (_folder, states) = store();
+    let test = "whenever_a_maker_is_killed_its_states_are_whole_or_not_there";
+    for round in 0..24 {
+        let mut maker = Maker::start(test, &states);
+        maker.wait_for("at work");
+        std::thread::sleep(Duration::from_micros(700 * round));
+        drop(maker);
+        let states = States::open(states.folder()).unwrap();
+        let names = names(states.folder());
+        assert!(names.iter().all(|name| name == ID), "{names:?}");
+        if states.find(ID).unwrap().is_some() {
+            states.check(ID, &mut |_| true).unwrap();
+            states.remove(ID).unwrap();
+        }
+    }
+}
