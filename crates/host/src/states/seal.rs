@@ -110,9 +110,10 @@ pub(super) fn check_keepable(database: &Path) -> Result<(), StateError> {
         return refuse(database.to_owned(), "a database's folder", kind.words());
     }
     for (path, entry) in entries(database)? {
-        if path.to_str().is_none() {
+        let is_text = |path: &Path| path.to_str().is_some();
+        if !is_text(&path) || matches!(&entry, Entry::Link { target } if !is_text(target)) {
             let actual = "other bytes in it".to_owned();
-            return refuse(database.join(path), "a name in UTF-8", actual);
+            return refuse(database.join(path), "names in UTF-8", actual);
         }
         if matches!(&entry, Entry::Link { target } if leads_out(&path, target)) {
             let expected = "links to what is in the database's folder";
@@ -125,16 +126,16 @@ pub(super) fn check_keepable(database: &Path) -> Result<(), StateError> {
 /// Whether a link may lead out of the database's folder. `..` counts only at the beginning: behind
 /// a name it would depend on the links that the name leads through.
 fn leads_out(link: &Path, target: &Path) -> bool {
-    let mut rest = target.components().peekable();
-    let mut above = 0;
-    while rest.next_if(|part| matches!(part, Component::ParentDir | Component::CurDir)).is_some_and(
-        |part| {
-            above += usize::from(part == Component::ParentDir);
-            true
-        },
-    ) {}
-    let depth = link.components().count() - 1;
-    above > depth || rest.any(|part| !matches!(part, Component::Normal(_) | Component::CurDir))
+    let (mut depth, mut is_named) = (link.components().count() - 1, false);
+    for part in target.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if !is_named && depth > 0 => depth -= 1,
+            Component::Normal(_) => is_named = true,
+            _ => return true,
+        }
+    }
+    false
 }
 
 /// Reads all files of a finished database and seals them.
@@ -146,7 +147,7 @@ pub(super) fn seal(database: &Path, go_on: GoOn) -> Result<Seal, StateError> {
         match entry {
             Entry::File { length, mtime_ns } => {
                 let xxh3_64 = checksum(&full, &mut bytes_read, go_on)?;
-                // A writer's trace, also of one that writes behind the place where we read.
+                // Also of one that writes where we have read already.
                 if Entry::read(&full).ok() != Some(entry) {
                     return Err(StateError::BeingWritten { path: full });
                 }
@@ -193,10 +194,10 @@ pub(super) fn check_contents(
     let mut bytes_read = 0;
     for file in &seal.files {
         let path = database.join(&file.path);
-        let found = checksum(&path, &mut bytes_read, go_on)?;
-        if found != file.xxh3_64 {
+        let actual = checksum(&path, &mut bytes_read, go_on)?;
+        if actual != file.xxh3_64 {
             let expected = format!("a checksum (XXH3) of {}", file.xxh3_64);
-            return Err(StateError::Changed { id: id.to_owned(), path, expected, actual: found });
+            return Err(StateError::Changed { id: id.to_owned(), path, expected, actual });
         }
     }
     Ok(())

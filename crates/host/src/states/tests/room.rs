@@ -52,6 +52,10 @@ fn room_is_made_by_removing_the_longest_unused_first() {
 #[test]
 fn room_is_not_made_of_states_in_use() {
     let (_folder, states, bytes) = three_states();
+    let newest = states.find(IDS[0]).unwrap().unwrap();
+    assert!(states.make_room(bytes, bytes).is_err());
+    assert_eq!(states.list().unwrap().len(), 3, "nothing is removed in vain");
+    drop(newest);
     let used = fs::metadata(states.folder().join(IDS[1]).join("used")).unwrap();
     let held = states.find(IDS[1]).unwrap().unwrap();
     let file = File::open(states.folder().join(IDS[1]).join("used")).unwrap();
