@@ -5,8 +5,7 @@
 //! xfs the first write to each shared block costs several times as much (docs/host.md).
 
 use super::cache;
-use kvdyno_record::case::CopyRecord;
-use kvdyno_record::plan::Copying;
+use kvdyno_record::case::{CopyRecord, Copying};
 use rustix::fs::{Advice, SeekFrom, fadvise, fsync, ioctl_ficlone, seek};
 use rustix::io::Errno;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -48,8 +47,6 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
 /// A copy in the making.
 struct Copier<'a> {
     by: Copying,
-    /// Why it is not a reflink.
-    instead: Option<String>,
     files: u64,
     bytes: u64,
     /// Gets the bytes done so far; false stops the copy.
@@ -67,13 +64,13 @@ pub fn database(
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(CopyRecord, Option<String>), CopyError> {
     let begun = Instant::now();
-    let mut copier = Copier { by, instead: None, files: 0, bytes: 0, go_on };
+    let mut copier = Copier { by, files: 0, bytes: 0, go_on };
     copier.directory(from, to)?;
     cache::sync_volume(to).map_err(failed(to))?;
-    let Copier { by, instead, files, bytes, .. } = copier;
+    let Copier { by, files, bytes, .. } = copier;
     let took_ns = begun.elapsed().as_nanos() as u64;
     let warm = [from, to].into_iter().find_map(warm);
-    Ok((CopyRecord { method: by, instead, files, bytes, took_ns }, warm))
+    Ok((CopyRecord { method: by, state: None, files, bytes, took_ns }, warm))
 }
 
 /// The part in the page cache, as a sentence.
@@ -129,10 +126,7 @@ impl Copier<'_> {
                     return Ok((self.go_on)(self.bytes));
                 }
                 // Copies from here on complete the copy.
-                Err(errno) => {
-                    self.by = Copying::Copy;
-                    self.instead = Some(no_reflink(errno));
-                }
+                Err(_) => self.by = Copying::Copy,
             }
         }
         let done = self.data(&original, &copy, stat.len())?;
@@ -187,15 +181,6 @@ fn forget(original: &File, copy: &File) -> io::Result<()> {
     Ok(())
 }
 
-fn no_reflink(errno: Errno) -> String {
-    match errno {
-        Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::NOSYS | Errno::XDEV => {
-            "the filesystem has no reflinks".to_owned()
-        }
-        errno => format!("the filesystem made no reflink: {errno}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::{disk_folder, write_file};
@@ -227,7 +212,7 @@ mod tests {
             true
         };
         let (record, warm) = database(&from, &to, Copying::Copy, &mut go_on).unwrap();
-        assert_eq!((record.method, record.files, record.instead), (Copying::Copy, 2, None));
+        assert_eq!((record.method, record.files), (Copying::Copy, 2));
         assert!(reported.is_sorted() && reported.len() >= 9, "{reported:?}");
         assert_eq!(warm, None);
         for path in [&from, &to] {
@@ -255,15 +240,12 @@ mod tests {
     }
 
     #[test]
-    fn where_there_are_no_reflinks_it_is_copied_and_the_record_says_so() {
-        let test = "where_there_are_no_reflinks_it_is_copied_and_the_record_says_so";
+    fn where_there_are_no_reflinks_it_is_copied() {
+        let test = "where_there_are_no_reflinks_it_is_copied";
         let Some(folder) = disk_folder(test) else { return };
         let (from, to) = database_in(folder.path());
         let (record, _) = database(&from, &to, Copying::Reflink, &mut |_| true).unwrap();
-        match record.method {
-            Copying::Reflink => assert_eq!(record.instead, None),
-            Copying::Copy => assert!(record.instead.unwrap().contains("no reflink")),
-        }
+        assert_eq!(record.files, 2);
         assert_eq!(fs::read(to.join("below/log")).unwrap(), b"log");
     }
 

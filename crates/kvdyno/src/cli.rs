@@ -13,6 +13,7 @@ mod quick;
 mod schema;
 mod search;
 mod show;
+mod state;
 mod suite;
 mod torture;
 mod trace;
@@ -28,6 +29,7 @@ pub(crate) use quick::QuickArgs;
 pub(crate) use schema::SchemaOf;
 pub(crate) use search::{CapacityArgs, SearchArgs};
 pub(crate) use show::{NO_STUDY, OWN_STUDY, ReportArgs, ServeArgs, ShowArgs, ViewArgs};
+pub(crate) use state::{ListStatesArgs, MakeArgs, StateAction, StateArgs, StoreArgs};
 use suite::SuiteName;
 pub(crate) use suite::{BendArgs, LocationArgs, PlanArgs, SuiteArgs};
 pub(crate) use torture::TortureArgs;
@@ -139,6 +141,8 @@ pub(crate) enum Command {
     Rerun(RerunArgs),
     /// List the installed engines, or one engine's options; fetch their libraries
     Engines(EnginesArgs),
+    /// Keep loaded databases for later runs: make, list, check and remove them
+    State(StateArgs),
     /// Start an engine of your own: a crate that passes the conformance kit
     NewEngine(NewEngineArgs),
     /// Show what this machine can enforce and measure, and what will distort figures
@@ -185,6 +189,21 @@ pub(crate) struct KeepArgs {
     pub(crate) runs: RunsArgs,
     #[command(flatten)]
     pub(crate) io: IoArgs,
+    /// Keep databases of `database = "state"` for later runs, up to this size in all; 0: none
+    /// [default: 20GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) states: Option<String>,
+}
+
+impl KeepArgs {
+    /// The longest unused states are removed beyond this.
+    pub(crate) fn states_bytes(&self) -> Result<u64, Complaint> {
+        const DEFAULT: u64 = 20 << 30;
+        let Some(text) = &self.states else { return Ok(DEFAULT) };
+        units::parse_bytes(text).map_err(|error| {
+            Complaint::usage(format!("--states: {error}")).hint("`--states 50GiB`, or 0: none")
+        })
+    }
 }
 
 /// Where runs are stored.

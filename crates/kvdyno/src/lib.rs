@@ -52,6 +52,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Bundle(args) => commands::bundle::run(args, printer),
         Command::Rerun(args) => commands::rerun::run(args, printer),
         Command::Engines(args) => satellites::engines::run(args, printer),
+        Command::State(args) => commands::state::run(args, printer),
         Command::NewEngine(args) => satellites::new_engine::run(args, printer),
         Command::Doctor(args) => commands::doctor::run(args, printer),
         Command::Suites(args) => commands::suites::run(args, printer),

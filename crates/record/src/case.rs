@@ -4,7 +4,7 @@ use crate::crew::RankResult;
 use crate::graph::Totals;
 use crate::library::Library;
 pub use crate::outcome::Outcome;
-use crate::plan::{Case, Copying};
+use crate::plan::Case;
 use crate::tier::TierRecord;
 use crate::usage::{DatabaseSize, GroupUsage, ProcessUsage, Residency, Snapshot, ThreadsUsage};
 use crate::volume::VolumeRecord;
@@ -56,17 +56,43 @@ pub struct CaseRecord {
     pub database_used_by: Vec<String>,
     /// The copy of the database that the case worked on; null: on the database itself.
     pub database_copy: Option<CopyRecord>,
+    /// It was not run: its database is this state of an earlier run. Null: it was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<StateOrigin>,
     /// Everything that could not be enforced or measured, each as a sentence. Empty is good.
     pub not_measured: Vec<String>,
+}
+
+/// How a database is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Copying {
+    /// Byte by byte; holes stay holes.
+    Copy,
+    /// By the filesystem (`FICLONE`): both have the same blocks until one of them is written.
+    Reflink,
+}
+
+/// A state, and the run that made it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StateOrigin {
+    /// The state: `kvdyno state list` has it.
+    pub id: String,
+    /// The run that made it.
+    pub run: String,
+    /// When, in nanoseconds since 1970.
+    pub made_unix_ns: u64,
 }
 
 /// A copy of a database, as it was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CopyRecord {
-    /// How, for all of its files.
+    /// How, for all of its files: by reflinks where the filesystem has them and the case only
+    /// reads, else byte by byte, since the first write to a shared block moves it.
     pub method: Copying,
-    /// Why it differs from the plan; null: it does not.
-    pub instead: Option<String>,
+    /// The state that it is a copy of; null: it is not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<StateOrigin>,
     /// Files.
     pub files: u64,
     /// Bytes in them, holes left out.

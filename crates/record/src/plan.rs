@@ -10,7 +10,7 @@ use crate::search::Search;
 use crate::tier::{Memory, Tier};
 use crate::volume::Volume;
 use crate::worker::AttachedServer;
-use crate::workload::{Activity, Data, Phase, Role};
+use crate::workload::{Activity, Data, Mix, Phase, Role};
 use kvdyno_engine::{DataShape, Options};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -150,19 +150,10 @@ pub struct Database {
     pub loaded_by: String,
     /// It is removed after this case.
     pub last_use: bool,
-    /// The case works on a copy, made for it and gone after it, and the database stays as it was
-    /// loaded; null: it works on the database itself.
-    pub copy: Option<Copying>,
-}
-
-/// How a database is copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Copying {
-    /// Byte by byte; holes stay holes.
-    Copy,
-    /// By the filesystem (`FICLONE`): both have the same blocks until one of them is written.
-    Reflink,
+    /// It is a state: it stays as it was loaded, for later runs too, and every other case works on
+    /// a copy of it, made for the case and gone after it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_state: bool,
 }
 
 impl Case {
@@ -217,6 +208,25 @@ impl Case {
     /// Whether it starts from nothing.
     pub fn makes_database(&self) -> bool {
         self.database.loaded_by == self.id
+    }
+
+    /// Whether it works on a copy of a state.
+    pub fn copies_state(&self) -> bool {
+        self.database.is_state && !self.makes_database()
+    }
+
+    /// Whether it makes a state.
+    pub fn makes_state(&self) -> bool {
+        self.database.is_state && self.makes_database()
+    }
+
+    /// Whether a phase of it loads or writes.
+    pub fn writes(&self) -> bool {
+        let writes = |phase: &Phase| {
+            let mut entries = phase.mix().into_iter().flat_map(Mix::entries);
+            matches!(phase.work, Activity::Load(_)) || entries.any(|entry| entry.op.writes())
+        };
+        self.phases.iter().any(writes)
     }
 
     /// What is below its RAM limit; nothing where that tier is more of the same memory.

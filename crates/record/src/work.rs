@@ -87,7 +87,7 @@ impl<'c> Work<'c> {
             all["count"] = json!(true);
         }
         if purpose == Runs {
-            all["database_copy"] = json!(case.database.copy);
+            all["database_copy"] = json!(case.copies_state().then_some("state"));
         }
         all
     }

@@ -3,8 +3,7 @@
 use super::evidence::Evidence;
 use super::lists::together;
 use crate::stats::median;
-use kvdyno_record::case::CopyRecord;
-use kvdyno_record::plan::Copying;
+use kvdyno_record::case::{CopyRecord, Copying};
 use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,8 +17,8 @@ pub struct Copies {
     pub volume: Option<String>,
     /// How they were made.
     pub method: Copying,
-    /// Why not in the way that the suite requires; null: they were made that way.
-    pub instead: Option<String>,
+    /// How many of them are of states that an earlier run made.
+    pub restored: usize,
     /// How many.
     pub copies: usize,
     /// Bytes of each, the median.
@@ -44,9 +43,12 @@ pub(crate) fn list_copies(evidence: &Evidence) -> Vec<Copies> {
             median(&group.iter().map(|(_, copy)| figure(copy) as f64).collect::<Vec<_>>())
         };
         let (bytes, took_ns) = (middle(|copy| copy.bytes)?, middle(|copy| copy.took_ns)?);
-        let (copies, instead) = (group.len(), group[0].1.instead.clone());
+        let is_earlier = |(_, copy): &&KeyedCopy<'_>| {
+            copy.state.as_ref().is_some_and(|state| state.run != evidence.run.id)
+        };
+        let (copies, restored) = (group.len(), group.iter().filter(is_earlier).count());
         let ((label, volume, by), _) = group.into_iter().next()?;
-        Some(Copies { label, volume, method: by, instead, copies, bytes, took_ns })
+        Some(Copies { label, volume, method: by, restored, copies, bytes, took_ns })
     };
     groups.filter_map(sum_up).collect()
 }
@@ -66,9 +68,15 @@ impl Copies {
             Copying::Reflink => ("a reflink", "made"),
         };
         let took = units::duration(self.took_ns as u64);
-        let instead = self.instead.as_ref().map_or_else(String::new, |why| format!("; {why}"));
+        let original = match self.restored {
+            0 => "what was loaded".to_owned(),
+            n if n == self.copies => {
+                "a state of an earlier run, so nothing was loaded (`--states 0` loads)".to_owned()
+            }
+            n => format!("what was loaded, {n} of them of a state of an earlier run"),
+        };
         format!(
-            "{}{volume}: {who} began on {what} of what was loaded ({}, {verb} in {took}{instead})",
+            "{}{volume}: {who} began on {what} of {original} ({}, {verb} in {took})",
             self.label,
             units::bytes(self.bytes as u64)
         )

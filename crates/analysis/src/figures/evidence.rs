@@ -80,13 +80,14 @@ impl Evidence {
         Ok(Self { run, plan, complete, cases, torture, folder })
     }
 
-    /// All but pilots, which are no results.
+    /// All but pilots, which are no results, and loads that an earlier run did.
     pub(super) fn results(&self) -> Cow<'_, Self> {
-        if !self.cases.iter().any(|case| case.case.is_pilot()) {
+        let is_result = |case: &CaseEvidence| !case.case.is_pilot() && !case.is_restored();
+        if self.cases.iter().all(is_result) {
             return Cow::Borrowed(self);
         }
         let mut results = self.clone();
-        results.cases.retain(|case| !case.case.is_pilot());
+        results.cases.retain(is_result);
         Cow::Owned(results)
     }
 
@@ -223,6 +224,11 @@ impl CaseEvidence {
     /// Its directory; none without a record.
     pub fn folder(&self) -> Option<&CaseFolder> {
         self.folder.as_ref()
+    }
+
+    /// It was not run: an earlier run made its state.
+    pub fn is_restored(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.restored.is_some())
     }
 
     /// Its outcome in tables: `killed (9)`, `does not fit`.

@@ -5,7 +5,7 @@ use super::lock::FolderLock;
 use super::seal::GoOn;
 use super::{StateError, seal, space_bytes};
 use crate::{cache, copy};
-use kvdyno_record::plan::Copying;
+use kvdyno_record::case::Copying;
 use kvdyno_record::state::{StateDescription, StateRecord};
 use std::fs::{self, DirBuilder, File};
 use std::io::ErrorKind;

@@ -19,5 +19,6 @@ pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod size;
+pub(crate) mod state;
 pub(crate) mod suites;
 pub(crate) mod versus;

@@ -8,7 +8,7 @@ use crate::printer::Printer;
 use crate::running::prepare::{PreparedRun, prepare, report_plan};
 use kvdyno_host::{DataDirectory, Root};
 use kvdyno_record::exit::Exit;
-use kvdyno_record::plan::{Case, Copying, Plan};
+use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use kvdyno_render::table::{Side, Table};
 use kvdyno_render::wrap::wrap;
@@ -69,10 +69,7 @@ fn cases(plan: &Plan) -> String {
 }
 
 fn row(case: &Case) -> Vec<String> {
-    let copy = case.database.copy.map(|copying| match copying {
-        Copying::Copy => "(copy)",
-        Copying::Reflink => "(reflink)",
-    });
+    let copy = case.copies_state().then_some("(copy)");
     let phases = case.phases.iter().map(|phase| phase.name.as_str());
     let phases: Vec<&str> = copy.into_iter().chain(phases).collect();
     vec![

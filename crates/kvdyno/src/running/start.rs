@@ -52,6 +52,7 @@ pub(crate) fn start(
     let interrupt = Interrupt::listen()?;
     let mut run = record(&plan.suite, &id, &keep.named, &data_dir, prepared.host.clone());
     run.block_io = keep.io.watch();
+    run.states_bytes = keep.states_bytes()?;
     run.trace = trace;
     // A run does not start without its data directory.
     let (folder, lock, claim) = if raw::is_device(&data_dir) {
@@ -156,6 +157,7 @@ pub(crate) fn record(
         host_after: None,
         load_generator_ns_per_op: None,
         block_io: kvdyno_record::blockio::Watch::Off,
+        states_bytes: 0,
         trace: None,
         hiccups: None,
     }

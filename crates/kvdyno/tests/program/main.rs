@@ -15,7 +15,7 @@ mod block_io;
 mod budgets;
 mod bundles;
 mod compare;
-mod copies;
+
 mod counted;
 mod deaths;
 mod devices;
@@ -57,6 +57,7 @@ mod searches;
 mod serve;
 mod servers;
 mod soak;
+mod states;
 mod steady;
 mod strangers;
 mod studies;

@@ -168,9 +168,10 @@ impl Scratch {
         RunFolder::open(runs[0].clone()).unwrap()
     }
 
-    /// The contents of `runs`, in order.
+    /// The contents of `runs` but its states, in order.
     pub(crate) fn runs(&self) -> Vec<PathBuf> {
-        list(&self.path("runs")).into_iter().map(|name| self.path("runs").join(name)).collect()
+        let runs = list(&self.path("runs")).into_iter().filter(|name| name != "states");
+        runs.map(|name| self.path("runs").join(name)).collect()
     }
 
     /// The latest run has a finding with this id.

@@ -388,10 +388,10 @@ fn check_sweep(typed: &Typed, mistakes: &mut Mistakes) {
 /// Refuses operations that would change a database which the next case uses.
 pub(crate) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
     const FRESH: &str = "expected database = \"fresh\" in [run] with this";
-    const COPY: &str = "expected database = \"copy\" or \"fresh\" in [run] with this";
+    const COPY: &str = "expected database = \"state\" or \"fresh\" in [run] with this";
     let (once, shared) = match typed.sharing() {
         Sharing::Shared => ("a shared database is loaded once", true),
-        Sharing::Copy | Sharing::Reflink => ("what is copied is loaded once", false),
+        Sharing::State => ("a state is loaded once", false),
         Sharing::Fresh => return,
     };
     for threads in typed.loads().filter_map(|load| load.threads.as_ref()) {

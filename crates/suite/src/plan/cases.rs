@@ -16,7 +16,7 @@ use crate::written::scalar::{Count, slug};
 use crate::written::typed::Sharing;
 use crate::written::volume::Volume;
 use kvdyno_record::engine::{Description, Options, PlaceKind};
-use kvdyno_record::plan::{Case, Copying, Database};
+use kvdyno_record::plan::{Case, Database};
 use kvdyno_record::volume;
 use kvdyno_record::workload::{Activity, Phase};
 
@@ -24,6 +24,15 @@ use kvdyno_record::workload::{Activity, Phase};
 const VALGRIND_SLOWDOWN: u64 = 60;
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
+
+/// So many trials make a state each, so that no tree that happened to come out well decides; later
+/// trials take these in turn.
+const STATES: u32 = 4;
+
+/// The trial that makes the state of this one.
+pub(crate) fn state_of(trial: u32) -> u32 {
+    (trial - 1) % STATES + 1
+}
 
 /// Builds the list of cases, in order.
 pub(crate) struct Cases {
@@ -73,6 +82,8 @@ struct CaseDraft<'s, 'e> {
     phases: &'s [Phase],
     /// The database that it takes over.
     loaded: Option<LoadedDatabase<'s>>,
+    /// It makes a state, or works on a copy of one.
+    is_state: bool,
     /// Upper bound of records in a copy of the database; 0: it is not copied.
     copied: u64,
     /// Others go on with its database.
@@ -83,9 +94,18 @@ struct CaseDraft<'s, 'e> {
 impl<'s, 'e> CaseDraft<'s, 'e> {
     /// A draft without phases, with a database of its own.
     fn new(grid: &'s Grid<'e>, setup: &'s EngineSetup<'e>, trial: u32) -> Self {
-        let (swept, phases, loaded, copied) = (None, &[][..], None, 0);
-        let (loads_for_others, ceiling) = (false, false);
-        Self { grid, setup, swept, trial, phases, loaded, copied, loads_for_others, ceiling }
+        Self {
+            grid,
+            setup,
+            swept: None,
+            trial,
+            phases: &[],
+            loaded: None,
+            is_state: false,
+            copied: 0,
+            loads_for_others: false,
+            ceiling: false,
+        }
     }
 
     fn sized(&self) -> &'s SizedData {
@@ -99,7 +119,6 @@ struct LoadedDatabase<'s> {
     /// The number of leading phases that are done already.
     phases: usize,
     loader: &'s str,
-    copy: Option<Copying>,
 }
 
 /// Whether the database lies on a block device without a filesystem. `device`: the run's data
@@ -186,21 +205,40 @@ impl Cases {
         trial: u32,
     ) {
         let (part, sized) = (grid.part, &grid.sets[setup.data]);
-        let copy = part.typed.sharing().copying();
         let Some(first) = points.first() else { return };
         // A load that is done once has the same threads at each point.
         let load_phases = workload::making(part, &first.phases);
         let points = if load_phases == first.phases.len() { &[] } else { points };
         let copied = points.iter().map(|point| records_max(&point.phases, sized)).max();
-        let copied = copied.filter(|_| copy.is_some()).unwrap_or(0);
+        let is_state = part.typed.sharing() == Sharing::State && !points.is_empty();
+        let copied = copied.filter(|_| is_state).unwrap_or(0);
         let phases = &first.phases[..load_phases];
-        let draft = CaseDraft { phases, copied, ..CaseDraft::new(grid, setup, trial) };
-        let loader = self.push(CaseDraft { loads_for_others: !points.is_empty(), ..draft });
+        let draft = CaseDraft { phases, copied, is_state, ..CaseDraft::new(grid, setup, trial) };
+        let loader = match self.state(is_state, trial) {
+            Some(loader) => {
+                self.listed += 1;
+                loader
+            }
+            None => self.push(CaseDraft { loads_for_others: !points.is_empty(), ..draft }),
+        };
         for Point { swept, phases } in points {
-            let loaded = Some(LoadedDatabase { phases: load_phases, loader: &loader, copy });
+            let loaded = Some(LoadedDatabase { phases: load_phases, loader: &loader });
             self.push(CaseDraft { swept: *swept, phases, loaded, copied: 0, ..draft });
         }
-        self.end_last();
+        // A state stays where its volume does.
+        if !is_state || setup.volume.is_some_and(|volume| !volume.stays()) {
+            self.end_last();
+        }
+    }
+
+    /// The case of an earlier trial that makes the state of this one; none: this trial makes its
+    /// own.
+    fn state(&self, is_state: bool, trial: u32) -> Option<String> {
+        let earlier = state_of(trial);
+        let is_it = |case: &&Case| {
+            is_state && case.trial == earlier && case.listed == self.listed && case.makes_state()
+        };
+        self.made.iter().find(is_it).map(|case| case.id.clone())
     }
 
     /// Each case loads its own database and removes it.
@@ -239,11 +277,7 @@ impl Cases {
             let setup = &EngineSetup { volume, ..setup.clone() };
             let phases = &jobs::phases(drive, job, swept);
             let filled = jobs::filling(drive).len();
-            let loaded = filler.as_deref().map(|loader| LoadedDatabase {
-                phases: filled,
-                loader,
-                copy: None,
-            });
+            let loaded = filler.as_deref().map(|loader| LoadedDatabase { phases: filled, loader });
             let ceiling = drive.section.is_ceiling();
             let draft = CaseDraft::new(grid, setup, trial);
             self.push(CaseDraft { swept, phases, loaded, ceiling, ..draft });
@@ -299,7 +333,6 @@ impl Cases {
         let id = self.id(&draft, threads);
         let volume = self.volume(&draft);
         let loaded_by = loaded.map_or(id.as_str(), |loaded| loaded.loader).to_owned();
-        let copy = loaded.and_then(|loaded| loaded.copy);
         let mut case = Case {
             key: String::new(),
             engine: setup.engine.name.0.clone(),
@@ -314,7 +347,12 @@ impl Cases {
             ceiling: draft.ceiling,
             threads,
             threads_swept: swept,
-            database: Database { id: loaded_by.clone(), loaded_by, last_use: false, copy },
+            database: Database {
+                id: loaded_by.clone(),
+                loaded_by,
+                last_use: false,
+                is_state: draft.is_state,
+            },
             volume,
             ram_limit_bytes: setup.limit.bytes,
             ram_limit_from: limit_from(part, &phases),

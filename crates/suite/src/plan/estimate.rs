@@ -4,7 +4,7 @@
 use crate::plan::growth::{WRITES_PER_THREAD_S, inserts_expected, writes_expected};
 use kvdyno_record::engine::Description;
 use kvdyno_record::graph::Graph;
-use kvdyno_record::plan::{Case, Copying, Estimate, Plan};
+use kvdyno_record::plan::{Case, Estimate, Plan};
 use kvdyno_record::units;
 use kvdyno_record::volume::{FilesystemKind, Format, Medium};
 use kvdyno_record::workload::{Activity, Load, LoadOrder, Mix, Phase, Role};
@@ -95,7 +95,7 @@ pub(crate) fn cost(case: &Case, engine: &Description) -> Cost {
         Some(_) => (GRAPH_GROWTH_MAX * space(records)).min(added),
         None => added * engine.planning.space_factor,
     };
-    let original = if case.database.copy.is_some() { space(records) } else { 0.0 };
+    let original = if case.copies_state() { space(records) } else { 0.0 };
     let copied = if is_cloned(case) { 0.0 } else { original };
     let wall_ns = |pace: Pace| {
         let phases = case.phases.iter().map(|phase| phase_s(phase, case, engine, pace));
@@ -117,7 +117,7 @@ fn is_cloned(case: &Case) -> bool {
         Some(Medium::Directory { .. }) | None => return false,
     };
     let Format::Filesystem { filesystem, .. } = format else { return false };
-    case.database.copy == Some(Copying::Reflink) && *filesystem != FilesystemKind::Ext4
+    !case.writes() && *filesystem != FilesystemKind::Ext4
 }
 
 /// The sums of all cases, and the maximum space at one time.
@@ -189,7 +189,7 @@ pub fn write_bytes_least(plan: &Plan) -> u64 {
         plan.estimate.databases.get(&case.database.id).is_some_and(|space| *space > 0)
     };
     let writes = |case: &&Case| {
-        case.database.copy == Some(Copying::Copy)
+        case.copies_state() && !is_cloned(case)
             || case.phases.iter().any(|phase| matches!(phase.work, Activity::Load(_)))
     };
     let loads = plan.cases.iter().filter(stores).filter(writes);
@@ -310,7 +310,7 @@ fn assumptions(cases: &[Case]) -> Vec<String> {
             units::rate(FAST.operations_per_thread_s)
         ));
     }
-    if cases.iter().any(|case| case.database.copy.is_some()) {
+    if cases.iter().any(Case::copies_state) {
         assumptions.push(format!(
             "copies of databases: {} to {}, reflinks no time; original and copy may both grow to \
              the same size",

@@ -133,9 +133,10 @@ impl<'a> Grid<'a> {
         if setup.engine.attached().is_some() {
             return false;
         }
-        match sharing.copying() {
-            Some(_) => !is_on_device(setup.volume, self.device),
-            None => sharing == Sharing::Shared,
+        match sharing {
+            Sharing::Shared => true,
+            Sharing::State => !is_on_device(setup.volume, self.device),
+            Sharing::Fresh => false,
         }
     }
 

@@ -10,11 +10,9 @@ use crate::written::part::Part;
 use crate::written::phase::Phase;
 use crate::written::trace::Trace;
 use crate::written::typed::Sharing;
-use crate::written::volume::Volume;
 use crate::written::worker::InstalledWorker;
 use kvdyno_record::engine::Preset;
 use kvdyno_record::fit;
-use kvdyno_record::plan::Copying;
 use kvdyno_record::units;
 use kvdyno_record::workload::Data;
 
@@ -74,30 +72,25 @@ pub(crate) fn compressor_warnings(setups: &[EngineSetup]) -> Vec<String> {
     all
 }
 
-/// Databases that cannot be copied as the suite requires, and the alternative.
+/// Databases that cannot be copied, and the alternative.
 pub(crate) fn not_copied(part: &Part, setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
-    let Some(copying) = part.typed.sharing().copying() else { return Vec::new() };
+    if part.typed.sharing() != Sharing::State {
+        return Vec::new();
+    }
     let evicts = part.typed.phase.iter().any(|phase| matches!(phase.value, Phase::Evict(_)));
     let mut notes: Vec<String> = Vec::new();
     for setup in setups {
         let (label, volume) = (&setup.engine.label.0, setup.volume.map(|at| &at.value));
         let location = volume
             .map_or_else(|| "in the data directory".to_owned(), |v| format!("on `{}`", v.name.0));
-        let note = if is_on_device(setup.volume, host.device) {
-            let warm =
-                if evicts { "" } else { "; copies start cold and these warm: add an `evict`" };
-            format!(
-                "{label} {location}: each case loads its own database, because a bare device \
-                 cannot be copied{warm}"
-            )
-        } else if copying == Copying::Reflink && volume.is_some_and(Volume::cannot_reflink) {
-            format!(
-                "{label} {location}: databases are copied byte by byte, because ext4 has no \
-                 reflinks"
-            )
-        } else {
+        if !is_on_device(setup.volume, host.device) {
             continue;
-        };
+        }
+        let warm = if evicts { "" } else { "; copies start cold and these warm: add an `evict`" };
+        let note = format!(
+            "{label} {location}: each case loads its own database, because a bare device cannot \
+             be copied{warm}"
+        );
         // An engine under several RAM limits is reported once.
         push_unique(&mut notes, note);
     }

@@ -1,7 +1,7 @@
 //! `[[volume]]`: an axis like RAM and threads.
 
 use super::*;
-use kvdyno_record::plan::{Case, Copying};
+use kvdyno_record::plan::Case;
 use kvdyno_record::volume::{FilesystemKind, Format, Medium};
 
 /// A suite with these volumes.
@@ -160,17 +160,17 @@ fn copies_of_one_load_and_a_load_for_each_on_a_bare_device() {
         let suite = Suite::parse("suite.toml", &text, &set(&changes)).unwrap();
         expand(&suite, &engines, &HOST).unwrap()
     };
-    let copied = plan("copy");
+    let copied = plan("state");
     let cases_on = |plan: &Plan, volume: &str| -> Vec<Case> {
         let is_it = |case: &&Case| case.volume.as_ref().is_some_and(|it| it.name == volume);
         plan.cases.iter().filter(is_it).cloned().collect()
     };
     let [load, one, two] = &cases_on(&copied, "ext4-nojournal")[..] else { panic!("{copied:?}") };
     assert_eq!((load.threads, one.threads, two.threads), (None, Some(1), Some(2)));
-    assert_eq!(load.database.copy, None);
+    assert!(load.makes_state() && !load.copies_state());
     for case in [one, two] {
         assert_eq!(case.database.loaded_by, load.id);
-        assert_eq!(case.database.copy, Some(Copying::Copy));
+        assert!(case.copies_state());
         assert!(case.phases.iter().all(|phase| phase.work.kind() != "load"));
     }
     let raw = cases_on(&copied, "raw");
@@ -196,8 +196,6 @@ fn copies_of_one_load_and_a_load_for_each_on_a_bare_device() {
     assert_eq!(of_copies.0, 2 * of_one.0);
     assert_eq!(of_copies.1[0], of_one.1[0].clone(), "the same load");
     assert_ne!(of_copies.1[1], of_one.1[1], "other work: it begins cold, on what was loaded");
-    let warnings = plan("reflink").warnings;
-    assert!(warnings.iter().any(|note| note.contains("ext4 has no reflinks")), "{warnings:?}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ use schemars::JsonSchema;
 /// binding. kvdyno refuses the other servers: they have no scans or no atomic batches.
 ///
 /// The load's `records/s` counts nodes and links. In tables a record is an id with all its links.
-/// Requests that write need `database = "fresh"` or `"copy"`. kvdyno has no deletes that expunge,
+/// Requests that write need `database = "fresh"` or `"state"`. kvdyno has no deletes that expunge,
 /// no random ids (`randomid2max`), and no changes of mdcallag's fork without `never_change`.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]

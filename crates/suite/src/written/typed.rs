@@ -20,7 +20,7 @@ use crate::written::source::Span;
 use crate::written::tier::Tier;
 use crate::written::volume::Volume;
 use kvdyno_record::column::ColumnName;
-use kvdyno_record::plan::{Copying, Counting};
+use kvdyno_record::plan::Counting;
 use kvdyno_record::workload::{KeyFormat, KeyOrder, Size};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
@@ -226,13 +226,11 @@ pub(crate) enum Sharing {
     /// One case loads the database for each engine, RAM limit and trial. Every thread count then
     /// runs on it, one after the other. kvdyno refuses `insert` and `delete`.
     Shared,
-    /// As `shared`, but every thread count runs on a fresh copy. The copy is on the same volume,
-    /// cold, and needs as much space again.
-    Copy,
-    /// As `copy`, but the copy shares its blocks with the original on xfs and btrfs. On xfs the
-    /// first write to a shared block costs more. Other filesystems get a plain copy, and the tables
-    /// show it.
-    Reflink,
+    /// As `shared`, but every thread count runs on a copy of what was loaded, cold and on the same
+    /// volume. What was loaded is a *state*: kvdyno keeps it, so that later runs do not load again.
+    /// Each of the first four trials has its own. Cases that only read get a reflink on xfs and
+    /// btrfs; others a copy, which needs as much space again.
+    State,
     /// Every case loads its own database. Raw block devices always do so.
     Fresh,
 }
@@ -299,29 +297,14 @@ impl Word for ColumnName {
 
 impl Word for Sharing {
     const WHAT: &'static str = "a way to use databases";
-    const ALL: &'static [(&'static str, Self)] = &[
-        ("shared", Self::Shared),
-        ("copy", Self::Copy),
-        ("reflink", Self::Reflink),
-        ("fresh", Self::Fresh),
-    ];
+    const ALL: &'static [(&'static str, Self)] =
+        &[("shared", Self::Shared), ("state", Self::State), ("fresh", Self::Fresh)];
 }
 
 impl Word for Counting {
     const WHAT: &'static str = "who counts";
     const ALL: &'static [(&'static str, Self)] =
         &[("valgrind", Self::Valgrind), ("processor", Self::Processor)];
-}
-
-impl Sharing {
-    /// The method for copying databases; none: they are not copied.
-    pub(crate) fn copying(self) -> Option<Copying> {
-        match self {
-            Self::Shared | Self::Fresh => None,
-            Self::Copy => Some(Copying::Copy),
-            Self::Reflink => Some(Copying::Reflink),
-        }
-    }
 }
 
 impl FromToml for Typed {

@@ -124,9 +124,9 @@ impl Volume {
         if raw { PlaceKind::Device } else { PlaceKind::Directory }
     }
 
-    /// Whether the filesystem is known in advance to have no reflinks.
-    pub(crate) fn cannot_reflink(&self) -> bool {
-        self.filesystem.value_or(None) == Some(FilesystemKind::Ext4)
+    /// It is there before and after the run.
+    pub(crate) fn stays(&self) -> bool {
+        self.kind.value == Kind::Directory
     }
 
     /// The volume, for a database that may need this many bytes.

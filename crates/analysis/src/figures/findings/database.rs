@@ -1,15 +1,12 @@
-//! What happened to the databases before they were measured: other cases, or a reflink.
+//! What happened to the databases before they were measured: other cases.
 
 use super::finding::{Finding, Measured};
 use super::kinds::Id;
-use super::storage;
 use crate::figures::evidence::Evidence;
-use kvdyno_record::plan::Copying;
 use kvdyno_record::units::bytes;
 use kvdyno_record::workload::{self, Mix, Phase};
 
-pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 4] =
-    [shared, reflinked, too_small, compressed];
+pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 3] = [shared, too_small, compressed];
 
 /// A store may compress better than its values are made for, but not by more than this factor.
 const PACKS_AT_MOST: u64 = 2;
@@ -74,21 +71,4 @@ fn shared(evidence: &Evidence) -> Option<Finding> {
             .then(|| format!("its database had been written to by {}", before.join(", ")))
     };
     Finding::of_phases(Id::DatabaseShared, evidence, shared)
-}
-
-/// btrfs writes every block anew, shared or not; other filesystems only shared ones.
-fn reflinked(evidence: &Evidence) -> Option<Finding> {
-    let slowed = |measured: &Measured<'_>| {
-        let copy = measured.record.database_copy.as_ref()?;
-        let storage =
-            storage::case_storage(evidence, measured.record).filter(|_| is_engine(measured))?;
-        let moves =
-            copy.method == Copying::Reflink && storage.kind() != "btrfs" && measured.mix.writes();
-        moves.then(|| {
-            let words = "it wrote to a reflink: the first write to each block shared with the \
-                         original moves it";
-            format!("{words} ({})", storage.kind())
-        })
-    };
-    Finding::of_phases(Id::DatabaseReflinked, evidence, slowed)
 }

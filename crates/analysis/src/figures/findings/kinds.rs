@@ -221,12 +221,8 @@ kinds! {
     /// Cases worked on a database that others had written to before.
     DatabaseShared = Info,
         "several thread counts used one database that aged: an effect of threads may be one of \
-         age; `database = \"copy\"` in [run] gives each case a copy of the load, \"fresh\" its \
+         age; `database = \"state\"` in [run] gives each case a copy of the load, \"fresh\" its \
          own load";
-    /// Cases wrote to databases that shared their blocks with their originals.
-    DatabaseReflinked = Warning,
-        "its writes may be several times slower than on files of its own (docs/host.md): \
-         `database = \"copy\"` in [run] copies all bytes";
     /// Requests were recorded during the measurement.
     RequestsRecorded = Info,
         "`kvdyno run` measures the same without recording";

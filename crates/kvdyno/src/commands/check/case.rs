@@ -2,7 +2,7 @@
 
 use super::whole::name_of;
 use super::{Answer, Check, bytes, counts, server};
-use kvdyno_record::case::{CaseRecord, OpResult, Outcome, PhaseRecord};
+use kvdyno_record::case::{CaseRecord, Copying, OpResult, Outcome, PhaseRecord};
 use kvdyno_record::expected_hits;
 use kvdyno_record::files::CaseFolder;
 use kvdyno_record::workload::{self, Activity};
@@ -28,7 +28,7 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
     let name = name_of(folder);
     let mut checks = counts::checks(folder, &record, &name);
     checks.extend(server::checks(folder, &record, &name));
-    if record.case.database.copy.is_some() && !record.phases.is_empty() {
+    if record.case.copies_state() && !record.phases.is_empty() {
         checks.push(Check::new(COPIED, &name, copied(&record)));
     }
     if record.case.library.is_some() && !record.phases.is_empty() {
@@ -88,8 +88,8 @@ fn copied(record: &CaseRecord) -> Answer {
         return Answer::Failed("it ran on the original database".to_owned());
     };
     let used_by = &record.database_used_by;
-    let as_planned = record.case.database.copy == Some(copy.method) || copy.instead.is_some();
-    Answer::holds(used_by.is_empty() && as_planned, || {
+    let shares_what_it_writes = copy.method == Copying::Reflink && record.case.writes();
+    Answer::holds(used_by.is_empty() && !shares_what_it_writes, || {
         format!("made by {:?}, used by {} before", copy.method, used_by.len())
     })
 }

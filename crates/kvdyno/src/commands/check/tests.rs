@@ -2,9 +2,8 @@
 
 use super::{Answer, Check, all};
 use kvdyno_analysis::fixture::{Fixture, FixtureCase};
-use kvdyno_record::case::{CopyRecord, ThreadWindow};
+use kvdyno_record::case::{CopyRecord, Copying, ThreadWindow};
 use kvdyno_record::engine::ErrorClass;
-use kvdyno_record::plan::Copying;
 use kvdyno_record::workload::{Activity, Ends};
 
 /// The failures of a run as written.
@@ -52,21 +51,20 @@ fn a_count_that_differs_is_found() {
 
 #[test]
 fn a_case_that_was_not_copied_for_is_found() {
-    let made = |by, instead: Option<&str>, used_by: &[&str]| {
+    let made = |method, used_by: &[&str]| {
         failure_or_none("lmdb_t1_r1", |case| {
-            case.record.case.database.copy = Some(Copying::Reflink);
-            let (instead, files) = (instead.map(str::to_owned), 1);
+            case.record.case.database.is_state = true;
             case.record.database_copy =
-                Some(CopyRecord { method: by, instead, files, bytes: 1, took_ns: 1 });
+                Some(CopyRecord { method, state: None, files: 1, bytes: 1, took_ns: 1 });
             case.record.database_used_by = used_by.iter().map(|&id| id.to_owned()).collect();
         })
     };
-    assert_eq!(made(Copying::Reflink, None, &[]), None);
-    assert_eq!(made(Copying::Copy, Some("no reflinks"), &[]), None);
-    assert!(made(Copying::Copy, None, &[]).unwrap().contains("made by Copy"));
-    assert!(made(Copying::Reflink, None, &["0001_x"]).unwrap().contains("used by 1 before"));
+    assert_eq!(made(Copying::Copy, &[]), None);
+    // The case writes.
+    assert!(made(Copying::Reflink, &[]).unwrap().contains("made by Reflink"));
+    assert!(made(Copying::Copy, &["0001_x"]).unwrap().contains("used by 1 before"));
     let text = failure_of("lmdb_t1_r1", |case| {
-        case.record.case.database.copy = Some(Copying::Copy);
+        case.record.case.database.is_state = true;
     });
     assert!(text.contains("original"), "{text}");
 }

@@ -129,7 +129,7 @@ fn ram(args: &QuickArgs) -> String {
 fn run(args: &QuickArgs) -> String {
     format!(
         "[run]\nthreads = {:?}\ntrials = {}\n# Each thread count works on a copy of the loaded \
-         database.\ndatabase = \"copy\"\nslice = \"250ms\"\n",
+         database.\ndatabase = \"state\"\nslice = \"250ms\"\n",
         args.threads, args.trials
     )
 }

@@ -115,13 +115,13 @@ pub(super) fn append(plan: &mut Plan, more: &Plan, next: Next) {
         if loads_for_others {
             loader = Some(id.clone());
         }
-        let copy = case.database.copy;
+        let is_state = case.database.is_state;
         let database = match &loader {
             Some(loader) if loads_for_others || !case.makes_database() => {
                 let id = loader.clone();
-                Database { loaded_by: id.clone(), id, last_use: false, copy }
+                Database { loaded_by: id.clone(), id, last_use: false, is_state }
             }
-            _ => Database { id: id.clone(), loaded_by: id.clone(), last_use: true, copy },
+            _ => Database { id: id.clone(), loaded_by: id.clone(), last_use: true, is_state },
         };
         plan.cases.push(Case { id, database, ..case.clone() });
     }

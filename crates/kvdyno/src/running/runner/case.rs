@@ -178,6 +178,7 @@ pub(crate) fn blank(case: &Case, attempt: u32, worker: Option<WorkerIdentity>) -
         phases: Vec::new(),
         database_used_by: Vec::new(),
         database_copy: None,
+        restored: None,
         not_measured: Vec::new(),
     }
 }

@@ -1,6 +1,7 @@
 //! The environment of a run, and of each of its cases.
 
 use super::interrupt::Interrupt;
+use super::states::RunStates;
 use super::tiers::Tiers;
 use super::volumes::{DatabaseLocation, Volumes};
 use crate::printer::Progress;
@@ -26,6 +27,8 @@ pub(crate) struct RunEnvironment {
     /// Memory tiers below the RAM limits.
     pub(crate) tiers: Tiers,
     pub(crate) volumes: Volumes,
+    /// States that it has found or made.
+    pub(crate) states: RunStates,
     /// The lock of the directory.
     pub(crate) lock: File,
     /// Loaded and usable databases by id: the cases that have used each, in order.
@@ -48,7 +51,20 @@ impl RunEnvironment {
         let (root, databases) = (Root::system(), BTreeMap::new());
         let trace = run.trace.clone().map(|file| (file, run.suite.clone()));
         let block_io = run.block_io;
-        Self { root, folder, block_io, trace, tiers, volumes, lock, databases, workers, interrupt }
+        let states = RunStates::new(&folder.path, run.states_bytes);
+        Self {
+            root,
+            folder,
+            block_io,
+            trace,
+            tiers,
+            volumes,
+            states,
+            lock,
+            databases,
+            workers,
+            interrupt,
+        }
     }
 
     /// The directory for swap images: in the data directory, or next to the records if the data

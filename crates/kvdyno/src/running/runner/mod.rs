@@ -16,6 +16,7 @@ mod outcome;
 mod readings;
 mod recording;
 pub mod solo;
+pub(crate) mod states;
 mod supervisor;
 mod talk;
 mod tiers;
@@ -37,12 +38,13 @@ use crate::steps::passed;
 use anyhow::Context as _;
 use environment::CaseEnvironment;
 use kvdyno_host::{ConcurrentRuns, size};
-use kvdyno_record::case::{CaseRecord, OpResult, Outcome};
+use kvdyno_record::case::{CaseRecord, OpResult, Outcome, StateOrigin};
 use kvdyno_record::files::CaseFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
-use kvdyno_record::workload::{Activity, Mix, Phase};
+use kvdyno_record::workload::{Activity, Phase};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 use volumes::DatabaseLocation;
 
@@ -135,7 +137,7 @@ impl Pass<'_> {
             };
             let failed = self.done.get(&loader.id).is_some_and(Outcome::is_volume_failure);
             if !failed && !self.done.get(&loader.id).is_some_and(Outcome::is_hopeless) {
-                self.execute(loader)?;
+                self.load(loader)?;
             }
             if !self.env.databases.contains_key(&case.database.id) {
                 let word = self.done.get(&loader.id).map_or("not run", Outcome::word);
@@ -143,7 +145,71 @@ impl Pass<'_> {
                 return self.file_not_run(case, &message);
             }
         }
-        self.execute(case)
+        if case.makes_database() { self.load(case) } else { self.execute(case) }
+    }
+
+    /// Makes a case's database, or takes the state that an earlier run made.
+    fn load(&mut self, case: &Case) -> anyhow::Result<()> {
+        // What is measured with the load is measured by each run.
+        let measures = case.phases.iter().any(|phase| matches!(phase.work, Activity::Measure(_)));
+        let can_restore = case.makes_state() && !measures;
+        let Some(worker) = self.env.workers.identity(case).filter(|_| can_restore) else {
+            return self.execute(case);
+        };
+        let Some(data_dir) = self.env.volumes.directory_of_states(case) else {
+            return self.execute(case);
+        };
+        match self.env.states.find(case, worker, &data_dir) {
+            Ok(Some(origin)) => self.restore(case, origin),
+            Ok(None) => {
+                self.execute(case)?;
+                self.keep(case, &data_dir)
+            }
+            Err(error) => {
+                self.progress.warn(&error.message);
+                self.execute(case)
+            }
+        }
+    }
+
+    /// The load's figures are those of the run that made it, and not of this one.
+    fn restore(&mut self, case: &Case, origin: StateOrigin) -> anyhow::Result<()> {
+        self.env.databases.insert(case.database.id.clone(), vec![case.id.clone()]);
+        if self.done.contains_key(&case.id) {
+            return Ok(());
+        }
+        let (folder, attempt) = self.new_folder(case)?;
+        let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
+        let restored = CaseRecord { outcome: Outcome::Done, restored: Some(origin), ..blank };
+        let record = case::file(&folder, &restored)?;
+        self.record_case(record);
+        Ok(())
+    }
+
+    /// Keeps the database of a case that is done. A run does without: its copies begin with the
+    /// database where it is.
+    fn keep(&mut self, case: &Case, data_dir: &Path) -> anyhow::Result<()> {
+        if self.done.get(&case.id) != Some(&Outcome::Done) {
+            return Ok(());
+        }
+        let records = self.env.folder.case_records()?.into_iter().map(|(_, record)| record);
+        let newest = records.filter(|record| record.case.id == case.id);
+        let Some(record) = newest.max_by_key(|record| record.attempt) else { return Ok(()) };
+        let (progress, interrupt) = (self.progress, &self.env.interrupt);
+        let mut go_on = |bytes| {
+            progress.phase("keep", bytes, None, None);
+            !interrupt.is_requested()
+        };
+        let kept = self.env.volumes.locate(case).and_then(|site| {
+            let bytes = size::measure(&site.path).map_or(0, |size| size.used_bytes);
+            self.env.states.keep(&record, &site.path, data_dir, bytes, &mut go_on)
+        });
+        match kept {
+            Ok(Some(removed)) => self.progress.warn(&removed),
+            Ok(None) => {}
+            Err(error) => self.progress.warn(&format!("not kept for later runs: {error}")),
+        }
+        Ok(())
     }
 
     fn execute(&mut self, case: &Case) -> anyhow::Result<()> {
@@ -168,7 +234,7 @@ impl Pass<'_> {
         site: DatabaseLocation,
         record: CaseRecord,
     ) -> anyhow::Result<CaseRecord> {
-        let copies = case.database.copy.is_some();
+        let copies = case.copies_state();
         let used_by = self.env.databases.get(&case.database.id).cloned().unwrap_or_default();
         let phases_before = self.phases_before(&used_by);
         let environment = CaseEnvironment {
@@ -208,15 +274,20 @@ impl Pass<'_> {
         if case.makes_database() {
             self.env.databases.remove(&case.database.id);
         }
-        let site = self.env.volumes.site(case)?;
-        let Some(copying) = case.database.copy else { return Ok(site) };
+        if !case.copies_state() {
+            return self.env.volumes.site(case);
+        }
+        let (site, state) = match self.env.states.of_case(case) {
+            Some((path, state)) => (self.env.volumes.state(case, path)?, Some(state)),
+            None => (self.env.volumes.site(case)?, None),
+        };
         let total = size::measure(&site.path).ok().map(|size| size.used_bytes);
         let (progress, interrupt) = (self.progress, &self.env.interrupt);
         let mut go_on = |bytes| {
             progress.phase("copy", bytes, total, None);
             !interrupt.is_requested()
         };
-        self.env.volumes.copy(case, copying, site, &mut go_on)
+        self.env.volumes.copy(case, site, state, &mut go_on)
     }
 
     /// An interrupted attempt left a directory without a record: it stays as evidence, and the next
@@ -271,13 +342,9 @@ impl Pass<'_> {
 /// Whether other cases may start from this database: the case completed, or it only read and was
 /// ended for its RAM or its time. (Files survive a killed process.)
 fn leaves_a_database(case: &Case, outcome: &Outcome) -> bool {
-    let writes = |phase: &Phase| {
-        let mut entries = phase.mix().into_iter().flat_map(Mix::entries);
-        matches!(phase.work, Activity::Load(_)) || entries.any(|entry| entry.op.writes())
-    };
     match outcome {
         Outcome::Done => true,
-        Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. } => !case.phases.iter().any(writes),
+        Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. } => !case.writes(),
         _ => false,
     }
 }

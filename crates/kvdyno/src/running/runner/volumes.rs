@@ -10,9 +10,9 @@ use kvdyno_host::fresh::{self, namespace};
 use kvdyno_host::raw::{self, label};
 use kvdyno_host::size;
 use kvdyno_host::{DataDirLock, DataDirectory, Fresh, FreshError, Root, Storage, VolumeSpec};
-use kvdyno_record::case::CopyRecord;
+use kvdyno_record::case::{CopyRecord, Copying, StateOrigin};
 use kvdyno_record::engine;
-use kvdyno_record::plan::{Case, Copying, Plan};
+use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::protocol::AttachedServer;
 use kvdyno_record::units;
 use kvdyno_record::volume::{Format, Medium, VolumeRecord};
@@ -182,7 +182,8 @@ impl Volumes {
         Ok(site)
     }
 
-    fn locate(&mut self, case: &Case) -> Result<DatabaseLocation, Complaint> {
+    /// The location of a database that was made.
+    pub(super) fn locate(&mut self, case: &Case) -> Result<DatabaseLocation, Complaint> {
         let (root, id) = (self.root.clone(), &case.database.id);
         if let Some(fresh) = self.made.get(id) {
             let (engine::Location::Directory(path) | engine::Location::Device(path)) =
@@ -206,15 +207,36 @@ impl Volumes {
                 copy: None,
             });
         }
-        let (site, storage) = look(&root, claim.database(id)?)?;
+        let path = claim.database(id)?;
+        self.in_directory(case, path)
+    }
+
+    /// A database in a directory: of the run, or of a volume.
+    fn in_directory(&self, case: &Case, path: PathBuf) -> Result<DatabaseLocation, Complaint> {
+        let (site, storage) = look(&self.root, path)?;
         let volume = case.volume.as_ref().map(|volume| VolumeRecord {
             name: volume.name.clone(),
             device: site.device.as_ref().map(|device| device.name.clone()),
             filesystem: Some(storage.filesystem()),
-            drive: storage.drive(&root),
+            drive: storage.drive(&self.root),
             ..VolumeRecord::default()
         });
         Ok(DatabaseLocation { volume, ..site })
+    }
+
+    /// The data directory in which a state of this case can be kept; none: on a volume that is made
+    /// for the run, and on a server or a device.
+    pub(super) fn directory_of_states(&mut self, case: &Case) -> Option<PathBuf> {
+        let made = self.made.contains_key(&case.database.id)
+            || case.volume.as_ref().is_some_and(|volume| is_made(&volume.medium));
+        let data_dir = self.claim(case).path();
+        let can_hold = !made && case.server.is_none() && !raw::is_device(data_dir);
+        can_hold.then(|| data_dir.to_owned())
+    }
+
+    /// The location of a state that is kept in a store.
+    pub(super) fn state(&self, case: &Case, path: &Path) -> Result<DatabaseLocation, Complaint> {
+        self.in_directory(case, path.to_owned())
     }
 
     /// Copies a case's database, whose location is given, for the case. `go_on` receives the copied
@@ -222,17 +244,19 @@ impl Volumes {
     pub(super) fn copy(
         &mut self,
         case: &Case,
-        copying: Copying,
         original: DatabaseLocation,
+        state: Option<StateOrigin>,
         go_on: &mut dyn FnMut(u64) -> bool,
     ) -> Result<DatabaseLocation, Complaint> {
         self.remove_copy(case)?;
         let path = self.make_copy_folder(case)?;
+        let copying = if case.writes() { Copying::Copy } else { Copying::Reflink };
         let copied = copy::database(&original.path, &path, copying, go_on);
         let (record, warm) = copied.inspect_err(|_| {
             let _ = self.remove_copy(case);
         })?;
-        let mut site = DatabaseLocation { path, copy: Some(record), ..original };
+        let mut site =
+            DatabaseLocation { path, copy: Some(CopyRecord { state, ..record }), ..original };
         site.not_measured.extend(warm);
         Ok(site)
     }
@@ -367,6 +391,11 @@ fn not_looked_at(path: &Path) -> impl Fn(io::Error) -> Complaint {
 
 fn not_taken(path: &Path) -> Complaint {
     not_looked_at(path)(io::Error::other("it is not locked for this run"))
+}
+
+/// It is created for each database.
+fn is_made(medium: &Medium) -> bool {
+    !matches!(medium, Medium::Directory { .. })
 }
 
 fn is_mounted(medium: &Medium) -> bool {

@@ -1,9 +1,7 @@
 //! The storage of databases, and the method of their copies.
 
 use super::*;
-use kvdyno_record::case::CopyRecord;
 use kvdyno_record::host::Drive;
-use kvdyno_record::plan::Copying;
 
 /// LMDB on a directory of a drive that reads far ahead and holds writes back, `RocksDB` on an
 /// image: each has findings of its own drive, and the data directory has none.
@@ -56,27 +54,6 @@ fn of_an_image_no_switch_is_advised() {
     });
     assert!(finding.evidence.contains("reads of loop0"), "{finding:?}");
     assert!(!finding.advice.contains("/sys/block"), "{finding:?}");
-}
-
-/// A filesystem that always writes elsewhere has no extra cost.
-#[test]
-fn writes_to_reflinks_are_named_but_on_btrfs() {
-    let on = |kind: &str, by: Copying| {
-        let kind = kind.to_owned();
-        move |fixture: &mut Fixture| {
-            fixture.run.host_before.filesystem.as_mut().unwrap().kind = kind;
-            let record = &mut fixture.case("lmdb_t1_r1").record;
-            let (files, bytes, took_ns) = (1, 1 << 20, 1_000_000);
-            record.database_copy =
-                Some(CopyRecord { method: by, instead: None, files, bytes, took_ns });
-        }
-    };
-    let finding = finding_after(Id::DatabaseReflinked, on("xfs", Copying::Reflink));
-    assert_eq!(finding.cases.len(), 1);
-    assert!(finding.evidence.contains("xfs"), "{finding:?}");
-    for change in [on("btrfs", Copying::Reflink), on("xfs", Copying::Copy)] {
-        assert!(findings(change).iter().all(|finding| finding.id != Id::DatabaseReflinked));
-    }
 }
 
 /// An image in memory is memory, whatever its filesystem; a drive of its own is not.

@@ -39,7 +39,12 @@ pub(super) fn case(index: usize, job: &Job) -> Case {
         ceiling: false,
         threads: Some(threads),
         threads_swept: None,
-        database: Database { id: id.clone(), loaded_by: id.clone(), last_use: true, copy: None },
+        database: Database {
+            id: id.clone(),
+            loaded_by: id.clone(),
+            last_use: true,
+            is_state: false,
+        },
         volume: None,
         ram_limit_bytes: None,
         ram_limit_from: 0,

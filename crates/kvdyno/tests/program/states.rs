@@ -1,14 +1,15 @@
-//! One load, and a copy of the database for each case that works on it.
+//! States: databases that are loaded once, kept for later runs, and copied for each case.
 
 use super::phases;
 use super::scratch::{Done, Running, Scratch, list, outcomes, records, wait_until};
-use super::suites::{Suite, UPDATE, suite};
+use super::suites::{GET, Suite, UPDATE, suite};
 use super::volumes::can_make;
 use super::workers::needs;
-use kvdyno_record::case::CaseRecord;
-use kvdyno_record::plan::Copying;
+use kvdyno_record::case::{CaseRecord, Copying};
+use kvdyno_record::files::RunFolder;
 use rustix::process::Signal;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// It adds to the database: no other case may find its records.
 const GROWS: &str = "threads = \"sweep\"\nmix = [{ op = \"get\" }, { op = \"insert\" }]\n\
@@ -17,6 +18,14 @@ const GROWS: &str = "threads = \"sweep\"\nmix = [{ op = \"get\" }, { op = \"inse
 const RECORDS: u64 = 5000;
 
 fn grows(database: &str) -> Suite {
+    loads(database).role("users", GROWS)
+}
+
+fn reads(database: &str) -> Suite {
+    loads(database).role("users", &format!("threads = \"sweep\"\n{GET}"))
+}
+
+fn loads(database: &str) -> Suite {
     suite()
         .data(&format!("records = {RECORDS}\nvalue_bytes = 1000"))
         .run(&format!("database = \"{database}\"\nthreads = [1, 2]"))
@@ -24,7 +33,6 @@ fn grows(database: &str) -> Suite {
         .phase("evict", "")
         .phase("verify", "count = true")
         .measure("duration = \"200ms\"")
-        .role("users", GROWS)
 }
 
 /// The cases that measured on a volume, or in the data directory; each found exactly the loaded
@@ -50,20 +58,17 @@ fn cases_that_insert_each_begin_with_what_was_loaded() {
         return;
     }
     let scratch = Scratch::new();
-    scratch.write("s.toml", &grows("copy").engine("lmdb").text());
+    scratch.write("s.toml", &grows("state").engine("lmdb").text());
     scratch.run(&["run", "s.toml", "--full"]).assert_ok().assert_says("copied");
     let all = records(&scratch.only_run());
     assert_eq!(all.len(), 3, "one load: {:?}", all.keys());
     let measured: Vec<_> = all.values().filter(|case| case.case.threads.is_some()).collect();
     assert_each_from_the_start(&measured, Copying::Copy);
-    for case in &measured {
-        assert_eq!(case.database_copy.as_ref().unwrap().instead, None);
-    }
     scratch.run(&["check"]).assert_code(0);
     scratch.assert_nothing_left();
     let shared = grows("shared").engine("lmdb").text();
     scratch.write("s.toml", &shared);
-    scratch.run(&["run", "s.toml"]).assert_code(2).assert_says("\"copy\" or \"fresh\"");
+    scratch.run(&["run", "s.toml"]).assert_code(2).assert_says("\"state\" or \"fresh\"");
 }
 
 /// Reflinks if the filesystem has them, copies if it has none, a separate load on the bare device:
@@ -76,14 +81,14 @@ fn a_reflink_where_the_filesystem_can() {
         return;
     }
     let scratch = Scratch::new();
-    let mut suite = grows("reflink").engine("lmdb").engine("lmdb1");
+    let mut suite = reads("state").engine("lmdb").engine("lmdb1");
     for kind in ["ext4", "xfs", "btrfs", "raw"] {
         suite = suite
             .volume(kind, &format!("kind = \"loop\"\nfilesystem = \"{kind}\"\nsize = \"512MiB\""));
     }
     scratch.write("s.toml", &suite.text());
     let done = scratch.run(&["run", "s.toml"]);
-    done.assert_ok().assert_says("lmdb on `ext4`: ").assert_says("lmdb1 on `raw`: ");
+    done.assert_ok().assert_says("lmdb1 on `raw`: ");
     let all = records(&scratch.only_run());
     let on = |engine: &str, volume: &str| -> Vec<&CaseRecord> {
         let is_it = |case: &&CaseRecord| {
@@ -98,8 +103,8 @@ fn a_reflink_where_the_filesystem_can() {
         {
             let cases = on(engine, kind);
             assert_each_from_the_start(&cases, by);
-            let instead = cases[0].database_copy.as_ref().unwrap().instead.clone();
-            assert_eq!(instead.is_some(), kind == "ext4", "{instead:?}");
+            // What is on a volume that was made for the run goes with it.
+            assert!(cases[0].database_copy.as_ref().unwrap().state.is_none());
         }
     }
     let raw = on("lmdb1", "raw");
@@ -113,11 +118,97 @@ fn a_reflink_where_the_filesystem_can() {
     scratch.assert_nothing_left();
 }
 
+/// The records of a run's cases: of the load, and of those that measured.
+fn load_and_measured(run: &Path) -> (CaseRecord, Vec<CaseRecord>) {
+    let all = records(&RunFolder::open(run.to_owned()).unwrap());
+    let (loads, measured): (Vec<_>, Vec<_>) =
+        all.into_values().partition(|case| case.case.makes_database());
+    assert_eq!((loads.len(), measured.len()), (1, 2));
+    (loads.into_iter().next().unwrap(), measured)
+}
+
+fn states(scratch: &Scratch) -> Vec<serde_json::Value> {
+    scratch.run(&["state", "list", "--json"]).json().as_array().unwrap().clone()
+}
+
+/// The second run begins with the first one's state, and each of its cases with what was loaded.
+#[test]
+fn a_later_run_does_not_load_again() {
+    let test = "a_later_run_does_not_load_again";
+    if !needs("lmdb", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &grows("state").engine("lmdb").text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let first = scratch.only_run();
+    let kept = states(&scratch);
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let done = scratch.run(&["run", "s.toml", "--full"]);
+    done.assert_ok().assert_says("so nothing was loaded");
+    let second = scratch.runs().into_iter().find(|run| *run != first.path).unwrap();
+    let (load, measured) = load_and_measured(&second);
+    let origin = load.restored.unwrap();
+    assert_eq!((origin.id.as_str(), load.phases.len()), (kept[0]["id"].as_str().unwrap(), 0));
+    assert_eq!(Some(origin.run.as_str()), first.path.file_name().unwrap().to_str());
+    assert_each_from_the_start(&measured.iter().collect::<Vec<_>>(), Copying::Copy);
+    assert_eq!(measured[0].database_copy.as_ref().unwrap().state, Some(origin));
+    // It has no figures of a load.
+    let summary = scratch.run(&["show", second.to_str().unwrap(), "--json"]).json();
+    assert!(!summary.to_string().contains("load_records_per_s"), "{summary}");
+    assert_eq!(states(&scratch).len(), 1);
+    scratch.run(&["check", second.to_str().unwrap()]).assert_code(0);
+    // The two runs did equal work.
+    scratch.run(&["compare", first.path.to_str().unwrap(), second.to_str().unwrap()]).assert_ok();
+    // Other data is another database.
+    scratch.run(&["run", "s.toml", "--set", "data.seed=77"]).assert_ok();
+    assert_eq!(states(&scratch).len(), 2);
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn states_are_made_checked_and_removed_by_command() {
+    let test = "states_are_made_checked_and_removed_by_command";
+    if !needs("lmdb", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads("shared").engine("lmdb").text());
+    scratch.run(&["state", "make", "s.toml"]).assert_code(2).assert_says("run.database=state");
+    let set = ["--set", "run.database=state"];
+    scratch.run(&[&["state", "make", "s.toml"], &set[..]].concat()).assert_ok();
+    let id = states(&scratch)[0]["id"].as_str().unwrap().to_owned();
+    scratch.run(&["state", "list"]).assert_ok().assert_says("5.00 k").assert_says(&id);
+    scratch.run(&["state", "check"]).assert_ok().assert_says(&id);
+    let ran = scratch.run(&[&["run", "s.toml", "--full"], &set[..]].concat());
+    ran.assert_ok().assert_says("nothing was loaded");
+
+    // One that has changed is refused, and the run loads anew.
+    let file = scratch.path("runs/states").join(&id).join("database/data.mdb");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, [&bytes[..], b"x"].concat()).unwrap();
+    scratch.run(&["state", "check"]).assert_code(4).assert_says("data.mdb");
+    let ran = scratch.run(&[&["run", "s.toml", "--full"], &set[..]].concat());
+    ran.assert_ok().assert_says("kvdyno state remove").assert_says("of what was loaded");
+
+    scratch.run(&["state", "remove", "0123456789abcdef"]).assert_code(2).assert_says("state list");
+    scratch.run(&["state", "remove", &id]).assert_ok();
+    assert!(states(&scratch).is_empty());
+    // Without room none is kept, and the run does without.
+    for size in ["0", "64KiB"] {
+        let ran = scratch.run(&[&["run", "s.toml", "--states", size], &set[..]].concat());
+        ran.assert_ok();
+        assert_eq!(ran.err.contains("not kept"), size != "0", "{}", ran.err);
+        assert!(states(&scratch).is_empty());
+    }
+    scratch.assert_nothing_left();
+}
+
 /// Large enough that the copy takes a while.
 fn to_be_cut_off() -> Suite {
     suite()
         .data("records = 300\nvalue_bytes = \"1MiB\"")
-        .run("database = \"copy\"")
+        .run("database = \"state\"")
         .engine("lmdb")
         .load("batch = 100")
         .measure("operations = 200")

@@ -1,0 +1,80 @@
+//! `kvdyno state`.
+
+use super::{KeepArgs, LocationArgs, RunsArgs, SuiteArgs};
+use clap::{Args, Subcommand};
+
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno state make mine.toml             load now what `kvdyno run mine.toml` would load
+  kvdyno state list
+  kvdyno state check                      read every file and compare its checksum
+  kvdyno state remove 3f1c0a9be2d4576a
+  kvdyno state remove --all
+
+A suite with `database = \"state\"` keeps what it loads. A later run begins with copies of it,
+without a load, if all that the database depends on is the same: engine, version, build, options,
+data, phases and RAM limit. Each of the first four trials has a state of its own. States lie in
+`runs/states`, or in `kvdyno-states` of a --data-dir: copies can share blocks with them there.")]
+pub(crate) struct StateArgs {
+    #[command(subcommand)]
+    pub(crate) action: StateAction,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum StateAction {
+    /// Load the databases of a suite and keep them
+    Make(Box<MakeArgs>),
+    /// List the kept databases
+    List(ListStatesArgs),
+    /// Compare all bytes of kept databases with their checksums
+    Check(CheckStatesArgs),
+    /// Remove kept databases
+    Remove(RemoveStatesArgs),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct MakeArgs {
+    #[command(flatten)]
+    pub(crate) suite: SuiteArgs,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
+}
+
+/// Which stores: of the directory of runs, and of a data directory.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct StoreArgs {
+    #[command(flatten)]
+    pub(crate) runs: RunsArgs,
+    #[command(flatten)]
+    pub(crate) location: LocationArgs,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ListStatesArgs {
+    #[command(flatten)]
+    pub(crate) stores: StoreArgs,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CheckStatesArgs {
+    /// Their ids; none: all
+    pub(crate) ids: Vec<String>,
+    #[command(flatten)]
+    pub(crate) stores: StoreArgs,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RemoveStatesArgs {
+    /// Their ids
+    #[arg(required_unless_present = "all")]
+    pub(crate) ids: Vec<String>,
+    /// All of them
+    #[arg(long, conflicts_with = "ids")]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) stores: StoreArgs,
+}
