@@ -136,17 +136,6 @@ impl Fixture {
 
     /// The same with another number of trials.
     pub fn with_trials(trials: u32) -> Self {
-        let mut cases = Vec::new();
-        for trial in 1..=trials {
-            for engine in ENGINES {
-                let loader = format!("{:04}_{}_load_r{trial}", cases.len() + 1, engine.name);
-                cases.push(load_case(engine, trial, &loader));
-                for threads in [1, 2] {
-                    let id = format!("{:04}_{}_t{threads}_r{trial}", cases.len() + 1, engine.name);
-                    cases.push(run_case(engine, trial, threads, &id, &loader));
-                }
-            }
-        }
         let plan = Plan {
             search: None,
             columns: Vec::new(),
@@ -163,7 +152,22 @@ impl Fixture {
             cases: Vec::new(),
             estimate: Estimate { wall_ns: 900 * SECOND, ..Estimate::default() },
         };
-        Self { run: run(), plan, cases }.planned()
+        let mut fixture = Self { run: run(), plan, cases: Vec::new() };
+        (1..=trials).for_each(|trial| fixture.add_engines(trial));
+        fixture.planned()
+    }
+
+    /// A trial of the engines.
+    fn add_engines(&mut self, trial: u32) {
+        for engine in ENGINES {
+            let loader = format!("{:04}_{}_load_r{trial}", self.cases.len() + 1, engine.name);
+            self.cases.push(load_case(engine, trial, &loader));
+            for threads in [1, 2] {
+                let number = self.cases.len() + 1;
+                let id = format!("{number:04}_{}_t{threads}_r{trial}", engine.name);
+                self.cases.push(run_case(engine, trial, threads, &id, &loader));
+            }
+        }
     }
 
     /// Writes everything and seals it.

@@ -13,9 +13,11 @@ pub(crate) struct Naming {
 impl Naming {
     /// For the cases of these groups.
     pub(crate) fn for_groups(groups: &[&Group]) -> Self {
-        // A bare drive has no limit and no data of its own among engines that have.
+        // A bare drive has no limit and no data of its own among engines that have. The case that
+        // writes its file has larger blocks than the jobs.
         let engines = groups.iter().any(|group| group.competes());
-        let all = || groups.iter().filter(|group| !(engines && group.bare_drive));
+        let is_left_out = |group: &Group| group.bare_drive && (engines || group.runs.is_empty());
+        let all = || groups.iter().filter(|group| !is_left_out(group));
         Self {
             several_rams: several(all().map(|group| group.ram())),
             several_data: several(all().map(|group| data(group))),

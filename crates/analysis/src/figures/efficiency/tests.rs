@@ -26,9 +26,11 @@ fn share(summary: &Summary, threads: u32, definition: &Definition) -> Option<f64
     run(summary, "LMDB", threads).metrics.value(definition)
 }
 
-/// Changes what the device counted in every trial of the cases of an engine or a job.
+/// Changes what the device counted in every trial of an engine, of all jobs or of one.
 fn recount(fixture: &mut Fixture, name: &str, change: impl Fn(&mut DeviceUsage, u64)) {
-    let is_named = |case: &&mut FixtureCase| case.record.case.id.contains(name);
+    let is_named = |case: &&mut FixtureCase| {
+        [&case.record.case.engine, &case.record.case.label].iter().any(|one| *one == name)
+    };
     for case in fixture.cases.iter_mut().filter(is_named) {
         for phase in case.record.phases.iter_mut().filter(|phase| phase.kind == "measure") {
             let before = phase.before.device.clone().unwrap();
@@ -98,7 +100,7 @@ fn why(change: impl Fn(&mut Fixture)) -> String {
 #[test]
 fn what_the_bare_drive_did_not_do_is_no_ceiling() {
     let elsewhere = why(|fixture| {
-        recount(fixture, "_drive_", |device, _| device.device = "nvme0n1".to_owned());
+        recount(fixture, "drive", |device, _| device.device = "nvme0n1".to_owned());
     });
     assert_eq!(elsewhere, "no raw-device baseline was taken on vda");
     let larger = why(|fixture| {
@@ -124,13 +126,13 @@ fn on_volumes_the_volume_counts_and_not_its_devices_name() {
     let drive = |name: &str| Drive { name: name.to_owned(), ..Drive::default() };
     let mut fixture = Fixture::with_drive(2);
     fixture.on_volume("_", "ext4", &drive("loop0"), true);
-    recount(&mut fixture, "_drive_", |device, _| device.device = "loop1".to_owned());
+    recount(&mut fixture, "drive", |device, _| device.device = "loop1".to_owned());
     let summary = fixture.summary();
     let ceiling = standing(&summary, 1).ceiling.clone().unwrap();
     assert_eq!(ceiling.volume.as_deref(), Some("ext4"));
     let elsewhere = why(|fixture| {
-        fixture.on_volume("_", "ext4", &drive("loop0"), true);
-        fixture.on_volume("_drive_", "xfs", &drive("loop0"), true);
+        fixture.on_volume("_", "xfs", &drive("loop0"), true);
+        fixture.on_volume("_lmdb_", "ext4", &drive("loop0"), true);
     });
     assert_eq!(elsewhere, "no raw-device baseline was taken on volume ext4");
 }
@@ -159,7 +161,7 @@ fn another_number_in_flight_is_no_ceiling_and_the_drives_most_stays() {
 #[test]
 fn writes_that_no_ceiling_covers_leave_the_reads_alone() {
     let mut fixture = Fixture::with_drive(2);
-    recount(&mut fixture, "lmdb", |device, _| device.writes += 40_000);
+    recount(&mut fixture, "lmdb", |device, _| device.writes += 80_000);
     let summary = fixture.summary();
     let standing = standing(&summary, 1);
     assert!(standing.reads_alone);
@@ -205,7 +207,7 @@ fn a_ceiling_that_made_no_io_is_none() {
     let above = standing(&summary, 2).why_no_share.clone().unwrap();
     assert!(above.ends_with("% of psync 4k x 2, so that was not its limit"), "{above}");
     let all = why(|fixture| {
-        recount(fixture, "_drive_", |device, before| {
+        recount(fixture, "drive", |device, before| {
             device.reads = before;
             device.writes = 500;
         });

@@ -87,7 +87,7 @@ fn more_than_the_bare_drive_can_do_is_reported() {
     let above = at_drive(Id::AboveCeiling, "lmdb_t1", 60_000);
     let words = "LMDB made 14.4 k I/Os per second at the device, 1.53 times what the raw device";
     assert!(above.evidence.contains(words), "{above:?}");
-    let shared = at_drive(Id::DriveShared, "psync-2", 20_000);
+    let shared = at_drive(Id::DriveShared, "psync-2_t2", 20_000);
     let words = "psync-2 made 9.38 k I/Os per second, and the device did 11.4 k";
     assert!(shared.evidence.contains(words), "{shared:?}");
 }
@@ -480,7 +480,7 @@ fn a_database_that_others_wrote_to_is_named() {
     let finding = finding_after(Id::DatabaseShared, shared);
     assert!(finding.evidence.contains("written to by 0002_lmdb_t1_r1"), "{finding:?}");
     let mut drive = Fixture::with_drive(1);
-    drive.case("psync-2_r1").record.database_used_by = vec!["0002_lmdb_t1_r1".to_owned()];
+    drive.case("psync-2_t2_r1").record.database_used_by = vec!["0002_lmdb_t1_r1".to_owned()];
     let findings = drive.summary().figures.findings;
     assert!(findings.iter().all(|finding| finding.id != Id::DatabaseShared), "{findings:?}");
 }

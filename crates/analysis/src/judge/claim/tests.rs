@@ -3,6 +3,7 @@
 use super::{ClaimVerdict, Claimed};
 use crate::fixture::Fixture;
 use kvdyno_record::claim::{Bound, Cell, Claim, Need, Relation, Side, Test, Threads, Window};
+use kvdyno_record::plan::Case;
 use kvdyno_record::workload::PhaseWindow;
 
 fn cell(engine: &str, role: Option<&str>, threads: Option<Threads>, figure: &str) -> Cell {
@@ -116,7 +117,8 @@ fn missing_measurements_are_reported() {
 #[test]
 fn a_bare_drive_is_compared_with_an_engine() {
     let mut fixture = Fixture::with_drive(6);
-    let drive = fixture.plan.cases.iter().find(|case| case.ceiling).unwrap().label.clone();
+    let is_job = |case: &&Case| case.ceiling && case.threads.is_some();
+    let drive = fixture.plan.cases.iter().find(is_job).unwrap().label.clone();
     let drive = Cell { phase: "measure".to_owned(), ..cell(&drive, None, None, "ops_per_s") };
     let less = Test::Below(Bound::Side(Side::Figure(drive)));
     fixture.plan.claims = vec![claim(Side::Figure(reads("lmdb", Some(Threads::Exactly(1)))), less)];

@@ -79,7 +79,7 @@ fn classes_are_ranked_separately_and_the_null_engine_and_the_drive_are_not() {
             ranking.standings.iter().map(|standing| standing.engine.as_str()).collect();
         let leveldb = names.contains(&"LevelDB");
         assert_eq!(leveldb, ranking.durability == Durability::Async, "{names:?}");
-        assert!(!names.iter().any(|name| ["null", "psync-2"].contains(name)), "{names:?}");
+        assert!(!names.iter().any(|name| ["null", "psync-2 bare"].contains(name)), "{names:?}");
         let groups = ranking.standings.iter().filter_map(|standing| standing.group);
         let classes = unique(groups.map(|group| summary.groups[group].durability));
         assert_eq!(classes, [ranking.durability]);

@@ -86,7 +86,7 @@ fn operations_in_flight_are_told_of_in_whole_and_in_parts() {
     assert_eq!(failures(&Fixture::with_drive(2)), Vec::<String>::new());
     let bent = |change: fn(&str, &mut hdrhistogram::Histogram<u64>)| {
         let mut fixture = Fixture::with_drive(2);
-        let case = fixture.case("uring-32_r1");
+        let case = fixture.case("uring-32_t1_r1");
         for (_, _, tag, histogram) in &mut case.histograms {
             change(tag, histogram);
         }
