@@ -73,6 +73,11 @@ pub trait Engine: Sized + Send + Sync + 'static {
 /// engine (and slower than a native one), or refuses; [`crate::Capabilities`] says which, so that a
 /// plan that needs more is refused before any process starts.
 pub trait Session: Sized {
+    /// Whether the bytes of a value are in memory, read to the last, when it is shown, as a drive's
+    /// are. Of other values the load generator reads one word of every cache line, so that nobody
+    /// is credited for bytes that were never fetched.
+    const SHOWS_READ_BYTES: bool = false;
+
     /// Looks `key` up and shows the value, or `None`, to `visit` exactly once.
     fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R>;
 

@@ -4,7 +4,7 @@ use super::doctor::{self, Diagnostic};
 use super::ledger::{self, Ledger};
 use super::raw::{self, RawError};
 use super::unavailable::user;
-use super::{Root, Storage, storage};
+use super::{Root, Storage, states, storage};
 use kvdyno_record::units;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::fs;
@@ -224,7 +224,7 @@ pub(super) fn check_contents(path: &Path, resuming: Option<&str>) -> Result<(), 
         let entry = entry.map_err(DataDirError::io("list", path))?;
         held.push(entry.file_name().to_string_lossy().into_owned());
     }
-    held.retain(|name| name != ledger::NAME && name != "lost+found");
+    held.retain(|name| ![ledger::NAME, states::STORE, "lost+found"].contains(&name.as_str()));
     held.sort();
     let ledger = Ledger::read(path).map_err(unreadable_lock(path))?;
     let Some(ledger) = ledger else { return refuse(path, &held) };

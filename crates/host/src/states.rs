@@ -35,6 +35,9 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+/// The name of the store in a data directory, which may hold it beside a run's databases.
+pub const STORE: &str = "kvdyno-states";
+
 /// A store of states.
 #[derive(Clone, Debug)]
 pub struct States {

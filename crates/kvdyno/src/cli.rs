@@ -189,18 +189,16 @@ pub(crate) struct KeepArgs {
     pub(crate) runs: RunsArgs,
     #[command(flatten)]
     pub(crate) io: IoArgs,
-    /// Keep databases of `database = "state"` for later runs, up to this size in all; 0: none
-    /// [default: 20GiB]
+    /// Keep loaded databases of `database = "state"` for later runs, up to this size in all, as
+    /// 50GiB; without it those that are kept are used, with 0 not even these
     #[arg(long, value_name = "SIZE")]
     pub(crate) states: Option<String>,
 }
 
 impl KeepArgs {
     /// The longest unused states are removed beyond this.
-    pub(crate) fn states_bytes(&self) -> Result<u64, Complaint> {
-        const DEFAULT: u64 = 20 << 30;
-        let Some(text) = &self.states else { return Ok(DEFAULT) };
-        units::parse_bytes(text).map_err(|error| {
+    pub(crate) fn states_bytes(&self) -> Result<Option<u64>, Complaint> {
+        self.states.as_deref().map(units::parse_bytes).transpose().map_err(|error| {
             Complaint::usage(format!("--states: {error}")).hint("`--states 50GiB`, or 0: none")
         })
     }

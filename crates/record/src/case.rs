@@ -90,7 +90,7 @@ pub struct CopyRecord {
     /// How, for all of its files: by reflinks where the filesystem has them and the case only
     /// reads, else byte by byte, since the first write to a shared block moves it.
     pub method: Copying,
-    /// The state that it is a copy of; null: it is not kept.
+    /// The state of an earlier run that it is a copy of; null: this run loaded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<StateOrigin>,
     /// Files.

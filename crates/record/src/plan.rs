@@ -8,9 +8,9 @@ use crate::library::Library;
 use crate::outcome::Outcome;
 use crate::search::Search;
 use crate::tier::{Memory, Tier};
-use crate::volume::Volume;
+use crate::volume::{Medium, Volume};
 use crate::worker::AttachedServer;
-use crate::workload::{Activity, Data, Mix, Phase, Role};
+use crate::workload::{Activity, Data, Phase, Role};
 use kvdyno_engine::{DataShape, Options};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -150,8 +150,8 @@ pub struct Database {
     pub loaded_by: String,
     /// It is removed after this case.
     pub last_use: bool,
-    /// It is a state: it stays as it was loaded, for later runs too, and every other case works on
-    /// a copy of it, made for the case and gone after it.
+    /// It is a state: it stays as it was loaded, and can be kept for later runs. Every other case
+    /// works on a copy of it, made for the case and gone after it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_state: bool,
 }
@@ -215,18 +215,20 @@ impl Case {
         self.database.is_state && !self.makes_database()
     }
 
-    /// Whether it makes a state.
+    /// Whether it makes a state that later runs can take: what is measured with the load is
+    /// measured by each run, and a volume that is made for a run goes with it.
     pub fn makes_state(&self) -> bool {
-        self.database.is_state && self.makes_database()
+        let stays = |volume: &Volume| matches!(volume.medium, Medium::Directory { .. });
+        self.database.is_state
+            && self.makes_database()
+            && self.server.is_none()
+            && self.volume.as_ref().is_none_or(stays)
+            && !self.phases.iter().any(|phase| matches!(phase.work, Activity::Measure(_)))
     }
 
     /// Whether a phase of it loads or writes.
     pub fn writes(&self) -> bool {
-        let writes = |phase: &Phase| {
-            let mut entries = phase.mix().into_iter().flat_map(Mix::entries);
-            matches!(phase.work, Activity::Load(_)) || entries.any(|entry| entry.op.writes())
-        };
-        self.phases.iter().any(writes)
+        self.phases.iter().any(Phase::writes)
     }
 
     /// What is below its RAM limit; nothing where that tier is more of the same memory.

@@ -43,9 +43,10 @@ pub struct RunRecord {
     pub hiccups: Option<Hiccups>,
     /// Whether block I/O is watched in the kernel.
     pub block_io: Watch,
-    /// Bytes that the states of its data directory may have in all (`--states`); 0: it keeps none.
-    #[serde(default)]
-    pub states_bytes: u64,
+    /// Bytes that the kept states of its data directory may have in all (`--states`); 0: it neither
+    /// keeps nor takes any; null: it takes those that are there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states_bytes: Option<u64>,
     /// The trace that requests of measured phases are recorded to (`trace record`); null: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,

@@ -24,7 +24,7 @@ use crate::rng::Rng;
 use crate::shared::ThreadContext;
 use crate::source::{KeySupply, Source};
 use crate::tally::{OVER, Tally};
-use crate::values::{is_sound, touch};
+use crate::values::{fetch, is_sound};
 use kvdyno_engine::{Error, ErrorClass, Result, Session};
 use std::hint::black_box;
 
@@ -306,7 +306,7 @@ impl Flight<'_> {
         let Self { slots, landed, sink, .. } = self;
         handle.session.complete(|ticket, answer| {
             let request = &slots[ticket as usize];
-            landed.push((ticket, answer.map(|value| look(request, value, task.verify, sink))));
+            landed.push((ticket, answer.map(|value| look::<S>(request, value, task.verify, sink))));
         })?;
         self.now = clock.ticks();
         recorder.last_end = clock.time(self.now);
@@ -464,15 +464,20 @@ impl RetryBuffers {
     }
 }
 
-/// Every value read is touched whole, or checked.
+/// Every value is read whole, or checked.
 #[inline]
-fn look(request: &InFlight, value: Option<&[u8]>, verify: bool, sink: &mut u64) -> Completion {
+fn look<S: Session>(
+    request: &InFlight,
+    value: Option<&[u8]>,
+    verify: bool,
+    sink: &mut u64,
+) -> Completion {
     let Some(value) = value else {
         return Completion { missing: request.reads, wrong: false, value_bytes: None };
     };
     let wrong = verify && !is_sound(value, request.number);
     if !verify {
-        *sink ^= touch(value);
+        *sink ^= fetch::<S>(value);
     }
     Completion { missing: false, wrong, value_bytes: Some(value.len() as u64) }
 }

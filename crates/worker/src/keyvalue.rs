@@ -15,7 +15,7 @@ use crate::recording;
 use crate::shared::{Task, ThreadContext};
 use crate::source::Source;
 use crate::tally::Tally;
-use crate::values::{is_sound, touch};
+use crate::values::{fetch, is_sound, touch};
 use kvdyno_engine::{Direction, Engine, Range, Result, Session, Walk};
 use kvdyno_trace::Spool;
 use std::io;
@@ -71,7 +71,7 @@ impl<E: Engine> Kind for KeyValue<E> {
     }
 }
 
-/// One operation. Every value read is touched whole, or checked.
+/// One operation. Every value is read whole, or checked.
 #[inline(always)]
 pub(crate) fn perform<S: Session>(
     thread: &mut Thread<S>,
@@ -86,7 +86,7 @@ pub(crate) fn perform<S: Session>(
             let mut lookups = LookupCounts::default();
             let key = view.key(step.first);
             let key_ref = (step.first, key.len());
-            session.get(key, |value| lookups.value(view, key_ref, value, sink))?;
+            session.get(key, |value| lookups.value::<S>(view, key_ref, value, sink))?;
             lookups.add_to(tally);
             Ok(())
         }
@@ -121,7 +121,7 @@ fn perform_rare<S: Session>(
             let mut lookups = LookupCounts::default();
             session.multiget(keys, |index, value| {
                 let key_ref = (step.first + index as u32, keys[index].len());
-                lookups.value(view, key_ref, value, sink);
+                lookups.value::<S>(view, key_ref, value, sink);
             })?;
             tally.many_items += u64::from(step.items);
             lookups.add_to(tally);
@@ -133,7 +133,7 @@ fn perform_rare<S: Session>(
             let key = view.key(step.first);
             let key_ref = (step.first, key.len());
             session.read_modify_write(key, buffer, |old, buffer| {
-                lookups.value(view, key_ref, old, sink);
+                lookups.value::<S>(view, key_ref, old, sink);
                 buffer.extend_from_slice(new);
             })?;
             lookups.add_to(tally);
@@ -141,7 +141,7 @@ fn perform_rare<S: Session>(
         }
         Action::ReadAt => {
             let (offset, bytes) = view.piece(step.first);
-            let read = |piece: &[u8]| *sink ^= touch(piece);
+            let read = |piece: &[u8]| *sink ^= fetch::<S>(piece);
             session.read_at(offset, bytes as usize, read)?;
             tally.read_bytes += bytes;
             Ok(())
@@ -251,7 +251,7 @@ struct LookupCounts {
 impl LookupCounts {
     /// A value came back, or did not: to the key of this place and length.
     #[inline(always)]
-    fn value(
+    fn value<S: Session>(
         &mut self,
         view: &View<'_>,
         (index, key_bytes): (u32, usize),
@@ -266,7 +266,7 @@ impl LookupCounts {
         if view.verify {
             self.wrong += u64::from(!is_sound(value, view.data.numbers[index as usize]));
         } else {
-            *sink ^= touch(value);
+            *sink ^= fetch::<S>(value);
         }
     }
 

@@ -5,6 +5,7 @@
 //! the load generator no copying. The pool is walked round and round, never from the same offset.
 
 use crate::rng::Rng;
+use kvdyno_engine::Session;
 use kvdyno_record::workload::{Size, ValueShape};
 use pool::{POOL_BYTES, compressible_bytes};
 use std::sync::Arc;
@@ -181,6 +182,12 @@ pub(crate) fn touch(value: &[u8]) -> u64 {
         offset += 64;
     }
     sum
+}
+
+/// Reads a value that the engine has shown, unless it has been read.
+#[inline]
+pub(crate) fn fetch<S: Session>(value: &[u8]) -> u64 {
+    if S::SHOWS_READ_BYTES { 0 } else { touch(value) }
 }
 
 #[cfg(test)]

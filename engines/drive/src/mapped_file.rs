@@ -4,6 +4,7 @@
 use kvdyno_engine::{Error, Result};
 use memmap2::{Advice, MmapOptions, MmapRaw};
 use std::fs::File;
+use std::hint::black_box;
 use std::sync::{PoisonError, RwLock};
 
 /// The first bytes of a file, shared with its page cache, without readahead (`MADV_RANDOM`).
@@ -13,6 +14,9 @@ pub(crate) struct MappedFile {
     /// Blocks share one by their offsets, so that no thread reads a block while another stores it.
     locks: Box<[RwLock<()>]>,
 }
+
+/// No system's pages are smaller.
+const PAGE_BYTES: usize = 4096;
 
 /// Two threads seldom meet at one lock of so many.
 const LOCKS: usize = 1 << 12;
@@ -36,13 +40,17 @@ impl MappedFile {
         unsafe { self.memory.as_mut_ptr().add(offset) }
     }
 
-    /// Shows a block where it lies in the page cache.
+    /// Faults a block in and shows it where it lies in the page cache.
     #[inline]
     pub(crate) fn read<R>(&self, offset: u64, bytes: usize, visit: impl FnOnce(&[u8]) -> R) -> R {
         let _shared = self.lock(offset, bytes).read().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: within the mapping; the file is written whole and locked by nobody else, so its
         // pages are there; nobody stores into the block while its lock is held.
-        visit(unsafe { std::slice::from_raw_parts(self.address(offset, bytes), bytes) })
+        let block = unsafe { std::slice::from_raw_parts(self.address(offset, bytes), bytes) };
+        block.iter().step_by(PAGE_BYTES).for_each(|byte| {
+            black_box(*byte);
+        });
+        visit(block)
     }
 
     /// Stores a block into the page cache.

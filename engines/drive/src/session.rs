@@ -196,6 +196,9 @@ impl Runs {
 }
 
 impl Session for DriveSession<'_> {
+    /// A drive ends where its bytes are in memory: what an application does with them is not its.
+    const SHOWS_READ_BYTES: bool = true;
+
     #[inline]
     fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         self.demand_whole()?;

@@ -43,10 +43,8 @@ pub(crate) fn list_copies(evidence: &Evidence) -> Vec<Copies> {
             median(&group.iter().map(|(_, copy)| figure(copy) as f64).collect::<Vec<_>>())
         };
         let (bytes, took_ns) = (middle(|copy| copy.bytes)?, middle(|copy| copy.took_ns)?);
-        let is_earlier = |(_, copy): &&KeyedCopy<'_>| {
-            copy.state.as_ref().is_some_and(|state| state.run != evidence.run.id)
-        };
-        let (copies, restored) = (group.len(), group.iter().filter(is_earlier).count());
+        let restored = group.iter().filter(|(_, copy)| copy.state.is_some()).count();
+        let copies = group.len();
         let ((label, volume, by), _) = group.into_iter().next()?;
         Some(Copies { label, volume, method: by, restored, copies, bytes, took_ns })
     };

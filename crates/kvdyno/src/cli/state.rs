@@ -1,21 +1,26 @@
 //! `kvdyno state`.
 
-use super::{KeepArgs, LocationArgs, RunsArgs, SuiteArgs};
-use clap::{Args, Subcommand};
+use super::{KeepArgs, RunsArgs, SuiteArgs};
+use clap::{Args, Subcommand, ValueHint};
+use std::path::PathBuf;
 
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   kvdyno state make mine.toml             load now what `kvdyno run mine.toml` would load
+  kvdyno run mine.toml                    begins with it
+  kvdyno run mine.toml --states 50GiB     keeps what it loads, too
+  kvdyno run mine.toml --states 0         loads all the same
   kvdyno state list
   kvdyno state check                      read every file and compare its checksum
   kvdyno state remove 3f1c0a9be2d4576a
   kvdyno state remove --all
 
-A suite with `database = \"state\"` keeps what it loads. A later run begins with copies of it,
-without a load, if all that the database depends on is the same: engine, version, build, options,
-data, phases and RAM limit. Each of the first four trials has a state of its own. States lie in
-`runs/states`, or in `kvdyno-states` of a --data-dir: copies can share blocks with them there.")]
+A state is a loaded database that is kept. A run of a suite with `database = \"state\"` begins with
+copies of it, without a load, if all that it depends on is the same: engine, version, build,
+options, data, phases, RAM limit. Each trial has a state of its own, and a trial takes those of all
+engines or of none. States lie in `runs/states`, or in `kvdyno-states` of a --data-dir, where copies
+can share blocks with them.")]
 pub(crate) struct StateArgs {
     #[command(subcommand)]
     pub(crate) action: StateAction,
@@ -46,8 +51,9 @@ pub(crate) struct MakeArgs {
 pub(crate) struct StoreArgs {
     #[command(flatten)]
     pub(crate) runs: RunsArgs,
-    #[command(flatten)]
-    pub(crate) location: LocationArgs,
+    /// A data directory that has states
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) data_dir: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -1,11 +1,12 @@
 //! `kvdyno state`: makes, lists, checks and removes the databases that are kept for later runs.
 
-use super::run::to_tables;
+use super::show;
 use crate::cli::{ListStatesArgs, MakeArgs, StateAction, StateArgs, StoreArgs, ViewArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::running::prepare::prepare;
 use crate::running::runner::states::stores;
+use crate::running::start;
 use anyhow::Context as _;
 use kvdyno_host::meter;
 use kvdyno_host::states::{StateSummary, States};
@@ -14,8 +15,11 @@ use kvdyno_record::plan::Case;
 use kvdyno_record::units;
 use kvdyno_render::table::{Side, Table};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
+
+/// By default, `kvdyno state make` keeps up to this size in all.
+const MAKE_BYTES: &str = "20GiB";
 
 pub(crate) fn run(args: &StateArgs, printer: &Printer) -> anyhow::Result<Exit> {
     match &args.action {
@@ -26,35 +30,62 @@ pub(crate) fn run(args: &StateArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
 }
 
-/// A run of the cases that make states.
+/// A run of the cases that make states, all of which must be kept.
 fn make(args: &MakeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let mut prepared = prepare(&args.suite, &args.keep.runs.runs)?;
     if !prepared.plan.cases.iter().any(Case::makes_state) {
-        let what = format!("{}: expected `database = \"state\"` in [run]", args.suite.suite);
-        return Err(Complaint::usage(what).hint("`--set run.database=state` adds it").into());
+        let what = format!(
+            "{}: expected `database = \"state\"` in [run], a load before the first measured phase, \
+             and a volume that stays",
+            args.suite.suite
+        );
+        return Err(Complaint::usage(what)
+            .hint("`--set run.database=state` adds the first")
+            .into());
     }
     prepared.plan.cases.retain(Case::makes_state);
-    to_tables(&prepared, &args.keep, None, &ViewArgs::default(), printer)
+    let mut keep = args.keep.clone();
+    keep.states.get_or_insert_with(|| MAKE_BYTES.to_owned());
+    if keep.states_bytes()? == Some(0) {
+        return Err(Complaint::usage("--states: expected a size above 0, found 0").into());
+    }
+    let (folder, ended) = start::run_prepared(&prepared, &keep, None, printer)?;
+    let exit = show::show_ended(folder.clone(), ended, &ViewArgs::default(), printer)?;
+    let run = folder.path.file_name().unwrap_or_default().to_string_lossy();
+    let data_dir = args.suite.bend.location.data_dir.as_deref();
+    let states = list_states(&args.keep.runs.runs, data_dir)?;
+    let made = |entry: &&Listed| {
+        entry.state.record.as_ref().is_ok_and(|record| record.description.run == run)
+    };
+    let (made, wanted) = (states.iter().filter(made).count(), prepared.plan.cases.len());
+    let restored = folder.case_records()?;
+    let restored = restored.iter().filter(|(_, record)| record.restored.is_some()).count();
+    printer.note(&format!("{made} states made, {restored} of {wanted} were there"));
+    Ok(if exit == Exit::Ok && made + restored < wanted { Exit::Invalid } else { exit })
 }
 
 /// A state and its store.
-struct InStore {
+struct Listed {
     store: States,
     state: StateSummary,
 }
 
-fn all(args: &StoreArgs) -> anyhow::Result<Vec<InStore>> {
+fn all(args: &StoreArgs) -> anyhow::Result<Vec<Listed>> {
+    list_states(&args.runs.runs, args.data_dir.as_deref())
+}
+
+fn list_states(runs: &Path, data_dir: Option<&Path>) -> anyhow::Result<Vec<Listed>> {
     let mut all = Vec::new();
-    for folder in stores(&args.runs.runs, args.location.data_dir.as_deref()) {
+    for folder in stores(runs, data_dir) {
         let store = States::open(&folder).context("failed to open the store of states")?;
         let states = store.list().context("failed to list states")?;
-        all.extend(states.into_iter().map(|state| InStore { store: store.clone(), state }));
+        all.extend(states.into_iter().map(|state| Listed { store: store.clone(), state }));
     }
     Ok(all)
 }
 
 /// Those of these ids, or all if there are none.
-fn named(ids: &[String], args: &StoreArgs) -> anyhow::Result<Vec<InStore>> {
+fn named(ids: &[String], args: &StoreArgs) -> anyhow::Result<Vec<Listed>> {
     let mut all = all(args)?;
     for id in ids {
         if !all.iter().any(|entry| entry.state.id == *id) {
@@ -79,8 +110,8 @@ struct Entry {
     store: PathBuf,
 }
 
-impl From<&InStore> for Entry {
-    fn from(InStore { store, state }: &InStore) -> Self {
+impl From<&Listed> for Entry {
+    fn from(Listed { store, state }: &Listed) -> Self {
         let record = state.record.as_ref();
         let description = record.ok().map(|record| record.description.clone());
         let label = description.as_ref().map(|description| description.label.clone());
@@ -126,9 +157,9 @@ fn list(args: &ListStatesArgs, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn check(states: &[InStore], printer: &Printer) -> Exit {
+fn check(states: &[Listed], printer: &Printer) -> Exit {
     let mut exit = Exit::Ok;
-    for InStore { store, state } in states {
+    for Listed { store, state } in states {
         match store.check(&state.id, &mut |_| true) {
             Ok(_) => printer.note(&format!("{}: all bytes as they were made", state.id)),
             Err(error) => {
@@ -140,8 +171,8 @@ fn check(states: &[InStore], printer: &Printer) -> Exit {
     exit
 }
 
-fn remove(states: &[InStore], printer: &Printer) -> anyhow::Result<Exit> {
-    for InStore { store, state } in states {
+fn remove(states: &[Listed], printer: &Printer) -> anyhow::Result<Exit> {
+    for Listed { store, state } in states {
         store.remove(&state.id).map_err(|error| Complaint::usage(error.to_string()))?;
         printer.note(&format!("removed {} ({})", state.id, units::bytes(state.bytes)));
     }

@@ -11,7 +11,9 @@ use kvdyno_analysis::figures::lists::unique;
 use kvdyno_analysis::judge::claim;
 use kvdyno_analysis::judge::rule::next_look;
 use kvdyno_analysis::judge::verdicts::Verdicts;
-use kvdyno_analysis::judge::versus::{FigureChoice, Question, Record, Sides, Versus};
+use kvdyno_analysis::judge::versus::{
+    FigureChoice, Gate, GateResult, Question, Record, Sides, Versus,
+};
 use kvdyno_record::plan::Plan;
 use kvdyno_record::redact::without_secrets;
 use kvdyno_record::units;
@@ -92,7 +94,9 @@ fn figures_at_gate(plan: &Plan, record: &Record) -> Vec<String> {
     let (Some(_), [base, new]) = (plan.gate, &*labels) else { return Vec::new() };
     let question = Question { figures: FigureChoice::Usual, within: plan.within, gate: plan.gate };
     let versus = Versus::compare(&Sides::engines(record, base, new), &question);
-    versus.ok().and_then(|versus| versus.gate).map_or_else(Vec::new, |gate| gate.may_hide)
+    let gate = versus.ok().and_then(|versus| versus.gate);
+    let is_open = |gate: &Gate| gate.result == GateResult::Undecided;
+    gate.filter(is_open).map_or_else(Vec::new, |gate| gate.may_hide)
 }
 
 /// The trials of an engine, by their numbers.

@@ -157,7 +157,7 @@ pub(crate) fn record(
         host_after: None,
         load_generator_ns_per_op: None,
         block_io: kvdyno_record::blockio::Watch::Off,
-        states_bytes: 0,
+        states_bytes: None,
         trace: None,
         hiccups: None,
     }

@@ -127,8 +127,9 @@ fn load_and_measured(run: &Path) -> (CaseRecord, Vec<CaseRecord>) {
     (loads.into_iter().next().unwrap(), measured)
 }
 
-fn states(scratch: &Scratch) -> Vec<serde_json::Value> {
-    scratch.run(&["state", "list", "--json"]).json().as_array().unwrap().clone()
+fn states(scratch: &Scratch, more: &[&str]) -> Vec<serde_json::Value> {
+    let listed = scratch.run(&[&["state", "list", "--json"], more].concat()).json();
+    listed.as_array().unwrap().clone()
 }
 
 /// The second run begins with the first one's state, and each of its cases with what was loaded.
@@ -141,28 +142,81 @@ fn a_later_run_does_not_load_again() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &grows("state").engine("lmdb").text());
     scratch.run(&["run", "s.toml"]).assert_ok();
-    let first = scratch.only_run();
-    let kept = states(&scratch);
+    assert!(states(&scratch, &[]).is_empty(), "nobody asked to keep any");
+    scratch.run(&["run", "s.toml", "--states", "1GiB"]).assert_ok();
+    let kept = states(&scratch, &[]);
     assert_eq!(kept.len(), 1, "{kept:?}");
+    let before = scratch.runs();
     let done = scratch.run(&["run", "s.toml", "--full"]);
-    done.assert_ok().assert_says("so nothing was loaded");
-    let second = scratch.runs().into_iter().find(|run| *run != first.path).unwrap();
-    let (load, measured) = load_and_measured(&second);
+    done.assert_ok().assert_says("so nothing was loaded").assert_says("not loaded: the state of");
+    let run = scratch.runs().into_iter().find(|run| !before.contains(run)).unwrap();
+    let (load, measured) = load_and_measured(&run);
     let origin = load.restored.unwrap();
     assert_eq!((origin.id.as_str(), load.phases.len()), (kept[0]["id"].as_str().unwrap(), 0));
-    assert_eq!(Some(origin.run.as_str()), first.path.file_name().unwrap().to_str());
+    assert_eq!(Some(origin.run.as_str()), before[1].file_name().unwrap().to_str());
     assert_each_from_the_start(&measured.iter().collect::<Vec<_>>(), Copying::Copy);
     assert_eq!(measured[0].database_copy.as_ref().unwrap().state, Some(origin));
-    // It has no figures of a load.
-    let summary = scratch.run(&["show", second.to_str().unwrap(), "--json"]).json();
-    assert!(!summary.to_string().contains("load_records_per_s"), "{summary}");
-    assert_eq!(states(&scratch).len(), 1);
-    scratch.run(&["check", second.to_str().unwrap()]).assert_code(0);
-    // The two runs did equal work.
-    scratch.run(&["compare", first.path.to_str().unwrap(), second.to_str().unwrap()]).assert_ok();
+    scratch.run(&["check", run.to_str().unwrap()]).assert_code(0);
+    // The two runs did equal work, but for the load.
+    scratch.run(&["compare", before[1].to_str().unwrap(), run.to_str().unwrap()]).assert_ok();
+    let set_aside = scratch.run(&["run", "s.toml", "--states", "0", "--full"]);
+    set_aside.assert_ok().assert_says("of what was loaded");
     // Other data is another database.
-    scratch.run(&["run", "s.toml", "--set", "data.seed=77"]).assert_ok();
-    assert_eq!(states(&scratch).len(), 2);
+    let other = ["run", "s.toml", "--set", "data.seed=77", "--states", "1GiB"];
+    scratch.run(&other).assert_ok();
+    assert_eq!(states(&scratch, &[]).len(), 2);
+    scratch.assert_nothing_left();
+}
+
+/// Loads of engines are compared in pairs, so a trial takes the states of all or of none.
+#[test]
+fn a_trial_that_must_load_one_engine_loads_all() {
+    let test = "a_trial_that_must_load_one_engine_loads_all";
+    if !needs("lmdb", test) || !needs("lmdb1", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads("state").engine("lmdb").engine("lmdb1").text());
+    let run = |more: &[&str]| {
+        let before = scratch.runs();
+        scratch.run(&[&["run", "s.toml"], more].concat()).assert_ok();
+        let run = scratch.runs().into_iter().find(|run| !before.contains(run)).unwrap();
+        let cases = records(&RunFolder::open(run).unwrap()).into_values();
+        cases.filter(|case| case.restored.is_some()).count()
+    };
+    assert_eq!(run(&["--engine", "lmdb", "--states", "1GiB"]), 0);
+    assert_eq!(run(&["--states", "1GiB", "--trials", "2"]), 0, "lmdb1 had none");
+    // The first trial has all of its states, and so has the second.
+    assert_eq!(run(&["--trials", "3"]), 4);
+    scratch.assert_nothing_left();
+}
+
+/// A data directory that holds states is free for the next run.
+#[test]
+fn a_data_directory_holds_its_states() {
+    let test = "a_data_directory_holds_its_states";
+    if !needs("lmdb", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.path("data")).unwrap();
+    scratch.write("s.toml", &reads("state").engine("lmdb").text());
+    let make = ["state", "make", "s.toml", "--data-dir", "data"];
+    scratch.run(&make).assert_ok().assert_says("1 states made");
+    scratch.run(&make).assert_ok().assert_says("1 of 1 were there");
+    let done = scratch.run(&["run", "s.toml", "--data-dir", "data", "--full"]);
+    done.assert_ok().assert_says("so nothing was loaded");
+    assert!(states(&scratch, &[]).is_empty());
+    let kept = states(&scratch, &["--data-dir", "data"]);
+    assert_eq!(kept.len(), 1);
+    assert_eq!(list(&scratch.path("data")), ["kvdyno-states"]);
+    // A run that finds it broken says how it is removed.
+    let id = kept[0]["id"].as_str().unwrap();
+    let file = scratch.path("data/kvdyno-states").join(id).join("database/data.mdb");
+    fs::write(&file, "short").unwrap();
+    let done = scratch.run(&["run", "s.toml", "--data-dir", "data", "--full"]);
+    done.assert_ok().assert_says("--data-dir").assert_says("of what was loaded");
+    scratch.run(&["state", "remove", id, "--data-dir", "data"]).assert_ok();
     scratch.assert_nothing_left();
 }
 
@@ -175,32 +229,26 @@ fn states_are_made_checked_and_removed_by_command() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads("shared").engine("lmdb").text());
     scratch.run(&["state", "make", "s.toml"]).assert_code(2).assert_says("run.database=state");
-    let set = ["--set", "run.database=state"];
-    scratch.run(&[&["state", "make", "s.toml"], &set[..]].concat()).assert_ok();
-    let id = states(&scratch)[0]["id"].as_str().unwrap().to_owned();
+    let make = |more: &[&str]| {
+        let arguments = ["state", "make", "s.toml", "--set", "run.database=state"];
+        scratch.run(&[&arguments[..], more].concat())
+    };
+    make(&["--states", "0"]).assert_code(2).assert_says("--states");
+    // Without room none is kept, and that is no success.
+    make(&["--states", "64KiB"]).assert_code(4).assert_says("not kept for later runs");
+    assert!(states(&scratch, &[]).is_empty());
+    make(&[]).assert_ok();
+    let id = states(&scratch, &[])[0]["id"].as_str().unwrap().to_owned();
     scratch.run(&["state", "list"]).assert_ok().assert_says("5.00 k").assert_says(&id);
     scratch.run(&["state", "check"]).assert_ok().assert_says(&id);
-    let ran = scratch.run(&[&["run", "s.toml", "--full"], &set[..]].concat());
-    ran.assert_ok().assert_says("nothing was loaded");
 
-    // One that has changed is refused, and the run loads anew.
     let file = scratch.path("runs/states").join(&id).join("database/data.mdb");
     let bytes = fs::read(&file).unwrap();
     fs::write(&file, [&bytes[..], b"x"].concat()).unwrap();
     scratch.run(&["state", "check"]).assert_code(4).assert_says("data.mdb");
-    let ran = scratch.run(&[&["run", "s.toml", "--full"], &set[..]].concat());
-    ran.assert_ok().assert_says("kvdyno state remove").assert_says("of what was loaded");
-
     scratch.run(&["state", "remove", "0123456789abcdef"]).assert_code(2).assert_says("state list");
-    scratch.run(&["state", "remove", &id]).assert_ok();
-    assert!(states(&scratch).is_empty());
-    // Without room none is kept, and the run does without.
-    for size in ["0", "64KiB"] {
-        let ran = scratch.run(&[&["run", "s.toml", "--states", size], &set[..]].concat());
-        ran.assert_ok();
-        assert_eq!(ran.err.contains("not kept"), size != "0", "{}", ran.err);
-        assert!(states(&scratch).is_empty());
-    }
+    scratch.run(&["state", "remove", "--all"]).assert_ok().assert_says(&id);
+    assert!(states(&scratch, &[]).is_empty());
     scratch.assert_nothing_left();
 }
 

@@ -388,7 +388,7 @@ fn check_sweep(typed: &Typed, mistakes: &mut Mistakes) {
 /// Refuses operations that would change a database which the next case uses.
 pub(crate) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
     const FRESH: &str = "expected database = \"fresh\" in [run] with this";
-    const COPY: &str = "expected database = \"state\" or \"fresh\" in [run] with this";
+    const STATE: &str = "expected database = \"state\" or \"fresh\" in [run] with this";
     let (once, shared) = match typed.sharing() {
         Sharing::Shared => ("a shared database is loaded once", true),
         Sharing::State => ("a state is loaded once", false),
@@ -412,7 +412,7 @@ pub(crate) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
             _ => continue,
         };
         let message = format!("{what} a database that the next case shares");
-        mistakes.at(&entry.span, message).label(COPY);
+        mistakes.at(&entry.span, message).label(STATE);
     }
 }
 

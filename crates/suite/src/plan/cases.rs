@@ -25,15 +25,6 @@ const VALGRIND_SLOWDOWN: u64 = 60;
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
 
-/// So many trials make a state each, so that no tree that happened to come out well decides; later
-/// trials take these in turn.
-const STATES: u32 = 4;
-
-/// The trial that makes the state of this one.
-pub(crate) fn state_of(trial: u32) -> u32 {
-    (trial - 1) % STATES + 1
-}
-
 /// Builds the list of cases, in order.
 pub(crate) struct Cases {
     /// Digits of a case's number.
@@ -213,32 +204,13 @@ impl Cases {
         let is_state = part.typed.sharing() == Sharing::State && !points.is_empty();
         let copied = copied.filter(|_| is_state).unwrap_or(0);
         let phases = &first.phases[..load_phases];
-        let draft = CaseDraft { phases, copied, is_state, ..CaseDraft::new(grid, setup, trial) };
-        let loader = match self.state(is_state, trial) {
-            Some(loader) => {
-                self.listed += 1;
-                loader
-            }
-            None => self.push(CaseDraft { loads_for_others: !points.is_empty(), ..draft }),
-        };
+        let draft = CaseDraft { phases, is_state, copied, ..CaseDraft::new(grid, setup, trial) };
+        let loader = self.push(CaseDraft { loads_for_others: !points.is_empty(), ..draft });
         for Point { swept, phases } in points {
             let loaded = Some(LoadedDatabase { phases: load_phases, loader: &loader });
             self.push(CaseDraft { swept: *swept, phases, loaded, copied: 0, ..draft });
         }
-        // A state stays where its volume does.
-        if !is_state || setup.volume.is_some_and(|volume| !volume.stays()) {
-            self.end_last();
-        }
-    }
-
-    /// The case of an earlier trial that makes the state of this one; none: this trial makes its
-    /// own.
-    fn state(&self, is_state: bool, trial: u32) -> Option<String> {
-        let earlier = state_of(trial);
-        let is_it = |case: &&Case| {
-            is_state && case.trial == earlier && case.listed == self.listed && case.makes_state()
-        };
-        self.made.iter().find(is_it).map(|case| case.id.clone())
+        self.end_last();
     }
 
     /// Each case loads its own database and removes it.

@@ -1,6 +1,5 @@
 //! One more trial of a plan whose number of trials is not fixed.
 
-use crate::plan::cases::state_of;
 use crate::plan::shuffle::shuffle_trial;
 use kvdyno_record::plan::{Case, Database, Plan};
 
@@ -21,25 +20,21 @@ pub fn append_trial(plan: &mut Plan, is_wanted: impl Fn(&Case) -> bool) {
     }
 }
 
-/// The cases that share a database, each with a new id: the one that makes it comes first, unless
-/// an earlier trial has made its state.
+/// The cases that share a database, each with a new id: the one that makes it comes first.
 fn append_group(plan: &mut Plan, group: &[Case], trial: u32, is_wanted: &impl Fn(&Case) -> bool) {
-    let makes_its_state = |case: &&Case| {
-        case.makes_state() && case.trial == state_of(trial) && case.listed == group[0].listed
-    };
-    let mut loader = plan.cases.iter().find(makes_its_state).map(|case| case.id.clone());
-    let has_state = loader.is_some();
-    for case in group {
-        if case.makes_database() && has_state || !case.makes_database() && !is_wanted(case) {
-            continue;
-        }
+    let mut loader = None;
+    for case in group.iter().filter(|case| case.makes_database() || is_wanted(case)) {
         let id = id(case, plan.cases.len() + 1, trial);
         let loaded_by = loader.get_or_insert_with(|| id.clone()).clone();
-        let (id_of_database, is_state) = (loaded_by.clone(), case.database.is_state);
-        let database = Database { id: id_of_database, loaded_by, last_use: false, is_state };
+        let database = Database {
+            id: loaded_by.clone(),
+            loaded_by,
+            last_use: false,
+            is_state: case.database.is_state,
+        };
         plan.cases.push(Case { id, trial, database, ..case.clone() });
     }
-    if let Some(last) = plan.cases.last_mut().filter(|last| !last.database.is_state) {
+    if let Some(last) = plan.cases.last_mut() {
         last.database.last_use = true;
     }
 }

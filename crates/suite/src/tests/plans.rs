@@ -155,35 +155,6 @@ fn a_trial_is_added_for_the_engines_that_are_wanted() {
     }
 }
 
-/// Four trials make a state each; the fifth takes the first's, and an added sixth the second's.
-#[test]
-fn later_trials_take_the_states_of_the_first_four() {
-    let suite = builtin_text("quick").replace("once = true", "once = false");
-    let mut plan = plan(&suite, &["run.trials=5", "run.database=state"]);
-    let pairs = |plan: &Plan| -> Vec<(u32, u32)> {
-        let loader = |case: &Case| {
-            plan.cases.iter().find(|other| other.id == case.database.loaded_by).unwrap().clone()
-        };
-        let copies = plan.cases.iter().filter(|case| case.copies_state());
-        let mut pairs: Vec<_> = copies
-            .map(|case| {
-                let loader = loader(case);
-                assert!(loader.makes_state() && loader.label == case.label, "{}", case.id);
-                (case.trial, loader.trial)
-            })
-            .collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        pairs
-    };
-    let makers = |plan: &Plan| plan.cases.iter().filter(|case| case.makes_state()).count();
-    let before = makers(&plan);
-    let first = [(1, 1), (2, 2), (3, 3), (4, 4), (5, 1)];
-    assert_eq!(pairs(&plan), first);
-    crate::append_trial(&mut plan, |case| case.engine == "lmdb");
-    assert_eq!((pairs(&plan), makers(&plan)), ([&first[..], &[(6, 2)]].concat(), before));
-}
-
 #[test]
 fn every_plan_is_consistent() {
     let sweeps: &[&[&str]] = &[

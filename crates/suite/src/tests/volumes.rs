@@ -167,7 +167,7 @@ fn copies_of_one_load_and_a_load_for_each_on_a_bare_device() {
     };
     let [load, one, two] = &cases_on(&copied, "ext4-nojournal")[..] else { panic!("{copied:?}") };
     assert_eq!((load.threads, one.threads, two.threads), (None, Some(1), Some(2)));
-    assert!(load.makes_state() && !load.copies_state());
+    assert!(load.database.is_state && !load.copies_state() && !load.makes_state());
     for case in [one, two] {
         assert_eq!(case.database.loaded_by, load.id);
         assert!(case.copies_state());

@@ -227,9 +227,8 @@ pub(crate) enum Sharing {
     /// runs on it, one after the other. kvdyno refuses `insert` and `delete`.
     Shared,
     /// As `shared`, but every thread count runs on a copy of what was loaded, cold and on the same
-    /// volume. What was loaded is a *state*: kvdyno keeps it, so that later runs do not load again.
-    /// Each of the first four trials has its own. Cases that only read get a reflink on xfs and
-    /// btrfs; others a copy, which needs as much space again.
+    /// volume. What was loaded is a *state*, which can be kept for later runs. Cases that only read
+    /// get a reflink on xfs and btrfs; others a copy, which needs as much space again.
     State,
     /// Every case loads its own database. Raw block devices always do so.
     Fresh,

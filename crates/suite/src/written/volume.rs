@@ -124,11 +124,6 @@ impl Volume {
         if raw { PlaceKind::Device } else { PlaceKind::Directory }
     }
 
-    /// It is there before and after the run.
-    pub(crate) fn stays(&self) -> bool {
-        self.kind.value == Kind::Directory
-    }
-
     /// The volume, for a database that may need this many bytes.
     pub(crate) fn resolve(&self, scale: Ratio, space_bytes: u64) -> volume::Volume {
         let path = || PathBuf::from(self.path.as_ref().map_or("", |path| path.as_str()));

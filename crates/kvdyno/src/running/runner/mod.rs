@@ -37,14 +37,15 @@ use crate::printer::Progress;
 use crate::steps::passed;
 use anyhow::Context as _;
 use environment::CaseEnvironment;
+use kvdyno_analysis::figures::lists::together;
 use kvdyno_host::{ConcurrentRuns, size};
-use kvdyno_record::case::{CaseRecord, OpResult, Outcome, StateOrigin};
+use kvdyno_record::case::{CaseRecord, OpResult, Outcome};
 use kvdyno_record::files::CaseFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
-use kvdyno_record::workload::{Activity, Phase};
+use kvdyno_record::workload::Phase;
+use states::Maker;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 use volumes::DatabaseLocation;
 
@@ -66,6 +67,7 @@ impl RunEnvironment {
         done.retain(|_, outcome| !outcome.is_volume_failure());
         progress.skip(plan.cases.iter().filter(|case| case.is_settled(&done)).count());
         let mut pass = Pass { env: self, plan, progress, concurrent: ConcurrentRuns::look(), done };
+        pass.take_states();
         for (number, case) in plan.cases.iter().enumerate() {
             let pending = !case.is_settled(&pass.done);
             if pending && !pass.env.interrupt.is_requested() {
@@ -150,59 +152,68 @@ impl Pass<'_> {
 
     /// Makes a case's database, or takes the state that an earlier run made.
     fn load(&mut self, case: &Case) -> anyhow::Result<()> {
-        // What is measured with the load is measured by each run.
-        let measures = case.phases.iter().any(|phase| matches!(phase.work, Activity::Measure(_)));
-        let can_restore = case.makes_state() && !measures;
-        let Some(worker) = self.env.workers.identity(case).filter(|_| can_restore) else {
-            return self.execute(case);
-        };
-        let Some(data_dir) = self.env.volumes.directory_of_states(case) else {
-            return self.execute(case);
-        };
-        match self.env.states.find(case, worker, &data_dir) {
-            Ok(Some(origin)) => self.restore(case, origin),
-            Ok(None) => {
-                self.execute(case)?;
-                self.keep(case, &data_dir)
-            }
-            Err(error) => {
+        if self.env.states.database(case).is_some() {
+            return self.restore(case);
+        }
+        self.execute(case)?;
+        if case.makes_state() && self.done.get(&case.id) == Some(&Outcome::Done) {
+            self.keep(case)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the states that earlier runs made, trial by trial.
+    fn take_states(&mut self) {
+        let makers = self.plan.cases.iter().filter(|case| case.makes_state());
+        let trials = together(makers, |a, b| (a.trial, &a.part) == (b.trial, &b.part));
+        for trial in trials {
+            let makers: Vec<_> = trial.iter().map(|case| self.maker(case)).collect();
+            // Without a worker it is not loaded either.
+            let makers: Vec<Maker<'_>> = makers.into_iter().flatten().collect();
+            if let Err(error) = self.env.states.take(&makers) {
                 self.progress.warn(&error.message);
-                self.execute(case)
+                error.hint.iter().for_each(|hint| self.progress.warn(hint));
             }
         }
     }
 
+    fn maker<'c>(&mut self, case: &'c Case) -> Option<Maker<'c>> {
+        let worker = self.env.workers.identity(case)?.clone();
+        let data_dir = self.env.volumes.directory_of(case)?;
+        let is_settled = case.is_settled(&self.done);
+        Some(Maker { case, worker, data_dir, is_settled })
+    }
+
     /// The load's figures are those of the run that made it, and not of this one.
-    fn restore(&mut self, case: &Case, origin: StateOrigin) -> anyhow::Result<()> {
+    fn restore(&mut self, case: &Case) -> anyhow::Result<()> {
         self.env.databases.insert(case.database.id.clone(), vec![case.id.clone()]);
-        if self.done.contains_key(&case.id) {
+        let origin = self.env.states.origin(case);
+        if origin.is_none() || self.done.get(&case.id) == Some(&Outcome::Done) {
             return Ok(());
         }
         let (folder, attempt) = self.new_folder(case)?;
         let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
-        let restored = CaseRecord { outcome: Outcome::Done, restored: Some(origin), ..blank };
+        let restored = CaseRecord { outcome: Outcome::Done, restored: origin, ..blank };
         let record = case::file(&folder, &restored)?;
         self.record_case(record);
         Ok(())
     }
 
-    /// Keeps the database of a case that is done. A run does without: its copies begin with the
-    /// database where it is.
-    fn keep(&mut self, case: &Case, data_dir: &Path) -> anyhow::Result<()> {
-        if self.done.get(&case.id) != Some(&Outcome::Done) {
-            return Ok(());
-        }
+    /// Keeps the database of a case for later runs. Without, its copies begin with the database
+    /// where it is.
+    fn keep(&mut self, case: &Case) -> anyhow::Result<()> {
         let records = self.env.folder.case_records()?.into_iter().map(|(_, record)| record);
         let newest = records.filter(|record| record.case.id == case.id);
-        let Some(record) = newest.max_by_key(|record| record.attempt) else { return Ok(()) };
+        let newest = newest.max_by_key(|record| record.attempt);
+        let Some((record, maker)) = newest.zip(self.maker(case)) else { return Ok(()) };
         let (progress, interrupt) = (self.progress, &self.env.interrupt);
         let mut go_on = |bytes| {
             progress.phase("keep", bytes, None, None);
             !interrupt.is_requested()
         };
+        let needed_bytes = self.plan.estimate.space_bytes;
         let kept = self.env.volumes.locate(case).and_then(|site| {
-            let bytes = size::measure(&site.path).map_or(0, |size| size.used_bytes);
-            self.env.states.keep(&record, &site.path, data_dir, bytes, &mut go_on)
+            self.env.states.keep(&maker, &record, &site.path, needed_bytes, &mut go_on)
         });
         match kept {
             Ok(Some(removed)) => self.progress.warn(&removed),
@@ -277,10 +288,11 @@ impl Pass<'_> {
         if !case.copies_state() {
             return self.env.volumes.site(case);
         }
-        let (site, state) = match self.env.states.of_case(case) {
-            Some((path, state)) => (self.env.volumes.state(case, path)?, Some(state)),
-            None => (self.env.volumes.site(case)?, None),
+        let site = match self.env.states.database(case) {
+            Some(path) => self.env.volumes.in_directory(case, path.to_owned())?,
+            None => self.env.volumes.site(case)?,
         };
+        let state = self.env.states.origin(case);
         let total = size::measure(&site.path).ok().map(|size| size.used_bytes);
         let (progress, interrupt) = (self.progress, &self.env.interrupt);
         let mut go_on = |bytes| {
@@ -351,6 +363,9 @@ fn leaves_a_database(case: &Case, outcome: &Outcome) -> bool {
 
 /// The figures of a case that fit into a progress line.
 fn headline(record: &CaseRecord) -> String {
+    if let Some(origin) = &record.restored {
+        return format!("not loaded: the state of {}", origin.run);
+    }
     let last = record.phases.iter().rev().find(|phase| !phase.roles.is_empty());
     let Some(phase) = last else { return String::new() };
     let roles = phase.roles.iter().map(|role| {

@@ -2,7 +2,8 @@
 //! Each lies in the store of its data directory, where copies can share its blocks.
 
 use crate::exit::Complaint;
-use kvdyno_host::states::{States, StoredState};
+use kvdyno_host::states::{STORE, StateError, States, StoredState};
+use kvdyno_host::{Root, Storage};
 use kvdyno_record::case::{CaseRecord, StateOrigin, WorkerIdentity};
 use kvdyno_record::plan::Case;
 use kvdyno_record::state::StateDescription;
@@ -12,86 +13,130 @@ use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The name of a store in a data directory that the user named.
-const IN_DATA_DIR: &str = "kvdyno-states";
-/// The name of a store in the directory of runs.
-const BESIDE_RUNS: &str = "states";
+/// The name of the store in the directory of runs.
+const STORE_OF_RUNS: &str = "states";
 /// Bytes of the digest in an id: 16 digits.
 const ID_BYTES: usize = 8;
 
-/// The states that a run has found or made. Nobody removes one of them meanwhile.
+/// The states that a run has taken or kept. Nobody removes one of them meanwhile.
 #[derive(Debug)]
 pub(crate) struct RunStates {
     /// The run's directory.
     run: PathBuf,
-    /// Bytes of all states together; 0: none is kept.
-    budget: u64,
-    /// By the id of the database.
-    held: BTreeMap<String, StoredState>,
+    /// Bytes of all kept states together; none: it keeps none, but takes those that are there.
+    budget: Option<u64>,
+    /// By the id of the database; whether an earlier run made it.
+    held: BTreeMap<String, (StoredState, bool)>,
+}
+
+/// A case that makes a state, its worker, and its data directory.
+pub(super) struct Maker<'c> {
+    pub(super) case: &'c Case,
+    pub(super) worker: WorkerIdentity,
+    pub(super) data_dir: PathBuf,
+    /// This run has its record already.
+    pub(super) is_settled: bool,
 }
 
 /// The store for a data directory: inside it, or beside the run's directory if that holds it.
 pub(crate) fn store_of(data_dir: &Path, run: &Path) -> PathBuf {
     match run.parent() {
-        Some(runs) if data_dir.starts_with(run) => runs.join(BESIDE_RUNS),
-        _ => data_dir.join(IN_DATA_DIR),
+        Some(runs) if data_dir.starts_with(run) => runs.join(STORE_OF_RUNS),
+        _ => data_dir.join(STORE),
     }
 }
 
 /// The stores of a directory of runs, and of a data directory.
 pub(crate) fn stores(runs: &Path, data_dir: Option<&Path>) -> Vec<PathBuf> {
-    let in_data_dir = data_dir.map(|path| path.join(IN_DATA_DIR));
-    in_data_dir.into_iter().chain([runs.join(BESIDE_RUNS)]).filter(|path| path.is_dir()).collect()
+    let in_data_dir = data_dir.map(|path| path.join(STORE));
+    let stores = in_data_dir.into_iter().chain([runs.join(STORE_OF_RUNS)]);
+    stores.filter(|path| path.is_dir()).collect()
 }
 
 impl RunStates {
-    pub(crate) fn new(run: &Path, budget: u64) -> Self {
+    pub(crate) fn new(run: &Path, budget: Option<u64>) -> Self {
         Self { run: run.to_owned(), budget, held: BTreeMap::new() }
     }
 
-    /// The folder of a case's database, if it is a state that is in a store.
-    pub(super) fn of_case(&self, case: &Case) -> Option<(&Path, StateOrigin)> {
-        let state = self.held.get(&case.database.id)?;
-        Some((state.database(), origin(state)))
+    /// The folder of a case's database, if it is a state in a store.
+    pub(super) fn database(&self, case: &Case) -> Option<&Path> {
+        self.held.get(&case.database.id).map(|(state, _)| state.database())
     }
 
-    /// Looks for the state that a case would make.
-    pub(super) fn find(
-        &mut self,
-        case: &Case,
-        worker: &WorkerIdentity,
-        data_dir: &Path,
-    ) -> Result<Option<StateOrigin>, Complaint> {
-        let store = store_of(data_dir, &self.run);
-        if self.budget == 0 || !store.is_dir() {
+    /// The state that a case begins with, if an earlier run made it.
+    pub(super) fn origin(&self, case: &Case) -> Option<StateOrigin> {
+        let (state, is_earlier) = self.held.get(&case.database.id)?;
+        let (record, description) = (state.record(), &state.record().description);
+        is_earlier.then(|| StateOrigin {
+            id: description.id.clone(),
+            run: description.run.clone(),
+            made_unix_ns: record.made_unix_ns,
+        })
+    }
+
+    /// Takes the states of a trial's loads: of all of them, or of none, so that figures of loads
+    /// have their pairs.
+    pub(super) fn take(&mut self, makers: &[Maker<'_>]) -> Result<(), Complaint> {
+        if self.budget == Some(0) {
+            return Ok(());
+        }
+        let run = run_name(&self.run);
+        let mut found = Vec::new();
+        for maker in makers.iter().filter(|maker| !self.held.contains_key(&maker.case.database.id))
+        {
+            found.push((maker, self.find(maker)?));
+        }
+        let is_earlier = |state: &StoredState| state.record().description.run != run;
+        let all = found.iter().all(|(_, state)| state.as_ref().is_some_and(is_earlier));
+        for (maker, state) in found {
+            // What this run has loaded and kept it goes on with.
+            if let Some(state) = state.filter(|_| all || maker.is_settled) {
+                let earlier = is_earlier(&state);
+                self.held.insert(maker.case.database.id.clone(), (state, earlier));
+            }
+        }
+        Ok(())
+    }
+
+    fn find(&self, maker: &Maker<'_>) -> Result<Option<StoredState>, Complaint> {
+        let store = store_of(&maker.data_dir, &self.run);
+        if !store.is_dir() {
             return Ok(None);
         }
-        let states = States::open(&store).map_err(complain)?;
-        let Some(state) = states.find(&id(case, worker)).map_err(complain)? else {
-            return Ok(None);
-        };
-        let origin = origin(&state);
-        self.held.insert(case.database.id.clone(), state);
-        Ok(Some(origin))
+        let found = States::open(&store).and_then(|states| states.find(&maker.id()));
+        found.map_err(|error| complain(&error, &maker.data_dir, &store))
     }
 
-    /// Keeps the database that a case has made: it moves into the store. Returns what was removed
-    /// for it, in words.
+    /// Keeps the database that a case has made: it moves into the store. `needed_bytes` must stay
+    /// free for the rest of the run. Returns what happened beside that, in words.
     pub(super) fn keep(
         &mut self,
+        maker: &Maker<'_>,
         record: &CaseRecord,
         database: &Path,
-        data_dir: &Path,
-        bytes: u64,
+        needed_bytes: u64,
         go_on: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Option<String>, Complaint> {
-        let Some(worker) = record.worker.as_ref().filter(|_| self.budget > 0) else {
-            return Ok(None);
-        };
-        let states = States::open(&store_of(data_dir, &self.run)).map_err(complain)?;
-        let removed = states.make_room(bytes, self.budget).map_err(complain)?;
-        let state = states.keep(describe(record, worker, &self.run), database, go_on);
-        self.held.insert(record.case.database.id.clone(), state.map_err(complain)?);
+        let Some(budget) = self.budget.filter(|budget| *budget > 0) else { return Ok(None) };
+        if let Some(reason) = is_flawed(record) {
+            return Err(Complaint::usage(reason));
+        }
+        let storage = Storage::at(&Root::system(), database);
+        let free_bytes = storage.map_or(u64::MAX, |storage| storage.free_bytes);
+        if free_bytes < needed_bytes {
+            let [free, needed] = [free_bytes, needed_bytes].map(units::bytes);
+            let what =
+                format!("expected {needed} of free space for the rest of the run, found {free}");
+            return Err(Complaint::usage(what));
+        }
+        let store = store_of(&maker.data_dir, &self.run);
+        let complain = |error: StateError| complain(&error, &maker.data_dir, &store);
+        let states = States::open(&store).map_err(complain)?;
+        let bytes = kvdyno_host::size::measure(database).map_or(0, |size| size.used_bytes);
+        let removed = states.make_room(bytes, budget).map_err(complain)?;
+        let description = describe(maker, record, run_name(&self.run));
+        let state = states.keep(description, database, go_on).map_err(complain)?;
+        self.held.insert(maker.case.database.id.clone(), (state, false));
         let removed_bytes: u64 = removed.iter().map(|state| state.bytes).sum();
         Ok((removed_bytes > 0).then(|| {
             let (states, bytes) = (removed.len(), units::bytes(removed_bytes));
@@ -100,56 +145,77 @@ impl RunStates {
     }
 }
 
-fn origin(state: &StoredState) -> StateOrigin {
-    let (record, description) = (state.record(), &state.record().description);
-    StateOrigin {
-        id: description.id.clone(),
-        run: description.run.clone(),
-        made_unix_ns: record.made_unix_ns,
+fn run_name(run: &Path) -> String {
+    run.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Why later runs should not begin with this database.
+fn is_flawed(record: &CaseRecord) -> Option<String> {
+    let ops =
+        record.phases.iter().flat_map(|phase| &phase.roles).flat_map(|role| role.ops.values());
+    let errors: u64 = ops.map(|op| op.errors.values().sum::<u64>()).sum();
+    let limit = &record.ram_limit;
+    if errors > 0 {
+        return Some(format!("expected a load without failed operations, found {errors}"));
+    }
+    (limit.requested_bytes.is_some() && limit.enforced_by.is_none())
+        .then(|| "its RAM limit was not enforced".to_owned())
+}
+
+/// The commands that an error names look into the store of runs.
+fn complain(error: &StateError, data_dir: &Path, store: &Path) -> Complaint {
+    let complaint = Complaint::usage(error.to_string());
+    if store.starts_with(data_dir) {
+        complaint.hint(format!("add `--data-dir {}` to `kvdyno state`", data_dir.display()))
+    } else {
+        complaint
     }
 }
 
-fn complain(error: impl std::fmt::Display) -> Complaint {
-    Complaint::usage(error.to_string())
-}
-
-fn describe(record: &CaseRecord, worker: &WorkerIdentity, run: &Path) -> StateDescription {
-    let case = &record.case;
+fn describe(maker: &Maker<'_>, record: &CaseRecord, run: String) -> StateDescription {
+    let Maker { case, worker, .. } = maker;
     let phases: Vec<&str> = case.phases.iter().map(|phase| phase.name.as_str()).collect();
     StateDescription {
-        id: id(case, worker),
+        id: maker.id(),
         engine: case.engine.clone(),
         label: format!(
-            "{}, {}: {} of {} after {}",
+            "{}, {}: {} of {} after {}, trial {}",
             case.label,
             case.options.durability.as_str(),
             units::count(case.data.records),
             units::bytes(case.user_bytes()),
-            phases.join(", ")
+            phases.join(", "),
+            case.trial
         ),
         engine_version: worker.description.engine.version.clone(),
         library_sha256: worker.library.as_ref().map(|library| library.sha256.clone()),
         records: case.data.records,
-        run: run.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        run,
         took_ns: record.wall_ns,
     }
 }
 
-/// A digest of all that a database depends on. Each trial's is another.
-fn id(case: &Case, worker: &WorkerIdentity) -> String {
-    let all = json!({
-        "worker": worker.sha256,
-        "library": worker.library.as_ref().map(|library| &library.sha256),
-        "engine": case.engine,
-        "options": case.options,
-        "data": case.data,
-        "shape": case.shape,
-        "phases": case.phases,
-        "ram_limit_bytes": case.ram_limit_bytes,
-        "ram_limit_from": case.ram_limit_from,
-        "tier": case.tier,
-        "trial": case.trial,
-    });
-    let digest = Sha256::digest(all.to_string());
-    digest.iter().take(ID_BYTES).map(|byte| format!("{byte:02x}")).collect()
+impl Maker<'_> {
+    /// A digest of all that the database depends on. Each trial has another.
+    pub(super) fn id(&self) -> String {
+        let Self { case, worker, .. } = self;
+        let all = json!({
+            "worker": worker.sha256,
+            "library": worker.library.as_ref().map(|library| &library.sha256),
+            "engine": case.engine,
+            "options": case.options,
+            "crew": case.crew,
+            "data": case.data,
+            "shape": case.shape,
+            "phases": case.phases,
+            "ram_limit_bytes": case.ram_limit_bytes,
+            "ram_limit_from": case.ram_limit_from,
+            "tier": case.tier,
+            "trial": case.trial,
+            // Engines set their threads by them.
+            "cpus": std::thread::available_parallelism().map_or(0, usize::from),
+        });
+        let digest = Sha256::digest(all.to_string());
+        digest.iter().take(ID_BYTES).map(|byte| format!("{byte:02x}")).collect()
+    }
 }

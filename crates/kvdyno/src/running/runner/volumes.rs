@@ -212,7 +212,11 @@ impl Volumes {
     }
 
     /// A database in a directory: of the run, or of a volume.
-    fn in_directory(&self, case: &Case, path: PathBuf) -> Result<DatabaseLocation, Complaint> {
+    pub(super) fn in_directory(
+        &self,
+        case: &Case,
+        path: PathBuf,
+    ) -> Result<DatabaseLocation, Complaint> {
         let (site, storage) = look(&self.root, path)?;
         let volume = case.volume.as_ref().map(|volume| VolumeRecord {
             name: volume.name.clone(),
@@ -224,19 +228,10 @@ impl Volumes {
         Ok(DatabaseLocation { volume, ..site })
     }
 
-    /// The data directory in which a state of this case can be kept; none: on a volume that is made
-    /// for the run, and on a server or a device.
-    pub(super) fn directory_of_states(&mut self, case: &Case) -> Option<PathBuf> {
-        let made = self.made.contains_key(&case.database.id)
-            || case.volume.as_ref().is_some_and(|volume| is_made(&volume.medium));
+    /// The directory in which a case's database is made; none on a device.
+    pub(super) fn directory_of(&mut self, case: &Case) -> Option<PathBuf> {
         let data_dir = self.claim(case).path();
-        let can_hold = !made && case.server.is_none() && !raw::is_device(data_dir);
-        can_hold.then(|| data_dir.to_owned())
-    }
-
-    /// The location of a state that is kept in a store.
-    pub(super) fn state(&self, case: &Case, path: &Path) -> Result<DatabaseLocation, Complaint> {
-        self.in_directory(case, path.to_owned())
+        (!raw::is_device(data_dir)).then(|| data_dir.to_owned())
     }
 
     /// Copies a case's database, whose location is given, for the case. `go_on` receives the copied
@@ -391,11 +386,6 @@ fn not_looked_at(path: &Path) -> impl Fn(io::Error) -> Complaint {
 
 fn not_taken(path: &Path) -> Complaint {
     not_looked_at(path)(io::Error::other("it is not locked for this run"))
-}
-
-/// It is created for each database.
-fn is_made(medium: &Medium) -> bool {
-    !matches!(medium, Medium::Directory { .. })
 }
 
 fn is_mounted(medium: &Medium) -> bool {
