@@ -14,6 +14,7 @@ use super::instructions;
 use super::lists::{together, unique};
 use super::load_generator::LoadGenerator;
 use super::ranks;
+use super::validity;
 use super::{Figures, METHOD_VERSION, RunInfo};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RecordError;
@@ -38,6 +39,7 @@ impl Figures {
         let explained = explain::read(evidence, &groups, &block_io)?;
         efficiency::limit(&mut groups, &explained);
         let findings = findings::judge(evidence, &groups, load_generator.as_ref(), &explained)?;
+        validity::mark_void(&mut groups, &findings);
         Ok(Self {
             method_version: METHOD_VERSION,
             run,

@@ -1,7 +1,9 @@
-//! Whether a role's rate lasts: it was steady, and little of its work was left for later.
+//! Whether a role's rate is one to rely on: nothing makes it invalid, it was steady, and little of
+//! its work was left for later.
 
 use super::catalogue as c;
 use super::evidence::CaseEvidence;
+use super::findings::{Finding, Severity};
 use super::group::{Group, RoleRow};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::steady::{EndRule, WINDOW};
@@ -20,12 +22,12 @@ const SLICES_MIN: usize = 6;
 /// From this share of a window on, work that is left behind is part of the answer.
 const DEFERRED_SHARE_MIN: f64 = 0.1;
 
-/// Whether a role's rate lasts.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+/// Whether a role's rate is one to rely on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Validity {
     /// In one word.
     pub word: ValidityWord,
-    /// Why it is a burst; null: it is sustained.
+    /// Why it is a burst, or void; null: it is sustained.
     pub reason: Option<String>,
     /// The trials whose rate still moved, each with what it did.
     #[serde(skip)]
@@ -35,15 +37,18 @@ pub struct Validity {
     pub(crate) deferred: Option<String>,
 }
 
-/// Whether a rate lasts, in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+/// Whether a rate is one to rely on, in one word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ValidityWord {
     /// The rate was steady in more than half of the trials, and less than a tenth of the window's
     /// time in work was left behind.
+    #[default]
     Sustained,
     /// The rate still moved, or more work was left behind.
     Burst,
+    /// A finding makes it invalid.
+    Void,
 }
 
 impl Validity {
@@ -63,18 +68,40 @@ impl Validity {
         Some(Self { word, reason, moved, deferred })
     }
 
-    /// Why it is a burst, in a few words that are the same for every such role.
-    pub fn burst(&self) -> Option<&'static str> {
+    /// Why it is not sustained, in a few words that are the same for every such role.
+    pub fn words(&self) -> Option<String> {
         match (self.word, &self.deferred) {
             (ValidityWord::Sustained, _) => None,
-            (ValidityWord::Burst, None) => Some("the rate still moved"),
-            (ValidityWord::Burst, Some(_)) => Some("much work was left behind"),
+            (ValidityWord::Burst, None) => Some("burst: the rate still moved".to_owned()),
+            (ValidityWord::Burst, Some(_)) => Some("burst: much work was left behind".to_owned()),
+            (ValidityWord::Void, _) => {
+                Some(format!("void: {}", self.reason.as_deref().unwrap_or_default()))
+            }
         }
     }
 
     /// Whether a tenth of the window's time or more was left behind.
     pub fn is_deferred(&self) -> bool {
         self.deferred.is_some()
+    }
+}
+
+/// Marks the roles of cases that a finding makes invalid; the first finding is the reason.
+pub(super) fn mark_void(groups: &mut [Group], findings: &[Finding]) {
+    for finding in findings.iter().filter(|finding| finding.severity == Severity::Invalid) {
+        let concerns = |group: &Group| {
+            let mut trials = group.trials.iter();
+            finding.cases.is_empty() || trials.any(|trial| finding.cases.contains(&trial.case))
+        };
+        for group in groups.iter_mut().filter(|group| concerns(group)) {
+            for role in group.runs.iter_mut().flat_map(|run| &mut run.roles) {
+                let before = role.validity.get_or_insert_with(Validity::default);
+                if before.word != ValidityWord::Void {
+                    before.word = ValidityWord::Void;
+                    before.reason = Some(finding.id.as_str());
+                }
+            }
+        }
     }
 }
 
@@ -241,7 +268,9 @@ impl Rates {
 
 #[cfg(test)]
 mod tests {
+    use super::super::findings::Id;
     use super::*;
+    use crate::fixture::Fixture;
     use kvdyno_record::workload::{Ends, Role};
 
     fn moved(trials: usize) -> Vec<(String, String)> {
@@ -263,6 +292,22 @@ mod tests {
         let both = "readers: it fell (in 1 of 1 trial); work was left".to_owned();
         assert_eq!(word(1, 1, left), Some((ValidityWord::Burst, Some(both))));
         assert_eq!(word(0, 0, None), None, "nothing could be judged");
+    }
+
+    #[test]
+    fn what_a_finding_makes_invalid_is_void_and_nothing_else() {
+        let mut groups = Fixture::new().summary().figures.groups;
+        let case = groups[1].trials[0].case.clone();
+        let (severity, words) = (Severity::Invalid, String::new);
+        let id = Id::VerifyFailed;
+        let (evidence, advice, cases) = (words(), words(), vec![case]);
+        mark_void(&mut groups, &[Finding { id, severity, evidence, advice, cases }]);
+        for (index, group) in groups.iter().enumerate() {
+            let roles = group.runs.iter().flat_map(|run| &run.roles);
+            let words = roles.filter_map(|role| role.validity.as_ref()?.words());
+            let void = words.filter(|words| words == "void: verify-failed").count();
+            assert_eq!(void > 0, index == 1, "{}", group.label);
+        }
     }
 
     /// At the most time the role that still moves is the burst; the other one is not.

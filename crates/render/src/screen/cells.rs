@@ -82,9 +82,9 @@ fn cell(
             if let Some(fate) = group.fate(metric.n) {
                 text += &format!(" {}", notes.mark(&format!("{} {fate}", group.label)));
             }
-            let burst = source.validity.and_then(Validity::burst);
-            if let Some(why) = burst.filter(|_| figure.definition.name == c::OPS_PER_S.name) {
-                text += &format!(" {}", notes.mark(&format!("burst: {why}")));
+            let flaw = source.validity.and_then(Validity::words);
+            if let Some(flaw) = flaw.filter(|_| figure.definition.name == c::OPS_PER_S.name) {
+                text += &format!(" {}", notes.mark(&flaw));
             }
             match source.beside.filter(|_| figure.than.is_some()) {
                 Some(relative) => format!("{text} {}", times(relative)),
