@@ -76,7 +76,7 @@ fn every_command_of_the_readme_runs() {
         let redirection = arguments.iter().position(|word| *word == ">");
         arguments.truncate(redirection.unwrap_or(arguments.len()));
         let words_only = [
-            "capacity", "compare", "drive", "engines", "quick", "rerun", "serve", "size",
+            "capacity", "compare", "drive", "engines", "quick", "rerun", "serve", "size", "state",
             "torture", "versus",
         ];
         // Not everywhere are libraries installed, or volumes made.
