@@ -17,7 +17,7 @@ struct Pace {
     load_records_per_s: f64,
     /// Bytes of user data loaded per second, at most, in key order.
     load_bytes_per_s: f64,
-    /// The same in random order.
+    /// The same in random order, unless the RAM limit begins after the load.
     random_load_bytes_per_s: f64,
     /// Operations per second of one thread, for phases that end by a count.
     operations_per_thread_s: f64,
@@ -236,9 +236,12 @@ fn load_s(load: &Load, case: &Case, engine: &Description, pace: Pace) -> f64 {
     if engine.capabilities.stores_nothing {
         return loaded / LOAD_GENERATOR_PER_S;
     }
-    let bytes_per_s = match load.order {
-        LoadOrder::Sequential if case.data.graph.is_none() => pace.load_bytes_per_s,
-        _ => pace.random_load_bytes_per_s,
+    let in_order = load.order == LoadOrder::Sequential && case.data.graph.is_none();
+    // A limit that begins after the load leaves it all memory.
+    let bytes_per_s = if in_order || case.ram_limit_from > 0 {
+        pace.load_bytes_per_s
+    } else {
+        pace.random_load_bytes_per_s
     };
     let bytes = load.records_of(case.data.records) as f64 * record_bytes(case);
     (loaded / pace.load_records_per_s).max(bytes / bytes_per_s)
@@ -281,8 +284,8 @@ fn ends_by_count(phase: &Phase) -> bool {
 fn assumptions(cases: &[Case]) -> Vec<String> {
     let mut assumptions = vec![
         format!(
-            "longest load: the slower of {} and {} of user data ({} in random order); shortest \
-             load: {} and {}",
+            "longest load: the slower of {} and {} of user data ({} in random order, unless the \
+             RAM limit begins after it); shortest load: {} and {}",
             units::rate(SLOW.load_records_per_s),
             units::byte_rate(SLOW.load_bytes_per_s),
             units::byte_rate(SLOW.random_load_bytes_per_s),
