@@ -10,11 +10,11 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   kvdyno torture --engine lmdb                         all its classes, on ext4
-  kvdyno torture --engine lmdb,rocksdb --durability commit --states 1000
+  kvdyno torture --engine lmdb,rocksdb --durability commit --power-losses 1000
   kvdyno torture --engine rocksdb --filesystem xfs --writers 16
   kvdyno torture --engine rocksdb --set write_buffer_size=256KiB
-  kvdyno torture --engine direct --quick               in seconds: 40 states of each class
-  kvdyno torture --replay runs/2026-11-22T18-00-00Z_torture_7f3a --engine lmdb --state 17
+  kvdyno torture --engine direct --quick               in seconds: 40 losses of each class
+  kvdyno torture --replay runs/2026-11-22T18-00-00Z_torture_7f3a --engine lmdb --power-loss 17
 
 The unmodified engine runs on a real filesystem on a loop device. The file below it records every
 write and every flush, and in the same order every write that the engine acknowledged. From the
@@ -40,7 +40,7 @@ pub(crate) struct TortureArgs {
     pub(crate) durability: Vec<Durability>,
     /// Number of power losses for each class [default: 300]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub(crate) states: Option<u64>,
+    pub(crate) power_losses: Option<u64>,
     /// Threads that write
     #[arg(long, value_name = "N", default_value_t = 4,
           value_parser = clap::value_parser!(u64).range(1..=64))]
@@ -58,18 +58,18 @@ pub(crate) struct TortureArgs {
     /// engine repeats its writes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// 40 states, and a pause of 3 s
+    /// 40 power losses, and a pause of 3 s
     #[arg(long)]
     pub(crate) quick: bool,
     /// Keep the recordings of all classes, not only of those with losses
     #[arg(long)]
     pub(crate) keep: bool,
-    /// The directory of a torture with a recording: replay one of its states (--state)
-    #[arg(long, value_name = "DIR", requires = "state", value_hint = ValueHint::DirPath)]
+    /// The directory of a torture with a recording: replay one of its power losses (--power-loss)
+    #[arg(long, value_name = "DIR", requires = "power_loss", value_hint = ValueHint::DirPath)]
     pub(crate) replay: Option<PathBuf>,
-    /// The state to replay; its drive is stored as an image next to the recording
+    /// The power loss to replay; the drive after it is stored as an image next to the recording
     #[arg(long, value_name = "N", requires = "replay")]
-    pub(crate) state: Option<u64>,
+    pub(crate) power_loss: Option<u64>,
     #[command(flatten)]
     pub(crate) runs: RunsArgs,
     /// The record as JSON

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit>
     let kind = FilesystemKind::from(args.filesystem);
     let victims = victims(args)?;
     testbed::check(kind)?;
-    if let (Some(replay), Some(state)) = (&args.replay, args.state) {
+    if let (Some(replay), Some(state)) = (&args.replay, args.power_loss) {
         return again(args, &victims, replay, state, printer);
     }
     let interrupt = Interrupt::listen()?;
@@ -126,7 +126,7 @@ fn record(args: &TortureArgs, id: String, kind: FilesystemKind) -> TortureRecord
 }
 
 fn states(args: &TortureArgs) -> u64 {
-    args.states.unwrap_or(if args.quick { STATES_QUICK } else { STATES })
+    args.power_losses.unwrap_or(if args.quick { STATES_QUICK } else { STATES })
 }
 
 /// All trials of one class. A failure affects only this class.

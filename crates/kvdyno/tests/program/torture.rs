@@ -50,8 +50,16 @@ fn lmdb_keeps_what_it_has_committed_and_the_control_does_not() {
         return;
     }
     let scratch = Scratch::new();
-    let arguments =
-        ["torture", "--engine", "lmdb", "--durability", "commit", "--states", "30", "--quick"];
+    let arguments = [
+        "torture",
+        "--engine",
+        "lmdb",
+        "--durability",
+        "commit",
+        "--power-losses",
+        "30",
+        "--quick",
+    ];
     let done = scratch.run(&arguments);
     done.assert_code(0).assert_says("lmdb commit: held").assert_says("lost 0 of 30 (< 10 %)");
     let record = record(&scratch);
@@ -76,7 +84,7 @@ fn lmdb_without_flushes_is_damaged_as_its_manual_says_and_that_can_be_repeated()
     }
     let scratch = Scratch::new();
     let torture = ["torture", "--engine", "lmdb", "--durability", "async"];
-    scratch.run(&[&torture[..], &["--states", "60"]].concat()).assert_says("MDB_NOSYNC");
+    scratch.run(&[&torture[..], &["--power-losses", "60"]].concat()).assert_says("MDB_NOSYNC");
     let record = record(&scratch);
     let of_async = class(&record, Durability::Async);
     let kills = &trial(of_async, TrialKind::Kill).tally;
@@ -85,7 +93,7 @@ fn lmdb_without_flushes_is_damaged_as_its_manual_says_and_that_can_be_repeated()
     assert!(power.tally.lost + power.tally.corrupt > 10, "{power:?}");
     let example = &power.examples[0];
     let (run, state) = (scratch.runs()[0].display().to_string(), example.state.to_string());
-    let again = [&torture[..], &["--replay", &run, "--state", &state]].concat();
+    let again = [&torture[..], &["--replay", &run, "--power-loss", &state]].concat();
     let done = scratch.run(&again);
     done.assert_code(3).assert_says(&example.how);
     let image = format!("lmdb-async.recording.state-{state}.image");
@@ -107,8 +115,16 @@ fn an_engine_that_does_not_flush_what_it_says_is_caught() {
     let script =
         format!("case $1 in\ndescribe) exec {lmdb} \"$@\" ;;\n*) {lie} | {lmdb} \"$@\" ;;\nesac\n");
     scratch.script("liar", &script);
-    let arguments =
-        ["torture", "--engine", "liar", "--durability", "commit", "--states", "30", "--quick"];
+    let arguments = [
+        "torture",
+        "--engine",
+        "liar",
+        "--durability",
+        "commit",
+        "--power-losses",
+        "30",
+        "--quick",
+    ];
     let done = scratch.run(&arguments);
     done.assert_code(3).assert_says("liar commit: broken: power loss: ");
     let record = record(&scratch);
@@ -125,7 +141,7 @@ fn an_engine_that_keeps_all_in_memory_is_caught_by_a_kill() {
         return;
     }
     let scratch = Scratch::new();
-    let torture = ["torture", "--engine", "null", "--set", "store=memory", "--states", "20"];
+    let torture = ["torture", "--engine", "null", "--set", "store=memory", "--power-losses", "20"];
     let done = scratch.run(&[&torture[..], &["--durability", "async"]].concat());
     done.assert_code(3).assert_says("null async: broken: kill -9: ");
     let record = record(&scratch);
@@ -159,7 +175,7 @@ fn what_is_missing_is_said_before_anything_is_touched() {
     scratch.run(&["torture", "--engine", "nul"]).assert_code(2).assert_says("`null`");
     let options = ["torture", "--engine", "null", "--set", "no=1"];
     scratch.run(&options).assert_code(2).assert_says("--set no=1").assert_says("`no`");
-    let replay = ["torture", "--engine", "null", "--state", "1"];
+    let replay = ["torture", "--engine", "null", "--power-loss", "1"];
     scratch.run(&replay).assert_code(2).assert_says("--replay");
     assert!(scratch.runs().is_empty());
     if workers::needs_root(test) {
@@ -223,7 +239,7 @@ mod soak {
         let torture =
             ["torture", "--engine", "rocksdb", "--durability", "commit", "--quick", "--json"];
         let done =
-            scratch.run(&[&torture[..], &["--states", "20", "--filesystem", "xfs"]].concat());
+            scratch.run(&[&torture[..], &["--power-losses", "20", "--filesystem", "xfs"]].concat());
         done.assert_code(0);
         let record: TortureRecord = serde_json::from_value(done.json()).unwrap();
         let power = trial(class(&record, Durability::Commit), TrialKind::Power);

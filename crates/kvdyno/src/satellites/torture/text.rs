@@ -109,7 +109,7 @@ fn print_class(class: &ClassRecord, folder: &Path, printer: &Printer) {
             let class = class.durability.as_str();
             printer.data(&format!(
                 "    again: kvdyno torture --replay {folder} --engine {engine} \
-                 --durability {class} --state {state}"
+                 --durability {class} --power-loss {state}"
             ));
         }
     }
