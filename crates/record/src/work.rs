@@ -19,7 +19,6 @@ use crate::workload::{self, Mix, Phase, Size};
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 
 /// The purpose of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,12 +178,14 @@ impl<'c> Work<'c> {
         if let Some(packed) = case.data.packed {
             key["packed"] = json!(packed);
         }
-        let digest = Sha256::digest(key.to_string());
-        digest.iter().take(6).fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        short_digest(&key, 6)
     }
+}
+
+/// The first bytes of a value's SHA-256, as hexadecimal digits.
+pub fn short_digest(value: &Value, bytes: usize) -> String {
+    let digest = Sha256::digest(value.to_string());
+    digest.iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Of a volume what makes two of them alike. Where a directory is, which device it is and how large

@@ -71,7 +71,7 @@ impl Copies {
             n if n == self.copies => {
                 "a state of an earlier run, so nothing was loaded (`--states 0` loads)".to_owned()
             }
-            n => format!("what was loaded, {n} of them of a state of an earlier run"),
+            n => format!("what was loaded, in {n} of them by an earlier run"),
         };
         format!(
             "{}{volume}: {who} began on {what} of {original} ({}, {verb} in {took})",

@@ -95,10 +95,10 @@ pub(super) fn mark_void(groups: &mut [Group], findings: &[Finding]) {
         };
         for group in groups.iter_mut().filter(|group| concerns(group)) {
             for role in group.runs.iter_mut().flat_map(|run| &mut run.roles) {
-                let before = role.validity.get_or_insert_with(Validity::default);
-                if before.word != ValidityWord::Void {
-                    before.word = ValidityWord::Void;
-                    before.reason = Some(finding.id.as_str());
+                let validity = role.validity.get_or_insert_with(Validity::default);
+                if validity.word != ValidityWord::Void {
+                    validity.word = ValidityWord::Void;
+                    validity.reason = Some(finding.id.as_str());
                 }
             }
         }

@@ -82,9 +82,9 @@ fn a_kept_database_is_found_as_it_was() {
     assert!(record.bytes < 1 << 20, "the hole counts: {}", record.bytes);
     drop(kept);
     let states = States::open(states.folder()).unwrap();
-    let found = states.find(ID).unwrap().unwrap();
-    assert_eq!(found.record(), &record);
-    assert_eq!(fs::read(found.database().join("data")).unwrap(), data);
+    let state = states.find(ID).unwrap().unwrap();
+    assert_eq!(state.record(), &record);
+    assert_eq!(fs::read(state.database().join("data")).unwrap(), data);
     assert_eq!(states.check(ID, &mut |_| true).unwrap(), record);
     assert_eq!(names(states.folder()), BTreeSet::from([ID.to_owned()]));
 }

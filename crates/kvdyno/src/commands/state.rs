@@ -25,8 +25,8 @@ pub(crate) fn run(args: &StateArgs, printer: &Printer) -> anyhow::Result<Exit> {
     match &args.action {
         StateAction::Make(args) => make(args, printer),
         StateAction::List(args) => list(args, printer),
-        StateAction::Check(args) => Ok(check(&named(&args.ids, &args.stores)?, printer)),
-        StateAction::Remove(args) => remove(&named(&args.ids, &args.stores)?, printer),
+        StateAction::Check(args) => Ok(check(&select(&args.ids, &args.stores)?, printer)),
+        StateAction::Remove(args) => remove(&select(&args.ids, &args.stores)?, printer),
     }
 }
 
@@ -70,7 +70,7 @@ struct Listed {
     state: StateSummary,
 }
 
-fn all(args: &StoreArgs) -> anyhow::Result<Vec<Listed>> {
+fn list_all(args: &StoreArgs) -> anyhow::Result<Vec<Listed>> {
     list_states(&args.runs.runs, args.data_dir.as_deref())
 }
 
@@ -85,8 +85,8 @@ fn list_states(runs: &Path, data_dir: Option<&Path>) -> anyhow::Result<Vec<Liste
 }
 
 /// Those of these ids, or all if there are none.
-fn named(ids: &[String], args: &StoreArgs) -> anyhow::Result<Vec<Listed>> {
-    let mut all = all(args)?;
+fn select(ids: &[String], args: &StoreArgs) -> anyhow::Result<Vec<Listed>> {
+    let mut all = list_all(args)?;
     for id in ids {
         if !all.iter().any(|entry| entry.state.id == *id) {
             let what = format!("expected the id of a state, found {id}");
@@ -131,13 +131,13 @@ impl From<&Listed> for Entry {
 }
 
 fn list(args: &ListStatesArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let entries: Vec<Entry> = all(&args.stores)?.iter().map(Entry::from).collect();
+    let entries: Vec<Entry> = list_all(&args.stores)?.iter().map(Entry::from).collect();
     if args.json {
         printer.json(&entries)?;
         return Ok(Exit::Ok);
     }
     if entries.is_empty() {
-        printer.note("no states; a suite with `database = \"state\"` keeps what it loads");
+        printer.note("no states; `kvdyno state make SUITE` makes those of a suite");
         return Ok(Exit::Ok);
     }
     let mut table = Table::new([

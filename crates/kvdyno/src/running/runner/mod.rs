@@ -147,7 +147,7 @@ impl Pass<'_> {
                 return self.file_not_run(case, &message);
             }
         }
-        if case.makes_database() { self.load(case) } else { self.execute(case) }
+        if case.makes_database() { self.load(case) } else { self.execute(case).map(drop) }
     }
 
     /// Makes a case's database, or takes the state that an earlier run made.
@@ -155,9 +155,9 @@ impl Pass<'_> {
         if self.env.states.database(case).is_some() {
             return self.restore(case);
         }
-        self.execute(case)?;
-        if case.makes_state() && self.done.get(&case.id) == Some(&Outcome::Done) {
-            self.keep(case)?;
+        let record = self.execute(case)?;
+        if case.makes_state() && record.outcome == Outcome::Done {
+            self.keep(case, &record);
         }
         Ok(())
     }
@@ -195,17 +195,14 @@ impl Pass<'_> {
         let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
         let restored = CaseRecord { outcome: Outcome::Done, restored: origin, ..blank };
         let record = case::file(&folder, &restored)?;
-        self.record_case(record);
+        self.record_case(&record);
         Ok(())
     }
 
     /// Keeps the database of a case for later runs. Without, its copies begin with the database
     /// where it is.
-    fn keep(&mut self, case: &Case) -> anyhow::Result<()> {
-        let records = self.env.folder.case_records()?.into_iter().map(|(_, record)| record);
-        let newest = records.filter(|record| record.case.id == case.id);
-        let newest = newest.max_by_key(|record| record.attempt);
-        let Some((record, maker)) = newest.zip(self.maker(case)) else { return Ok(()) };
+    fn keep(&mut self, case: &Case, record: &CaseRecord) {
+        let Some(maker) = self.maker(case) else { return };
         let (progress, interrupt) = (self.progress, &self.env.interrupt);
         let mut go_on = |bytes| {
             progress.phase("keep", bytes, None, None);
@@ -213,17 +210,16 @@ impl Pass<'_> {
         };
         let needed_bytes = self.plan.estimate.space_bytes;
         let kept = self.env.volumes.locate(case).and_then(|site| {
-            self.env.states.keep(&maker, &record, &site.path, needed_bytes, &mut go_on)
+            self.env.states.keep(&maker, record, &site.path, needed_bytes, &mut go_on)
         });
         match kept {
             Ok(Some(removed)) => self.progress.warn(&removed),
             Ok(None) => {}
             Err(error) => self.progress.warn(&format!("not kept for later runs: {error}")),
         }
-        Ok(())
     }
 
-    fn execute(&mut self, case: &Case) -> anyhow::Result<()> {
+    fn execute(&mut self, case: &Case) -> anyhow::Result<CaseRecord> {
         let (folder, attempt) = self.new_folder(case)?;
         passed(&format!("begun {}", case.id));
         let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
@@ -234,8 +230,8 @@ impl Pass<'_> {
                 case::file(&folder, &CaseRecord { outcome, ..blank })?
             }
         };
-        self.record_case(record);
-        Ok(())
+        self.record_case(&record);
+        Ok(record)
     }
 
     fn measure(
@@ -339,15 +335,15 @@ impl Pass<'_> {
         let (folder, attempt) = self.new_folder(case)?;
         let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
         let record = case::file(&folder, &CaseRecord { outcome, ..blank })?;
-        self.record_case(record);
+        self.record_case(&record);
         Ok(())
     }
 
-    fn record_case(&mut self, record: CaseRecord) {
-        let headline = record.outcome.message().map_or_else(|| headline(&record), str::to_owned);
+    fn record_case(&mut self, record: &CaseRecord) {
+        let headline = record.outcome.message().map_or_else(|| headline(record), str::to_owned);
         self.progress.case_finished(&record.case.id, record.outcome.word(), &headline);
         passed(&format!("filed {}", record.case.id));
-        self.done.insert(record.case.id, record.outcome);
+        self.done.insert(record.case.id.clone(), record.outcome.clone());
     }
 }
 

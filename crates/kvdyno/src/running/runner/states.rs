@@ -8,8 +8,8 @@ use kvdyno_record::case::{CaseRecord, StateOrigin, WorkerIdentity};
 use kvdyno_record::plan::Case;
 use kvdyno_record::state::StateDescription;
 use kvdyno_record::units;
+use kvdyno_record::work::short_digest;
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -25,8 +25,16 @@ pub(crate) struct RunStates {
     run: PathBuf,
     /// Bytes of all kept states together; none: it keeps none, but takes those that are there.
     budget: Option<u64>,
-    /// By the id of the database; whether an earlier run made it.
-    held: BTreeMap<String, (StoredState, bool)>,
+    /// By the id of the database.
+    held: BTreeMap<String, HeldState>,
+}
+
+/// A state that the run uses.
+#[derive(Debug)]
+struct HeldState {
+    state: StoredState,
+    /// An earlier run loaded it, not this one.
+    is_earlier: bool,
 }
 
 /// A case that makes a state, its worker, and its data directory.
@@ -60,12 +68,12 @@ impl RunStates {
 
     /// The folder of a case's database, if it is a state in a store.
     pub(super) fn database(&self, case: &Case) -> Option<&Path> {
-        self.held.get(&case.database.id).map(|(state, _)| state.database())
+        self.held.get(&case.database.id).map(|held| held.state.database())
     }
 
     /// The state that a case begins with, if an earlier run made it.
     pub(super) fn origin(&self, case: &Case) -> Option<StateOrigin> {
-        let (state, is_earlier) = self.held.get(&case.database.id)?;
+        let HeldState { state, is_earlier } = self.held.get(&case.database.id)?;
         let (record, description) = (state.record(), &state.record().description);
         is_earlier.then(|| StateOrigin {
             id: description.id.clone(),
@@ -81,18 +89,19 @@ impl RunStates {
             return Ok(());
         }
         let run = run_name(&self.run);
-        let mut found = Vec::new();
-        for maker in makers.iter().filter(|maker| !self.held.contains_key(&maker.case.database.id))
-        {
-            found.push((maker, self.find(maker)?));
+        let mut states = Vec::new();
+        for maker in makers {
+            if !self.held.contains_key(&maker.case.database.id) {
+                states.push((maker, self.find(maker)?));
+            }
         }
         let is_earlier = |state: &StoredState| state.record().description.run != run;
-        let all = found.iter().all(|(_, state)| state.as_ref().is_some_and(is_earlier));
-        for (maker, state) in found {
+        let all = states.iter().all(|(_, state)| state.as_ref().is_some_and(is_earlier));
+        for (maker, state) in states {
             // What this run has loaded and kept it goes on with.
             if let Some(state) = state.filter(|_| all || maker.is_settled) {
-                let earlier = is_earlier(&state);
-                self.held.insert(maker.case.database.id.clone(), (state, earlier));
+                let is_earlier = is_earlier(&state);
+                self.held.insert(maker.case.database.id.clone(), HeldState { state, is_earlier });
             }
         }
         Ok(())
@@ -103,8 +112,8 @@ impl RunStates {
         if !store.is_dir() {
             return Ok(None);
         }
-        let found = States::open(&store).and_then(|states| states.find(&maker.id()));
-        found.map_err(|error| complain(&error, &maker.data_dir, &store))
+        let state = States::open(&store).and_then(|states| states.find(&maker.id()));
+        state.map_err(|error| complain(&error, &maker.data_dir, &store))
     }
 
     /// Keeps the database that a case has made: it moves into the store. `needed_bytes` must stay
@@ -136,11 +145,12 @@ impl RunStates {
         let removed = states.make_room(bytes, budget).map_err(complain)?;
         let description = describe(maker, record, run_name(&self.run));
         let state = states.keep(description, database, go_on).map_err(complain)?;
-        self.held.insert(maker.case.database.id.clone(), (state, false));
+        let held = HeldState { state, is_earlier: false };
+        self.held.insert(maker.case.database.id.clone(), held);
         let removed_bytes: u64 = removed.iter().map(|state| state.bytes).sum();
         Ok((removed_bytes > 0).then(|| {
-            let (states, bytes) = (removed.len(), units::bytes(removed_bytes));
-            format!("removed the longest unused of the kept states: {states}, {bytes}")
+            let (number, bytes) = (removed.len(), units::bytes(removed_bytes));
+            format!("removed {number} of the kept states, the longest unused: {bytes}")
         }))
     }
 }
@@ -215,7 +225,6 @@ impl Maker<'_> {
             // Engines set their threads by them.
             "cpus": std::thread::available_parallelism().map_or(0, usize::from),
         });
-        let digest = Sha256::digest(all.to_string());
-        digest.iter().take(ID_BYTES).map(|byte| format!("{byte:02x}")).collect()
+        short_digest(&all, ID_BYTES)
     }
 }
