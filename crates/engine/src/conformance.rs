@@ -25,9 +25,9 @@ mod model;
 mod points;
 mod report;
 mod scans;
+mod shared_threads;
 mod threads;
 mod transactions;
-mod turns;
 mod writes;
 
 use crate::graph::GraphEngine;
@@ -87,7 +87,7 @@ fn checks<E: Engine>() -> Checks<E> {
         ("keys at their limits", points::key_limits),
         ("multiget", points::multiget),
         ("operations in flight", flight::answers),
-        ("clients that take turns", turns::go_on),
+        ("clients that share threads", shared_threads::go_on),
         ("scan forward", scans::forward),
         ("scan reverse", scans::reverse),
         ("walk forward", scans::walk_forward),

@@ -116,9 +116,9 @@ pub struct Capabilities {
     #[serde(default)]
     pub pipelined: bool,
     /// Its sessions wait for a server by [`Wire`](crate::server::Wire) alone, on one connection
-    /// each, so that several can share a thread ([`crate::server::turns`]).
+    /// each, so that several can share a thread ([`crate::server::shared_threads`]).
     #[serde(default)]
-    pub takes_turns: bool,
+    pub shares_threads: bool,
     /// It has no keys and no index of its own: figures of it are the drive's.
     #[serde(default)]
     pub bare_drive: bool,
@@ -175,7 +175,7 @@ impl Capabilities {
             counted: BTreeMap::new(),
             numbered_keys_only: false,
             pipelined: false,
-            takes_turns: false,
+            shares_threads: false,
             bare_drive: false,
             addressed: false,
             in_memory: false,

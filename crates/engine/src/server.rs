@@ -6,7 +6,7 @@
 
 mod address;
 mod program;
-pub mod turns;
+pub mod shared_threads;
 mod wire;
 
 pub use address::{Address, BY_NAME, Elsewhere, Secrecy, Secret, Secured, Stream, send_to};

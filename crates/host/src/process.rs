@@ -8,11 +8,46 @@ use super::Root;
 use super::root::keyed;
 use kvdyno_record::usage::{ProcessIo, ProcessUsage};
 use procfs_core::process::{Io, Stat, StatM};
+use rustix::process::{Pid, Signal, kill_process};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// The readings of these processes, summed; `None` where not one of them can be read.
 pub fn usage(root: &Root, pids: &[u32]) -> Option<ProcessUsage> {
     let all: Vec<Reading> = pids.iter().filter_map(|pid| Reading::read(root, *pid)).collect();
     (!all.is_empty()).then(|| summed(&all))
+}
+
+/// How long a process may take to stop: one that waits for a drive stops afterwards.
+const STOP_LIMIT: Duration = Duration::from_secs(1);
+
+/// Stops these processes until [`go_on`], and waits until they are.
+pub fn stop(root: &Root, pids: &[u32]) {
+    for pid in pids {
+        send(*pid, Signal::STOP);
+    }
+    let works = |pid: &u32| {
+        let stat = root.parsed::<Stat>(format!("/proc/{pid}/stat"));
+        stat.is_some_and(|stat| !matches!(stat.state, 'T' | 't' | 'Z' | 'X'))
+    };
+    let begun = Instant::now();
+    while pids.iter().any(works) && begun.elapsed() < STOP_LIMIT {
+        sleep(Duration::from_micros(200));
+    }
+}
+
+/// Lets processes go on that were stopped.
+pub fn go_on(pids: &[u32]) {
+    for pid in pids {
+        send(*pid, Signal::CONT);
+    }
+}
+
+/// A process that has ended gets nothing.
+fn send(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, signal);
+    }
 }
 
 /// What these processes used themselves.

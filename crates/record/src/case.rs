@@ -6,6 +6,7 @@ use crate::library::Library;
 pub use crate::outcome::Outcome;
 use crate::plan::Case;
 use crate::tier::TierRecord;
+use crate::turns::TurnsRecord;
 use crate::usage::{DatabaseSize, GroupUsage, ProcessUsage, Residency, Snapshot, ThreadsUsage};
 use crate::volume::VolumeRecord;
 use crate::worker::WorkerDescription;
@@ -174,6 +175,9 @@ pub struct PhaseRecord {
     pub wall_ns: u64,
     /// It was ended early.
     pub stopped: bool,
+    /// Of a phase in turns, what was between them; null: it was measured at a stretch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<TurnsRecord>,
     /// Counters before.
     pub before: Snapshot,
     /// Counters after.

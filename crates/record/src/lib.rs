@@ -39,6 +39,7 @@ pub mod steady;
 pub mod text;
 pub mod tier;
 pub mod torture;
+pub mod turns;
 pub mod units;
 pub mod usage;
 pub mod volume;

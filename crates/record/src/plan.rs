@@ -113,6 +113,10 @@ pub struct Case {
     pub phases: Vec<Phase>,
     /// The case is ended when it takes longer than this.
     pub budget_ns: u64,
+    /// The case of the other engine that it is run side by side with, phase by phase or in turns
+    /// ([`crate::turns`]); null: it runs alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns_with: Option<String>,
     /// Length of a slice of the series.
     pub slice_ns: u64,
     /// Block I/O is watched in the kernel while it runs, regardless of the command line.

@@ -71,8 +71,9 @@ pub struct Recording {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "control")]
 pub enum Control {
-    /// Continue: begin the announced phase; after `finished`, the readings are taken; after
-    /// `closed` in a phase `evict`, the files are evicted.
+    /// Continue: begin the announced phase; after `turn_ended`, the next turn begins; after
+    /// `finished`, the readings are taken; after `closed` in a phase `evict`, the files are
+    /// evicted.
     Go,
     /// End the running phase now, keep its measurements, and finish.
     Stop,
@@ -152,6 +153,11 @@ pub enum Event {
         /// Threads that have not ended; null: not counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         threads: Option<u32>,
+    },
+    /// A turn of a phase is over: all threads pause until the program sends go.
+    TurnEnded {
+        /// Index into the phases.
+        phase: u32,
     },
     /// A phase is over: the program sends go after its readings.
     Finished {

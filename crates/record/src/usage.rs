@@ -114,6 +114,38 @@ pub struct DeviceUsage {
     pub flush_ns: Option<u64>,
 }
 
+impl DeviceUsage {
+    /// What was counted after `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        self.with(before, u64::saturating_sub)
+    }
+
+    /// With that of another time.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        self.with(other, |one, other| one + other)
+    }
+
+    fn with(&self, other: &Self, combine: fn(u64, u64) -> u64) -> Self {
+        Self {
+            device: self.device.clone(),
+            reads: combine(self.reads, other.reads),
+            read_bytes: combine(self.read_bytes, other.read_bytes),
+            read_ns: combine(self.read_ns, other.read_ns),
+            writes: combine(self.writes, other.writes),
+            write_bytes: combine(self.write_bytes, other.write_bytes),
+            write_ns: combine(self.write_ns, other.write_ns),
+            busy_ns: combine(self.busy_ns, other.busy_ns),
+            queue_ns: combine(self.queue_ns, other.queue_ns),
+            discards: combine(self.discards, other.discards),
+            discard_bytes: combine(self.discard_bytes, other.discard_bytes),
+            flushes: self.flushes.zip(other.flushes).map(|(a, b)| combine(a, b)),
+            flush_ns: self.flush_ns.zip(other.flush_ns).map(|(a, b)| combine(a, b)),
+        }
+    }
+}
+
 /// What a role's threads used, from the common start to the end of each one's last operation: of
 /// them alone, where [`ProcessUsage`] has the engine's own threads as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -200,7 +200,7 @@ pub struct Mix {
     pub ends: Ends,
 }
 
-/// The end of a phase: whichever comes first; at least one is set.
+/// The end of a phase, whichever comes first (at least one is set), and of its turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ends {
     /// After this time.
@@ -211,6 +211,10 @@ pub struct Ends {
     pub least_ns: Option<u64>,
     /// When the first role has done this many: exactly that many.
     pub operations: Option<u64>,
+    /// It pauses each time it has worked so long, while the other case of its pair works
+    /// ([`crate::turns`]); null: it is measured at a stretch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_ns: Option<u64>,
 }
 
 impl Ends {
@@ -242,7 +246,7 @@ pub struct Role {
     /// Operations that each thread keeps in flight; null: it calls and waits, one at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// Threads of the operating system on which they take turns; null: each has one of its own.
+    /// Threads of the operating system that they share; null: each has one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_threads: Option<u32>,
     /// The share of its lookups that must find their key.

@@ -14,13 +14,14 @@ use super::wrap::wrap;
 use kvdyno_analysis::answers::summary::Summary;
 
 /// The names of all tables, in their order.
-pub const NAMES: [&str; 17] = [
+pub const NAMES: [&str; 18] = [
     "study",
     "claims",
     "search",
     "ranking",
     "load",
     "run",
+    "scatter",
     "cost",
     "counters",
     "time",

@@ -8,7 +8,7 @@ use crate::kind::{BlockOf, Kind, Supply};
 use crate::pace::Pace;
 use crate::recorder::Recorder;
 use crate::recording;
-use crate::shared::{Shared, ThreadContext};
+use crate::shared::{Shared, Task, ThreadContext};
 use crate::tally::{OVER, Tally};
 
 /// A block is prepared for about this long, so that a thread looks up often enough to stop on time
@@ -124,14 +124,13 @@ fn work_off<K: Kind, C: Clock>(
     open: bool,
 ) -> (usize, Vec<usize>) {
     let ThreadContext { handle, clock, recorder, task, shared, .. } = context;
-    let clock = *clock;
     let prepared = Prepared::<K> { block, view: K::view(source, block, task) };
     let (mut from, mut failed) = (0, Vec::new());
     loop {
         let ended = if open {
-            open_loop(handle, clock, &prepared, from, recorder, &shared.stopped)
+            open_loop(handle, *clock, &prepared, from, recorder, &shared.stopped)
         } else {
-            closed_loop(handle, clock, &prepared, from, recorder)
+            closed_loop(handle, *clock, &prepared, from, recorder)
         };
         // An operation that ended before the edge belongs to the old slice; one that ended at it
         // does not.
@@ -140,17 +139,15 @@ fn work_off<K: Kind, C: Clock>(
             Ended::Over(index) => (*index, *index),
             Ended::Edge(index) | Ended::Failed(index, _) => (*index, index + 1),
         };
-        file(clock, &block.steps, from..until, recorder);
-        if recorder.last_end >= recorder.edge {
-            recorder.edge = recorder.time.cross(recorder.last_end, &mut recorder.tallies);
-        }
-        if let Err(error) = recording::note(clock, &prepared, from..next, recorder) {
+        file(*clock, &block.steps, from..until, recorder);
+        let pause = cross_edge(recorder, task, shared);
+        if let Err(error) = recording::note(*clock, &prepared, from..next, recorder) {
             shared.fail(error);
             return (next, failed);
         }
         match ended {
             Ended::Done | Ended::Over(_) => return (next, failed),
-            Ended::Edge(_) => file(clock, &block.steps, until..next, recorder),
+            Ended::Edge(_) => file(*clock, &block.steps, until..next, recorder),
             Ended::Failed(index, error) => {
                 recorder.tallies[usize::from(block.steps[index].slot)].error(error.class);
                 failed.push(index);
@@ -159,12 +156,28 @@ fn work_off<K: Kind, C: Clock>(
                 }
             }
         }
+        if let Some(turn) = pause {
+            recorder.paused_ns += shared.pause.wait(turn, clock);
+        }
         // A block that takes long is cut where the phase is over.
         if recorder.edge == OVER || shared.is_over() {
             return (next, failed);
         }
         from = next;
     }
+}
+
+/// Ends the slices that are over. Returns the turn that is over with them.
+fn cross_edge(recorder: &mut Recorder, task: &Task, shared: &Shared) -> Option<u64> {
+    let now = recorder.last_end;
+    if now < recorder.edge {
+        return None;
+    }
+    let ends_turn = |turn_ns| now < recorder.time.deadline && recorder.time.ends_turn(now, turn_ns);
+    // Before the slices are sent: with those of the last thread the turn is over.
+    let turn = task.turn_ns.filter(|&turn_ns| ends_turn(turn_ns)).map(|_| shared.pause.arrive());
+    recorder.edge = recorder.time.cross(now, &mut recorder.tallies);
+    turn
 }
 
 /// Counts a block without a look at each operation: how many of each kind were done, and the bytes
@@ -225,6 +238,32 @@ mod tests {
         // Ends at 402, 802, 1202 and so on; after each edge one more reading.
         assert_eq!(played.slices(), [(0, 2, 800), (1, 2, 800), (2, 4, 1_600)]);
         assert_eq!((played.count(), played.window_ns()), (8, 3_204));
+    }
+
+    /// Turns cut the time between two operations, and nothing else: the same are done at the same
+    /// times. After the last turn there is no pause.
+    #[test]
+    fn turns_leave_out_the_time_between_them_and_nothing_else() {
+        let play = || Play {
+            costs: COSTS,
+            slice_ns: 50_000,
+            duration_ns: Some(300_000),
+            ..Play::default()
+        };
+        let whole = play().run(Script::new(&[Ok(100), Ok(120_000)], 399));
+        for (turn_ns, pauses) in [(50_000, 4), (100_000, 2), (150_000, 1), (300_000, 0)] {
+            let turns = Play { turn_ns: Some(turn_ns), ..play() };
+            let turns = turns.run(Script::new(&[Ok(100), Ok(120_000)], 399));
+            // The second operation takes longer than two turns of 50 us.
+            assert_eq!(turns.pauses, pauses, "turns of {turn_ns} ns");
+            assert_eq!(turns.slices(), whole.slices(), "turns of {turn_ns} ns");
+            assert_eq!(turns.result.paused_ns > 0, pauses > 0);
+            // One more reading of the clock each.
+            let readings = pauses as u64;
+            assert_eq!(turns.window_ns(), whole.window_ns() + readings);
+            let [paused, usage] = [&turns, &whole].map(|played| played.result.usage.unwrap());
+            assert_eq!(paused.time_ns, usage.time_ns + readings);
+        }
     }
 
     /// Two threads, of which one does all that is left before the other has begun.

@@ -24,6 +24,9 @@ pub(crate) trait Clock: Copy + Send + Sync + 'static {
     /// The time of a reading: nanoseconds since the clock was made.
     fn time(&self, ticks: u64) -> u64;
 
+    /// From here on the times of its readings are so much less: that time does not count.
+    fn skip(&mut self, ns: u64);
+
     /// Nanoseconds since the clock was made.
     #[inline]
     fn now(&self) -> u64 {
@@ -55,6 +58,10 @@ impl Clock for Monotonic {
 
     fn ticks_at(&self, ns: u64) -> u64 {
         self.base.saturating_add(ns)
+    }
+
+    fn skip(&mut self, ns: u64) {
+        self.base = self.ticks_at(ns);
     }
 
     #[inline]
@@ -89,6 +96,10 @@ impl Clock for Tsc {
     fn ticks_at(&self, ns: u64) -> u64 {
         let ticks = (u128::from(ns) << 64).div_ceil(u128::from(self.factor));
         u64::try_from(ticks).unwrap_or(u64::MAX).saturating_add(self.base)
+    }
+
+    fn skip(&mut self, ns: u64) {
+        self.base = self.ticks_at(ns);
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 //! program, and ends a phase once its rates are steady.
 
 use crate::clock::Clock;
-use crate::control::Stop;
+use crate::control::Gate;
 use crate::output::{Files, send};
 use crate::shared::{Shared, Task};
 use crate::tally::{Packet, SliceTimes};
@@ -41,16 +41,17 @@ struct Pending {
 }
 
 impl Collector<'_> {
-    /// Collects until every thread has ended.
+    /// Collects until every thread has ended. Returns its clock, which leaves out the time between
+    /// turns.
     pub(crate) fn run<E: Engine, C: Clock>(
         mut self,
         engine: &E,
-        clock: C,
+        mut clock: C,
         packets: &Receiver<Packet>,
         shared: &Shared,
         files: &mut Files,
-        stop: &Stop,
-    ) -> Result<()> {
+        gate: &Gate<'_>,
+    ) -> Result<C> {
         let mut pending = Pending { now_in: vec![0; shared.progress.len()], ..Pending::default() };
         let (mut next_progress, mut next_events) = (self.start, self.start);
         loop {
@@ -65,7 +66,12 @@ impl Collector<'_> {
             };
             let now = clock.now();
             self.write_finished(&mut pending, files, now)?;
-            if stop.is_set() || self.watch.is_steady() {
+            if shared.pause.has_all(pending.threads()) {
+                gate.end_turn()?;
+                clock.skip(clock.now() - now);
+                shared.pause.end();
+            }
+            if gate.stop().is_set() || self.watch.is_steady() {
                 shared.end();
             }
             if now >= next_events || disconnected {
@@ -78,7 +84,7 @@ impl Collector<'_> {
                 self.tell_progress(shared, threads, now)?;
             }
             if disconnected {
-                return Ok(());
+                return Ok(clock);
             }
         }
     }
@@ -197,6 +203,7 @@ mod tests {
             operations: None,
             total: None,
             slice_ns: 1_000,
+            turn_ns: None,
             errors_max: 0,
             verify: false,
             gaps: false,

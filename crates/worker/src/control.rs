@@ -36,6 +36,12 @@ impl Gate<'_> {
         Ok((!self.stop().is_set()).then(usage::of_this_process))
     }
 
+    /// Reports that a turn is over and waits for the next.
+    pub(crate) fn end_turn(&self) -> Result<()> {
+        send(&Event::TurnEnded { phase: self.phase })?;
+        self.listener.wait_for_go()
+    }
+
     pub(crate) fn stop(&self) -> &Stop {
         &self.listener.stop
     }

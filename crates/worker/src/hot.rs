@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::kind::{BlockOf, Kind};
 use crate::recorder::Recorder;
 use crate::tally::Tally;
-use kvdyno_engine::server::turns;
+use kvdyno_engine::server::shared_threads;
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::hint::black_box;
 use std::ops::Range;
@@ -169,8 +169,8 @@ fn again<K: Kind>(
 fn wait_for_others(attempt: u32) {
     match attempt {
         0 => {}
-        1..=3 => turns::pause(Duration::ZERO),
-        _ => turns::pause(Duration::from_micros(25 << (attempt - 4).min(10))),
+        1..=3 => shared_threads::pause(Duration::ZERO),
+        _ => shared_threads::pause(Duration::from_micros(25 << (attempt - 4).min(10))),
     }
 }
 

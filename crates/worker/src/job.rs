@@ -205,7 +205,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         let engine = require_open(self.engine.as_ref())?;
         let gate = self.listener.gate(task.phase);
         let done = team::run::<K, C>(engine, self.clock, specs, task, &mut self.files, &gate)?;
-        Ok(done.map(|done| PhaseResult::from_done(done, self.clock.now())))
+        Ok(done.map(PhaseResult::from_done))
     }
 
     fn load(&mut self, index: u32, phase: &Phase, load: &Load) -> Result<Option<PhaseResult>> {
@@ -280,6 +280,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         let mut task = Task {
             duration_ns: mix.ends.duration_ns,
             steady: mix.ends.least_ns.map(|least_ns| EndRule::new(least_ns, self.job.slice_ns)),
+            turn_ns: mix.ends.turn_ns,
             operations: mix.ends.operations.map(|all| self.seat.share(all, counting)),
             total: mix.ends.operations.filter(|_| mix.ends.duration_ns.is_none()),
             ..self.task(index, phase)
@@ -360,6 +361,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             operations: None,
             total: None,
             slice_ns: self.job.slice_ns,
+            turn_ns: None,
             errors_max: self.job.errors_max,
             verify: self.job.data.verify,
             gaps: leaves_gaps(&self.job.phases, self.job.data.records),
@@ -473,11 +475,11 @@ fn add_usage(roles: &mut [RoleResult], used: &ThreadsUsage) {
 }
 
 impl PhaseResult {
-    fn from_done(done: Done, now: u64) -> Self {
+    fn from_done(done: Done) -> Self {
         Self {
             usage_before: done.usage_before,
             started_unix_ns: done.started_unix_ns,
-            wall_ns: now.saturating_sub(done.start),
+            wall_ns: done.wall_ns,
             roles: done.roles,
             requests: done.requests,
             stopped: done.stopped,

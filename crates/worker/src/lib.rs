@@ -29,6 +29,7 @@ mod missing;
 mod on_device;
 mod output;
 mod pace;
+mod pause;
 mod pledge;
 mod population;
 mod recorder;

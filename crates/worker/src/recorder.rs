@@ -21,6 +21,8 @@ pub(crate) struct Recorder {
     pub(crate) not_begun: u64,
     /// Open loop: what the load generator itself took while an operation was due.
     pub(crate) own_ns: u64,
+    /// How long it has waited between turns.
+    pub(crate) paused_ns: u64,
     /// Where its requests are recorded.
     pub(crate) requests: Option<Spool>,
 }
@@ -37,6 +39,7 @@ impl Recorder {
             late_ns: Vec::new(),
             not_begun: 0,
             own_ns: 0,
+            paused_ns: 0,
             requests: None,
         }
     }

@@ -28,7 +28,7 @@ use kvdyno_record::workload::{
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -50,8 +50,10 @@ pub(crate) struct Costs {
 }
 
 /// The clock of the script; a tick is a nanosecond.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Scripted;
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scripted {
+    skipped_ns: u64,
+}
 
 impl Clock for Scripted {
     fn ticks(&self) -> u64 {
@@ -64,11 +66,15 @@ impl Clock for Scripted {
     }
 
     fn ticks_at(&self, ns: u64) -> u64 {
-        ns
+        ns.saturating_add(self.skipped_ns)
     }
 
     fn time(&self, ticks: u64) -> u64 {
-        ticks
+        ticks - self.skipped_ns
+    }
+
+    fn skip(&mut self, ns: u64) {
+        self.skipped_ns += ns;
     }
 
     fn sleep(&self, ns: u64) {
@@ -214,6 +220,8 @@ pub(crate) struct Play {
     /// Operations each second, equally spaced.
     pub(crate) rate: Option<f64>,
     pub(crate) depth: Option<u32>,
+    /// It pauses each time it has worked so long, and goes on once that is seen.
+    pub(crate) turn_ns: Option<u64>,
     /// Threads of the role that have done all that is left before this one begins.
     pub(crate) others: usize,
     /// Its requests are recorded, to a file in this folder.
@@ -231,6 +239,7 @@ impl Default for Play {
             errors_max: 0,
             rate: None,
             depth: None,
+            turn_ns: None,
             others: 0,
             spools: None,
         }
@@ -247,6 +256,7 @@ pub(crate) fn task() -> Task {
         operations: None,
         total: None,
         slice_ns: 1_000_000_000,
+        turn_ns: None,
         errors_max: 0,
         verify: false,
         gaps: false,
@@ -261,6 +271,8 @@ pub(crate) struct Played {
     pub(crate) failure: Option<Error>,
     /// Keys that are there without a gap, and in all; before, there are 100.
     pub(crate) records: (u64, u64),
+    /// How often it paused.
+    pub(crate) pauses: usize,
 }
 
 impl Play {
@@ -274,6 +286,7 @@ impl Play {
             duration_ns: self.duration_ns,
             operations: self.operations,
             slice_ns: self.slice_ns,
+            turn_ns: self.turn_ns,
             errors_max: self.errors_max,
             spools: self.spools.clone(),
             ..task()
@@ -292,17 +305,41 @@ impl Play {
         let stage = Stage(Mutex::new(Some(script)));
         (0..self.others).for_each(|_| shared.leave(0));
         let client = Client { spec, source, packets: sender };
-        let mut results =
-            work::<KeyValue<Stage>, _>(&stage, Scripted, vec![client], &task, &shared);
+        let over = AtomicBool::new(false);
+        let (mut results, pauses) = std::thread::scope(|scope| {
+            let pauses = scope.spawn(|| end_pauses(&shared, &over));
+            let results = work::<KeyValue<Stage>, _>(
+                &stage,
+                Scripted::default(),
+                vec![client],
+                &task,
+                &shared,
+            );
+            over.store(true, Relaxed);
+            (results, pauses.join().unwrap())
+        });
         let result = results.remove(0);
         let failure = shared.failure.lock().unwrap().take();
         let records = (population.visible(), population.live());
-        Played { result, packets: packets.iter().collect(), failure, records }
+        Played { result, packets: packets.iter().collect(), failure, records, pauses }
     }
 
     fn op(&self) -> Op {
         if self.inserts { Op::Insert } else { Op::Get }
     }
+}
+
+/// Ends each pause of the only thread; returns how many there were.
+fn end_pauses(shared: &Shared, over: &AtomicBool) -> usize {
+    let mut pauses = 0;
+    while !over.load(Relaxed) {
+        if shared.pause.has_all(1) {
+            pauses += 1;
+            shared.pause.end();
+        }
+        std::thread::yield_now();
+    }
+    pauses
 }
 
 impl Played {

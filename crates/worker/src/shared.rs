@@ -1,5 +1,6 @@
 //! What the threads of a phase share, and what each of them works with.
 
+use crate::pause::Pause;
 use crate::recorder::Recorder;
 use crate::tally::Tally;
 use kvdyno_engine::{Error, ErrorClass};
@@ -20,6 +21,8 @@ pub(crate) struct Task {
     /// For progress: items until the end, where no duration says.
     pub(crate) total: Option<u64>,
     pub(crate) slice_ns: u64,
+    /// All threads pause each time they have worked so long.
+    pub(crate) turn_ns: Option<u64>,
     pub(crate) errors_max: u64,
     pub(crate) verify: bool,
     /// Not every number is there: some phase of the case deletes, or the load drew its keys.
@@ -40,6 +43,7 @@ pub(crate) struct Shared {
     errors: AtomicU64,
     pub(crate) failure: Mutex<Option<Error>>,
     pub(crate) ready: Barrier,
+    pub(crate) pause: Pause,
     /// Items done by each thread, as of its last block.
     pub(crate) progress: Vec<Padded>,
 }
@@ -51,7 +55,7 @@ pub(crate) struct Padded(pub(crate) AtomicU64);
 
 impl Shared {
     /// Of `threads`, the first role's `counting` among them. So many meet at the barrier: of those
-    /// that take turns on one of the system's, that one.
+    /// that share one of the system's, that one.
     pub(crate) fn new(
         (threads, counting): (usize, usize),
         meeting: usize,
@@ -65,12 +69,14 @@ impl Shared {
             errors: AtomicU64::new(0),
             failure: Mutex::new(None),
             ready: Barrier::new(meeting),
+            pause: Pause::default(),
             progress: (0..threads).map(|_| Padded(AtomicU64::new(0))).collect(),
         }
     }
 
     pub(crate) fn end(&self) {
         self.stopped.store(true, Relaxed);
+        self.pause.end_all();
     }
 
     /// Ends the phase because of `error`; the first one is kept.

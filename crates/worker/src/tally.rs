@@ -214,6 +214,11 @@ impl TimeLine {
         end.min(self.deadline)
     }
 
+    /// Whether a turn of so long is over at `now`.
+    pub(crate) fn ends_turn(&self, now: u64, turn_ns: u64) -> bool {
+        (now - self.start) / turn_ns > self.slice * self.slice_ns / turn_ns
+    }
+
     /// An operation ended at `now`, past the edge: sends the slices that are over. Returns the next
     /// edge, or [`OVER`]. What ends past the deadline belongs to the last slice.
     #[cold]

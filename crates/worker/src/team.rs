@@ -14,7 +14,7 @@ use crate::shared::{Shared, Task, ThreadContext};
 use crate::tally::{Packet, Tally, TimeLine, Timing};
 use crate::usage;
 use crate::watch::Watch;
-use kvdyno_engine::server::turns;
+use kvdyno_engine::server::shared_threads;
 use kvdyno_engine::{Engine, Error, ErrorClass, Result};
 use kvdyno_record::case::{RoleResult, ThreadWindow};
 use kvdyno_record::operations::OpInfo;
@@ -35,7 +35,7 @@ pub(crate) struct RoleSpec<S> {
     pub(crate) rate: Option<Rate>,
     /// Operations each thread keeps in flight, where it does not wait for each.
     pub(crate) depth: Option<u32>,
-    /// On how many threads of the system they are; where these are fewer, they take turns.
+    /// On how many threads of the system they are; where these are fewer, they share them.
     pub(crate) on: usize,
     /// One source a thread.
     pub(crate) sources: Vec<S>,
@@ -50,8 +50,8 @@ pub(crate) struct RoleSpec<S> {
 /// The result of a team.
 pub(crate) struct Done {
     pub(crate) started_unix_ns: u64,
-    /// By the worker's clock.
-    pub(crate) start: u64,
+    /// By the worker's clock, without what was between turns.
+    pub(crate) wall_ns: u64,
     /// When it was let begin.
     pub(crate) usage_before: ProcessUsage,
     pub(crate) roles: Vec<RoleResult>,
@@ -69,7 +69,8 @@ pub(crate) struct ThreadResult {
     pub(crate) last_end: u64,
     pub(crate) backlog: u64,
     pub(crate) own_ns: u64,
-    /// Of those that take turns, the first has what all used.
+    pub(crate) paused_ns: u64,
+    /// Of those that share a thread, the first has what all used.
     pub(crate) usage: Option<ThreadsUsage>,
     pub(crate) requests: Option<Spool>,
 }
@@ -119,10 +120,8 @@ pub(crate) fn run<K: Kind, C: Clock>(
         }
         shared.ready.wait();
         let collector = Collector { task, roles: &names, started_unix_ns, start, watch };
-        let collected = collector.run(engine, clock, &packets, shared, files, gate.stop());
-        if let Err(error) = collected {
-            shared.fail(error);
-        }
+        let collected = collector.run(engine, clock, &packets, shared, files, gate);
+        let clock = collected.map_err(|error| shared.fail(error)).unwrap_or(clock);
         let mut requests = Vec::new();
         for handle in handles {
             match handle.join() {
@@ -137,7 +136,7 @@ pub(crate) fn run<K: Kind, C: Clock>(
         let Some(usage_before) = usage_before? else { return Ok(None) };
         Ok(Some(Done {
             started_unix_ns,
-            start,
+            wall_ns: clock.now().saturating_sub(start),
             usage_before,
             roles,
             requests,
@@ -183,7 +182,7 @@ pub(crate) struct ThreadSpec {
     pub(crate) pace: Option<(Rate, (u32, u32), crate::rng::Rng)>,
 }
 
-/// A thread of a role's: alone on one of the system's, or a client that takes turns with others.
+/// A thread of a role's: alone on one of the system's, or a client that shares one.
 pub(crate) struct Client<S> {
     pub(crate) spec: ThreadSpec,
     pub(crate) source: S,
@@ -222,7 +221,7 @@ pub(crate) fn work<K: Kind, C: Clock>(
         (Some(alone), true) => vec![work(alone)],
         (last, _) => {
             let clients = open_client.into_iter().chain(last);
-            turns::run_in_turns(clients.map(|client| move || work(client))).unwrap_or_else(
+            shared_threads::run_clients(clients.map(|client| move || work(client))).unwrap_or_else(
                 |error| {
                     shared.fail(Error::from(error).context("waiting for answers"));
                     Vec::new()
@@ -231,7 +230,8 @@ pub(crate) fn work<K: Kind, C: Clock>(
         }
     };
     if let Some(first) = results.first_mut() {
-        first.usage = Some(usage::of_this_thread(clock.now()).since(&before));
+        let now = clock.now() - first.paused_ns;
+        first.usage = Some(usage::of_this_thread(now).since(&before));
     }
     results
 }
@@ -298,13 +298,16 @@ impl<'e, 'p, K: Kind> OpenClient<'e, 'p, K> {
             }
         };
         drop(at_work);
-        let Recorder { mut tallies, time, last_end, not_begun, own_ns, requests, .. } = recorder;
+        let Recorder {
+            mut tallies, time, last_end, not_begun, own_ns, paused_ns, requests, ..
+        } = recorder;
         time.end(&mut tallies);
         let until = deadline.min(last_end);
         let mut count_left =
             |pace: Pace| pace.count_until(until) + source.left_until(until - start);
         let backlog = pace.map_or(0, |pace| not_begun + count_left(pace));
-        ThreadResult { role, tallies, last_end, backlog, own_ns, usage: None, requests }
+        let usage = None;
+        ThreadResult { role, tallies, last_end, backlog, own_ns, paused_ns, usage, requests }
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             external_processes: true,
             library: true,
             pipelined: true,
-            takes_turns: true,
+            shares_threads: true,
             key_bytes_max: Some(KEY_BYTES_MAX),
             value_bytes_max: Some(VALUE_BYTES_MAX),
             ..Capabilities::least([

@@ -25,7 +25,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             in_memory: true,
             library: true,
             pipelined: true,
-            takes_turns: true,
+            shares_threads: true,
             key_bytes_max: Some(KEY_BYTES_MAX as u64),
             value_bytes_max: Some(VALUE_BYTES_MAX),
             ..Capabilities::least([(

@@ -27,7 +27,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             external_processes: true,
             library: true,
             pipelined: true,
-            takes_turns: true,
+            shares_threads: true,
             key_bytes_max: Some(KEY_BYTES_MAX),
             value_bytes_max: Some(256 << 20),
             ..Capabilities::least([

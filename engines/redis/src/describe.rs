@@ -21,7 +21,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             in_memory: true,
             library: true,
             pipelined: true,
-            takes_turns: true,
+            shares_threads: true,
             counted: [
                 ("get", "cmdstat_get.calls"),
                 ("insert", "cmdstat_set.calls"),

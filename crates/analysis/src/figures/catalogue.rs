@@ -25,11 +25,13 @@ macro_rules! figures {
 
 figures! {
     /// Operations that succeeded a second. A role that writes without a schedule pays for the work
-    /// that it left behind: the divisor is `rate_window_ns`.
+    /// that it left behind. One that is measured in turns is not charged for the time that its
+    /// threads waited for a CPU. The divisor is `rate_window_ns`.
     OPS_PER_S: "ops_per_s", "1/s", Higher, LoadGenerator, Median;
     /// Operations that succeeded over the role's window alone.
     BURST_OPS_PER_S: "burst_ops_per_s", "1/s", Higher, LoadGenerator, Median;
-    /// What rates are divided by: the window, and `deferred_ns` where that is paid for.
+    /// What rates are divided by: the window, with `deferred_ns` where that is paid for, and
+    /// without waits for a CPU in turns.
     RATE_WINDOW: "rate_window_ns", "ns", Neither, LoadGenerator, Median;
     /// Keys or records dealt with a second, as `ops_per_s`.
     ITEMS_PER_S: "items_per_s", "1/s", Higher, LoadGenerator, Median;

@@ -10,8 +10,10 @@ use super::job::DriveJob;
 use super::lists::together;
 use super::metric::Metrics;
 use super::relative::RelativeTo;
+use super::scatter::Scatter;
 use super::trials::Trials;
 use super::validity::{self, Validity};
+use super::windows::TrialWindows;
 use super::{cost, instructions};
 use kvdyno_record::engine::{Durability, PowerLoss};
 use kvdyno_record::files::RecordError;
@@ -169,8 +171,13 @@ pub struct RoleRow {
     pub relative_volume: Option<RelativeTo>,
     /// On a schedule, with one kind of operation: the p99 of response times over the base engine's.
     pub relative_response: Option<RelativeTo>,
+    /// Where the scatter of `relative` comes from; null: it is the base's own, or too few trials.
+    pub scatter: Option<Scatter>,
     /// Each operation by itself, where the role has several.
     pub ops: Vec<OpRow>,
+    /// Its trials, part by part.
+    #[serde(skip)]
+    pub(crate) windows: Vec<TrialWindows>,
     /// The kinds of its operations.
     #[serde(skip)]
     pub does: Does,

@@ -26,11 +26,14 @@ pub mod ranks;
 mod rates;
 pub mod relative;
 mod run_info;
+pub mod scatter;
 pub mod spent;
 pub mod stalls;
 mod tail;
 pub mod trials;
+mod turns;
 pub mod validity;
+pub(crate) mod windows;
 
 pub use run_info::RunInfo;
 

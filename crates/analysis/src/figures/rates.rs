@@ -4,7 +4,8 @@ use super::catalogue as c;
 use super::metric::{Definition, Metric, Metrics, Reading, Why};
 use super::spent::over;
 use super::tail;
-use super::trials::{At, Trials};
+use super::trials::{At, Trials, role};
+use super::turns;
 use crate::stats;
 use hdrhistogram::Histogram;
 use kvdyno_record::case::{OpResult, RoleResult};
@@ -91,7 +92,17 @@ fn add_rates(
         _ => Err(no_window()),
     });
     let paid: Vec<Reading> = match deferred {
-        None => windows.clone(),
+        None => {
+            let shares = trials.of_phase(scope.phase, |spent, _| {
+                Ok(turns::share_with_cpu(spent.phase, role(spent.phase, scope.role)?))
+            });
+            windows
+                .iter()
+                .cloned()
+                .zip(shares)
+                .map(|(window, share)| Ok(window? * share?))
+                .collect()
+        }
         Some(deferred) => {
             let both = windows.iter().cloned().zip(deferred.iter().cloned());
             both.map(|(window, deferred)| Ok(window? + deferred?)).collect()

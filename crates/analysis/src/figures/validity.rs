@@ -5,6 +5,7 @@ use super::catalogue as c;
 use super::evidence::CaseEvidence;
 use super::findings::{Finding, Severity};
 use super::group::{Group, RoleRow};
+use super::windows::{self, TrialWindows};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::steady::{EndRule, WINDOW};
 use kvdyno_record::units::{self, duration, grouped, percent};
@@ -123,6 +124,7 @@ pub(super) fn judge(group: &mut Group, cases: &[&CaseEvidence]) -> Result<(), Re
             let (mut judged, mut moved) = (0, Vec::new());
             for (case, rates) in measured() {
                 let Some(rates) = rates.get(&run.phase) else { continue };
+                role.windows.extend(rates.windows(&role.role, case, mix));
                 let Some(movement) = rates.movement(&role.role, mix, planned.slice_ns) else {
                     continue;
                 };
@@ -221,6 +223,17 @@ impl Rates {
             percent(last.range),
             percent(last.slope)
         )))
+    }
+
+    /// The parts of a role's phase in a trial.
+    fn windows(&self, role: &str, case: &CaseEvidence, mix: &Mix) -> Option<TrialWindows> {
+        let counts = self.whole(self.counts.get(role)?, case.case.slice_ns);
+        Some(TrialWindows {
+            trial: case.case.trial,
+            counts: windows::parts(counts, &case.case, mix),
+            phase_ns: self.length_ns.iter().sum(),
+            wall_ns: case.record.as_ref()?.wall_ns,
+        })
     }
 
     /// The counts without the last slice, unless that is as long as all others.

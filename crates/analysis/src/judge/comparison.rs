@@ -5,6 +5,7 @@ use crate::figures::catalogue as c;
 use crate::figures::group::{Group, RoleRow, RunRow};
 use crate::figures::metric::Metric;
 use crate::figures::relative::RelativeTo;
+use crate::figures::scatter::Scatter;
 
 /// Fills in every row's ratio.
 pub(crate) fn compare(groups: &mut [Group]) {
@@ -23,7 +24,9 @@ pub(crate) fn compare(groups: &mut [Group]) {
                 let responses = (0..responses(groups, at))
                     .map(|op| compare_role(groups, at, BASES[0], |role| response(role, op)));
                 let responses: Vec<Option<RelativeTo>> = responses.collect();
+                let scatter = scatter(groups, at);
                 let row = &mut groups[index].runs[run].roles[role];
+                row.scatter = scatter;
                 [row.relative, row.relative_volume] = relative;
                 for (op, response) in responses.into_iter().enumerate() {
                     match row.ops.get_mut(op) {
@@ -82,6 +85,20 @@ fn responses(groups: &[Group], [index, run, role]: [usize; 3]) -> usize {
     if role.open_loop { role.by_operation().count() } else { 0 }
 }
 
+/// Where the scatter of a role's ratio to the base engine's comes from.
+fn scatter(groups: &[Group], [index, run, role]: [usize; 3]) -> Option<Scatter> {
+    let run = &groups[index].runs[run];
+    let base = base_of_run(groups, run, BASES[0]).filter(|base| *base != index)?;
+    let base = groups[base].run(&run.phase)?.roles.get(role)?;
+    Scatter::between(&base.windows, &run.roles[role].windows)
+}
+
+/// The first engine with a phase of the same work.
+fn base_of_run(groups: &[Group], run: &RunRow, by: Base) -> Option<usize> {
+    let equal = |other: &RunRow| (by.runs)(other) == (by.runs)(run);
+    groups.iter().position(|group| group.competes() && group.run(&run.phase).is_some_and(equal))
+}
+
 fn compare_role(
     groups: &[Group],
     [index, run, role]: [usize; 3],
@@ -89,13 +106,8 @@ fn compare_role(
     figure: impl Fn(&RoleRow) -> Option<&Metric>,
 ) -> Option<RelativeTo> {
     let run = &groups[index].runs[run];
-    let like = |group: usize| groups[group].run(&run.phase);
-    let peer = |group: usize| {
-        let equal = |other: &RunRow| (by.runs)(other) == (by.runs)(run);
-        groups[group].competes() && like(group).is_some_and(equal)
-    };
-    let base = (0..groups.len()).find(|group| peer(*group))?;
-    let figure = |group: usize| figure(like(group)?.roles.get(role)?);
+    let base = base_of_run(groups, run, by)?;
+    let figure = |group: usize| figure(groups[group].run(&run.phase)?.roles.get(role)?);
     relative((by.name)(&groups[base])?, groups, [base, index], figure)
 }
 

@@ -8,5 +8,6 @@ pub(crate) mod comparison;
 pub mod ranking;
 pub mod relative;
 pub mod rule;
+mod scatter;
 pub mod verdicts;
 pub mod versus;

@@ -2,7 +2,7 @@
 //! Answers are shown where they were received, and several may be in flight. Each client parses
 //! the bytes. Memory grows with what has arrived, never with an announced length.
 
-use super::turns::{self, Known};
+use super::shared_threads::{self, Known};
 use super::{Address, Stream};
 use crate::{Error, ErrorClass, Result};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -126,12 +126,12 @@ impl Wire {
         }
         match &self.stream {
             // TLS may hold decrypted bytes though the socket has nothing.
-            Stream::Secured(_) if turns::is_shared() => {
+            Stream::Secured(_) if shared_threads::is_shared() => {
                 let why = "a TLS connection needs a thread of its own; remove `os_threads`";
                 return Err(Error::unsupported(why));
             }
             Stream::Secured(_) => {}
-            stream => turns::wait_for_answer(stream.socket(), &mut self.known)?,
+            stream => shared_threads::wait_for_answer(stream.socket(), &mut self.known)?,
         }
         self.gone = true;
         let read = self.stream.read(&mut self.received[self.filled..])?;

@@ -95,7 +95,7 @@ fn loaded_and_asked(suite: &Suite) -> BTreeMap<String, CaseRecord> {
 mod soak {
     use super::*;
 
-    /// In tables of their own, by transactions of the server. Their requesters take turns.
+    /// In tables of their own, by transactions of the server. Their requesters share threads.
     #[test]
     fn servers_keep_the_graph_in_tables() {
         let test = "servers_keep_the_graph_in_tables";

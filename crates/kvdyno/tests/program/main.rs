@@ -67,5 +67,6 @@ mod theirs;
 mod tiers;
 mod torture;
 mod traces;
+mod turns;
 mod volumes;
 mod workers;

@@ -23,7 +23,7 @@ fn data() -> Suite {
     suite().data("records = 20000\nvalue_bytes = 400\nverify = true").run("database = \"fresh\"")
 }
 
-/// Load, evict, verify, and a phase with two readers, who take turns, and a writer.
+/// Load, evict, verify, and a phase with two readers, who share a thread, and a writer.
 pub(crate) fn whole(engine: &str, options: &str) -> Suite {
     data()
         .engine_as(engine, engine, options)

@@ -14,6 +14,7 @@ mod load;
 mod ranks;
 mod row;
 mod run;
+mod scatter;
 mod time;
 
 pub(crate) use column::{CellSource, Column, Kind};
@@ -22,9 +23,10 @@ pub(crate) use line::{Line, VisibleColumns};
 pub(crate) use row::{Row, explained, jobs, loads, phases};
 
 /// All of them, in their order.
-pub(crate) static KINDS: [&Kind; 10] = [
+pub(crate) static KINDS: [&Kind; 11] = [
     &load::KIND,
     &run::KIND,
+    &scatter::KIND,
     &cost::KIND,
     &counters::KIND,
     &time::KIND,

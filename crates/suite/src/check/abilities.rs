@@ -144,9 +144,9 @@ fn lacks_of(role: &Role, description: &Description) -> Vec<RoleLack> {
     let (name, abilities) = (&description.name, &description.capabilities);
     let mut lacks: Vec<RoleLack> = Vec::new();
     // Only a client that waits for a server can let others run meanwhile.
-    if let Some(os_threads) = role.os_threads.as_ref().filter(|_| !abilities.takes_turns) {
+    if let Some(os_threads) = role.os_threads.as_ref().filter(|_| !abilities.shares_threads) {
         let message = format!("engine `{name}` blocks the calling thread");
-        let expected = "expected an engine that `takes_turns`, or no `os_threads`";
+        let expected = "expected an engine that `shares_threads`, or no `os_threads`";
         let why = "it blocks the calling thread (`os_threads`)".to_owned();
         lacks.push((os_threads.span.clone(), why, message, expected));
     }

@@ -15,3 +15,4 @@ pub(crate) mod pilot;
 pub(crate) mod replay;
 pub(crate) mod storage;
 pub(crate) mod suite;
+pub(crate) mod turns;

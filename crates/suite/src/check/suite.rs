@@ -1,7 +1,7 @@
 //! Checks of a suite's values that depend neither on engines nor on the host.
 
 use crate::check::storage::{check_media, check_tiers, check_volumes};
-use crate::check::{count, crew, drive, duration, linkbench, pilot, replay};
+use crate::check::{count, crew, drive, duration, linkbench, pilot, replay, turns};
 use crate::edit::select;
 use crate::written::drive::DriveJob;
 use crate::written::length::Length;
@@ -35,6 +35,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_sharing(typed, mistakes);
     check_budget(typed, mistakes);
     check_slice(typed, mistakes);
+    turns::check(typed, mistakes);
     duration::check(typed, mistakes);
     pilot::check(typed, mistakes);
     check_volumes(typed, mistakes);
@@ -292,7 +293,7 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
             check_depth(depth, role, mistakes);
         }
         if let Some(os_threads) = &role.os_threads {
-            check_turns(os_threads, role, mistakes);
+            check_shared_threads(os_threads, role, mistakes);
         }
         check_absent(role, mistakes);
         check_bytes(role, mistakes);
@@ -342,8 +343,8 @@ fn check_windows(windows: &At<Nanoseconds>, measure: &Measure, mistakes: &mut Mi
     }
 }
 
-/// A thread that takes turns continues when its reply arrives, not at a scheduled time.
-fn check_turns(os_threads: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
+/// A thread that is shared continues when its reply arrives, not at a scheduled time.
+fn check_shared_threads(os_threads: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
     for (key, is_set) in [("rate", role.rate.is_some()), ("depth", role.depth.is_some())] {
         if is_set {
             let message = format!("roles with `os_threads` cannot have a `{key}`");

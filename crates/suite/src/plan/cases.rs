@@ -8,7 +8,7 @@ use crate::plan::setup::{EngineSetup, Point};
 use crate::plan::shape::{records_max, shape};
 use crate::plan::shuffle::shuffle_trial;
 use crate::plan::sizing::SizedData;
-use crate::plan::slices;
+use crate::plan::turns;
 use crate::plan::workload;
 use crate::written::part::Part;
 use crate::written::read::{At, Or as _};
@@ -59,6 +59,25 @@ impl CaseGroup<'_, '_> {
             GroupOf::Engine(..) => self.grid.part.typed.trials(),
             GroupOf::Drive(drive, _) => drive.trials,
         }
+    }
+
+    /// Whether it is the same case of another engine, and the two take turns.
+    fn is_pair_with(&self, other: &Self) -> bool {
+        let (GroupOf::Engine(one, [point]), GroupOf::Engine(two, [other_point])) =
+            (self.owner, other.owner)
+        else {
+            return false;
+        };
+        let setting = |setup: &EngineSetup<'_>| {
+            (setup.limit.bytes, setup.volume.map(|volume| volume.name.0.clone()))
+        };
+        self.grid.part.typed.run.turns.is_some()
+            && self.grid.index == other.grid.index
+            && one.engine.label.0 != two.engine.label.0
+            && one.engine.attached().or(two.engine.attached()).is_none()
+            && point.swept == other_point.swept
+            && phase_names(&point.phases).eq(phase_names(&other_point.phases))
+            && setting(one) == setting(two)
     }
 }
 
@@ -112,6 +131,10 @@ struct LoadedDatabase<'s> {
     loader: &'s str,
 }
 
+fn phase_names(phases: &[Phase]) -> impl Iterator<Item = &str> {
+    phases.iter().map(|phase| phase.name.as_str())
+}
+
 /// Whether the database lies on a block device without a filesystem. `device`: the run's data
 /// directory is such a device.
 pub(crate) fn is_on_device(volume: Option<&At<Volume>>, device: bool) -> bool {
@@ -130,9 +153,17 @@ pub(crate) fn all(grids: &[Grid<'_>]) -> Vec<Case> {
         groups.retain(|(_, group)| trial <= group.trials());
         let seed = grids.first().and_then(|grid| grid.sets.first()).map_or(0, |set| set.data.seed);
         shuffle_trial(&mut groups, seed, trial);
+        turns::bring_together(&mut groups, |(_, one), (_, other)| one.is_pair_with(other));
+        let mut before: Option<CaseGroup<'_, '_>> = None;
         for (first, group) in groups {
             cases.listed = first;
             cases.group(group, trial, seed);
+            before = if before.is_some_and(|before| before.is_pair_with(&group)) {
+                turns::pair_last(&mut cases.made);
+                None
+            } else {
+                Some(group)
+            };
         }
     }
     cases.end_drives();
@@ -332,10 +363,8 @@ impl Cases {
             data: data.clone(),
             shape: shape(sized, &phases),
             budget_ns: 0,
-            slice_ns: run
-                .slice
-                .as_ref()
-                .map_or_else(|| slices::default_ns(&part.typed), |slice| slice.0),
+            turns_with: None,
+            slice_ns: part.typed.slice_ns(),
             io_latency: run.io_latency.value_or(false),
             count: run.count.as_ref().map(|count| count.value),
             errors_max: run.max_errors.value_or(Count(100)).0,

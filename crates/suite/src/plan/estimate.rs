@@ -123,8 +123,8 @@ fn is_cloned(case: &Case) -> bool {
 /// The sums of all cases, and the maximum space at one time.
 pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estimate {
     let mut estimate = Estimate { assumptions: assumptions(cases), ..Estimate::default() };
-    let mut alive: BTreeMap<&str, u64> = BTreeMap::new();
-    for case in cases {
+    let (mut alive, mut ended): (BTreeMap<&str, u64>, Vec<&str>) = Default::default();
+    for (index, case) in cases.iter().enumerate() {
         let Some(engine) = engines.get(case.engine.as_str()) else { continue };
         let cost = cost(case, engine);
         let in_place = match case.volume.as_ref().map(|volume| &volume.medium) {
@@ -146,8 +146,13 @@ pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estim
         let together = alive.values().copied().fold(0, u64::saturating_add);
         let image = case.tier.as_ref().map_or(0, |tier| tier.memory.image_bytes());
         estimate.space_bytes = estimate.space_bytes.max(together.saturating_add(image));
-        if case.database.last_use {
-            alive.remove(case.database.id.as_str());
+        // Two that take turns have their databases at the same time.
+        let waits =
+            cases.get(index + 1).is_some_and(|next| case.turns_with.as_ref() == Some(&next.id));
+        ended.extend(case.database.last_use.then_some(case.database.id.as_str()));
+        if !waits {
+            alive.retain(|id, _| !ended.contains(id));
+            ended.clear();
         }
     }
     estimate

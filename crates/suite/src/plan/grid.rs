@@ -10,6 +10,7 @@ use crate::plan::packing;
 use crate::plan::setup::{EngineSetup, Point};
 use crate::plan::shape::records_max;
 use crate::plan::sizing::{self, Limit, SizedData, SizingHost};
+use crate::plan::turns;
 use crate::plan::warnings;
 use crate::plan::workload::{self, PhaseContext};
 use crate::written::engine::Engine;
@@ -98,7 +99,9 @@ impl<'a> Grid<'a> {
             let sized = &self.sets[setup.data];
             let point = |&swept: &Option<u32>| {
                 let context = PhaseContext { setup, sized, swept };
-                Point { swept, phases: workload::phases(self.part, context) }
+                let mut phases = workload::phases(self.part, context);
+                turns::set_turns(self.part, &mut phases);
+                Point { swept, phases }
             };
             setup.points = self.threads.iter().map(point).collect();
         }
@@ -186,6 +189,8 @@ impl<'a> Grid<'a> {
         let of_data = self.sets.iter().flat_map(|set| set.notes.iter().cloned());
         let notes = as_run.into_iter().chain(self.part.notes.iter().cloned()).chain(of_data);
         let mut notes: Vec<String> = notes.chain(warnings::preset_notes(&self.setups)).collect();
+        let points = self.setups.iter().flat_map(|setup| &setup.points);
+        notes.extend(turns::notes(self.part, points.flat_map(|point| &point.phases)));
         for agreed in self.setups.iter().flat_map(|setup| &setup.agreed) {
             if !notes.contains(agreed) {
                 notes.push(agreed.clone());

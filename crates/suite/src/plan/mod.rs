@@ -15,5 +15,6 @@ pub(crate) mod sizing;
 pub(crate) mod slices;
 pub(crate) mod space;
 pub(crate) mod trial;
+pub(crate) mod turns;
 pub(crate) mod warnings;
 pub(crate) mod workload;

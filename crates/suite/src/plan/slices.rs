@@ -1,11 +1,8 @@
-//! The default length of a slice: a second; less for phases that end once they are steady; longer
-//! where the record of a long run would be too large.
+//! Longer slices where the record of a long run would be too large.
 
 use crate::plan::estimate;
-use crate::written::typed::Typed;
 use kvdyno_record::engine::Description;
 use kvdyno_record::plan::Case;
-use kvdyno_record::steady::WINDOW;
 use kvdyno_record::units;
 use std::collections::BTreeMap;
 
@@ -15,14 +12,6 @@ const DAY_NS: u64 = 24 * 3_600 * SECOND;
 const SECOND: u64 = 1_000_000_000;
 /// The lengths to choose from, in seconds. An hour still has 60 of the longest.
 const LENGTHS: [u64; 6] = [2, 5, 10, 20, 30, 60];
-
-/// The default length of a part's slices before any is lengthened: the shortest `least` of its
-/// phases has five of them.
-pub(crate) fn default_ns(typed: &Typed) -> u64 {
-    let durations = typed.measures().filter_map(|(_, measure)| measure.duration.as_ref());
-    let fifths = durations.filter_map(|duration| Some(duration.least()?.0 / WINDOW as u64));
-    fifths.fold(SECOND, u64::min)
-}
 
 /// Lengthens the slices of cases whose suite sets no length (`is_free`), until the record is small
 /// enough. Returns a note.

@@ -1,6 +1,7 @@
 //! One more trial of a plan whose number of trials is not fixed.
 
 use crate::plan::shuffle::shuffle_trial;
+use crate::plan::turns;
 use kvdyno_record::plan::{Case, Database, Plan};
 
 /// Appends one trial of the cases that `is_wanted`, with the databases that they need, in an order
@@ -15,8 +16,15 @@ pub fn append_trial(plan: &mut Plan, is_wanted: impl Fn(&Case) -> bool) {
     groups.retain(|group| group.iter().any(&is_wanted));
     let seed = first.first().map_or(0, |case| case.data.seed);
     shuffle_trial(&mut groups, seed, trial);
+    let is_pair = |one: &&[Case], other: &&[Case]| one[0].turns_with.as_ref() == Some(&other[0].id);
+    turns::bring_together(&mut groups, is_pair);
+    let mut before: Option<&[Case]> = None;
     for group in groups {
         append_group(plan, group, trial, &is_wanted);
+        if before.is_some_and(|before| is_pair(&before, &group)) {
+            turns::pair_last(&mut plan.cases);
+        }
+        before = Some(group);
     }
 }
 
@@ -32,7 +40,7 @@ fn append_group(plan: &mut Plan, group: &[Case], trial: u32, is_wanted: &impl Fn
             last_use: false,
             is_state: case.database.is_state,
         };
-        plan.cases.push(Case { id, trial, database, ..case.clone() });
+        plan.cases.push(Case { id, trial, database, turns_with: None, ..case.clone() });
     }
     if let Some(last) = plan.cases.last_mut() {
         last.database.last_use = true;

@@ -246,6 +246,7 @@ fn mixes(part: &Part, measure: &Measure, context: PhaseContext<'_>) -> (Option<M
         duration_ns: measure.duration.as_ref().map(|duration| duration.most_ns()),
         least_ns: measure.duration.as_ref().and_then(|duration| Some(duration.least()?.0)),
         operations: operations.into_iter().chain(recorded).min(),
+        turn_ns: None,
     };
     (warmup, Mix { roles, ends })
 }

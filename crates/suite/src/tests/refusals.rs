@@ -47,9 +47,13 @@ refused! {
     a_warmup_phase: "kind = \"load\"" => "kind = \"load\"\n[[phase]]\nkind = \"warmup\"";
     twins: "[[phase]]" => "[[engine]]\nname = \"null\"\n[[phase]]";
     a_sweep_of_nothing: "mix" => "threads = \"sweep\"\nmix";
-    turns_inside_of_an_engine: "mix" => "threads = 4\nos_threads = 2\nmix";
-    turns_with_a_rate_and_a_depth: "mix" =>
+    threads_shared_inside_of_an_engine: "mix" => "threads = 4\nos_threads = 2\nmix";
+    threads_shared_with_a_rate_and_a_depth: "mix" =>
         "threads = 4\nos_threads = 2\nrate = { per_second = 10 }\ndepth = 2\nmix";
+    turns_of_one_engine: "[[engine]]" => "[run]\nturns = \"1500ms\"\n[[engine]]";
+    turns_that_are_short: "[[engine]]" =>
+        "[run]\nturns = \"50ms\"\nslice = \"50ms\"\ndatabase = \"fresh\"\n[[engine]]\n\
+         name = \"lmdb\"\n[[engine]]";
     numbers_nobody_takes: "[[engine]]" => "[run]\nthreads = [1, 2, 2]\n[[engine]]";
     an_insert_into_a_shared_database: "\"get\"" => "\"insert\"";
     a_missing_ability: "{ op = \"get\" }" => "{ op = \"scan\", reverse = true }";

@@ -173,8 +173,8 @@ pub(crate) struct Role {
     /// `insert` on engines with `pipelined`. Default: one call at a time.
     pub(crate) depth: Option<At<Several>>,
     /// Operating system threads that serve the role's threads in turn, as `--jobs` of pgbench
-    /// (docs/servers.md). For engines with `takes_turns`, without `rate`, `depth` and TLS. Default:
-    /// one for each thread.
+    /// (docs/servers.md). For engines with `shares_threads`, without `rate`, `depth` and TLS.
+    /// Default: one for each thread.
     pub(crate) os_threads: Option<At<Several>>,
     /// The share of looked-up keys that must exist. It is `"all"`, `"none"`, `"drawn"` (the share
     /// after a load with `order = "drawn"`), or a number such as 0.5. A share that is six standard

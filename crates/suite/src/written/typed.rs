@@ -21,6 +21,7 @@ use crate::written::tier::Tier;
 use crate::written::volume::Volume;
 use kvdyno_record::column::ColumnName;
 use kvdyno_record::plan::Counting;
+use kvdyno_record::steady::WINDOW;
 use kvdyno_record::workload::{KeyFormat, KeyOrder, Size};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
@@ -207,6 +208,11 @@ pub(crate) struct Run {
     /// record for each kind of operation. Default: 1s; a fifth of a `least` below 5 s; 2 to 60 s
     /// if a record would exceed 150 MB a day.
     pub(crate) slice: Option<At<Nanoseconds>>,
+    /// Runs two engines side by side, as `kvdyno versus` does. While one works, the other is
+    /// stopped. Phases that only read are measured in turns of this length, a multiple of `slice`.
+    /// The others are run by one engine and then by the other. It needs two engines and
+    /// `database = "fresh"`. Default: no turns.
+    pub(crate) turns: Option<At<Nanoseconds>>,
     /// Observes block I/O in the kernel; it needs root or the matching capabilities. A part may set
     /// it for its own cases. Default: as the option `--io-latency`.
     pub(crate) io_latency: Option<At<bool>>,
@@ -282,6 +288,15 @@ impl Typed {
         let threads = self.loads().map(|load| &load.threads).chain(roles).chain(jobs).flatten();
         let swept = threads.filter(|threads| threads.value == Threads::Sweep);
         swept.map(|threads| threads.span.clone()).collect()
+    }
+
+    /// The length of slices before any is lengthened. By default a second, or less: the shortest
+    /// `least` of its phases has five.
+    pub(crate) fn slice_ns(&self) -> u64 {
+        let durations = self.measures().filter_map(|(_, measure)| measure.duration.as_ref());
+        let fifths = durations.filter_map(|duration| Some(duration.least()?.0 / WINDOW as u64));
+        let default_ns = || fifths.fold(1_000_000_000, u64::min);
+        self.run.slice.as_ref().map_or_else(default_ns, |slice| slice.0)
     }
 
     pub(crate) fn sharing(&self) -> Sharing {
@@ -366,7 +381,7 @@ table!(Data, "[data]":
 table!(Ram, "[ram]": limit unscaled data_to_ram while_loading tier);
 table!(DataDirTable, "[data_dir]": path);
 table!(Show, "[show]": columns);
-table!(Run, "[run]": threads phases trials budget slice io_latency count database max_errors);
+table!(Run, "[run]": threads phases trials budget slice turns io_latency count database max_errors);
 
 impl Data {
     /// The data if no engine needs any: as much as the drive's file holds.

@@ -216,12 +216,12 @@ fn replayed(replay: &Replay, depth: u32) -> LifoServer {
     let (shared, task, mut session) =
         (Shared::new((1, 1), 0, Some(u64::MAX)), task(), LifoServer::default());
     let recorder = std::thread::scope(|scope| {
-        scope.spawn(move || dealer.run(Scripted).unwrap());
+        scope.spawn(move || dealer.run(Scripted::default()).unwrap());
         let context = ThreadContext {
             role: 0,
             thread: 0,
             handle: Thread::new(&mut session),
-            clock: Scripted,
+            clock: Scripted::default(),
             recorder: Recorder::new(tallies, time, START),
             task: &task,
             shared: &shared,

@@ -1,7 +1,7 @@
 //! Latches for engines without transactions: a node's links of a type, or a node, behind one.
 
 use crate::rng::mix;
-use kvdyno_engine::server::turns;
+use kvdyno_engine::server::shared_threads;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
@@ -24,9 +24,9 @@ pub(super) fn list_number(id: u64, kind: u64) -> u64 {
 pub(super) fn lock(list: u64) -> MutexGuard<'static, ()> {
     let latch = &OF_PLACES[mix(list) as usize % LATCHES];
     // Its holder may be another client of this thread, and need its turn first.
-    while turns::is_shared() {
+    while shared_threads::is_shared() {
         match latch.0.try_lock() {
-            Err(TryLockError::WouldBlock) => turns::pause(Duration::ZERO),
+            Err(TryLockError::WouldBlock) => shared_threads::pause(Duration::ZERO),
             Err(TryLockError::Poisoned(guard)) => return guard.into_inner(),
             Ok(guard) => return guard,
         }

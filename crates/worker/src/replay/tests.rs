@@ -70,7 +70,7 @@ fn dealt_of(deal: &Deal<'_>) -> Vec<Vec<(u64, u8, u64)>> {
     let rngs = deal.threads.clone().map(|thread| Rng::new(&[thread.into()]));
     let (dealer, hands) = open(deal, &supply(), rngs).unwrap();
     std::thread::scope(|scope| {
-        let dealing = scope.spawn(move || dealer.run(Scripted));
+        let dealing = scope.spawn(move || dealer.run(Scripted::default()));
         let prepare = |dealt: Dealt| {
             let (mut source, mut block) = (Source::Trace(dealt), KeyedBlock::default());
             let mut all = Vec::new();
@@ -137,7 +137,7 @@ fn by_its_times_a_request_is_due_and_what_is_left_is_counted() {
 
     let rngs = std::iter::once(Rng::new(&[1]));
     let (dealer, mut hands) = open(&whole(&replay, &role, 1), &supply(), rngs).unwrap();
-    let dealing = std::thread::spawn(move || dealer.run(Scripted));
+    let dealing = std::thread::spawn(move || dealer.run(Scripted::default()));
     let (mut hand, mut block) = (hands.remove(0), KeyedBlock::default());
     hand.fill(&mut block, 16);
     // Half a millisecond apart: those of one.
@@ -173,7 +173,7 @@ fn of_drive(deal: &Deal<'_>) -> Vec<Vec<(Action, u64, u64)>> {
     let rngs = deal.threads.clone().map(|thread| Rng::new(&[thread.into()]));
     let supply = KeySupply { values: Values::of_pool(1 << 20), ..supply() };
     let (dealer, hands) = open(deal, &supply, rngs).unwrap();
-    dealer.run(Scripted).unwrap();
+    dealer.run(Scripted::default()).unwrap();
     let prepare = |dealt: Dealt| {
         let (mut source, mut block, mut all) =
             (Source::Trace(dealt), KeyedBlock::default(), Vec::new());
@@ -255,7 +255,7 @@ fn a_load_writes_what_is_read_before_it_is_written() {
         let deal = Deal { work, requests: u64::MAX, ..whole(&replay, &role, 1) };
         let supply = KeySupply { values: Values::of_pool(100), ..supply() };
         let (dealer, mut hands) = open(&deal, &supply, std::iter::once(Rng::new(&[1]))).unwrap();
-        dealer.run(Scripted).unwrap();
+        dealer.run(Scripted::default()).unwrap();
         let (mut source, mut block) = (Source::Trace(hands.remove(0)), KeyedBlock::default());
         assert!(source.fill(&mut block, 10));
         assert_eq!(block.data.numbers, [9, 1, 3, 0]);
@@ -284,7 +284,7 @@ fn a_damaged_trace_ends_those_who_wait_for_it() {
     // Checksums of blocks are as they were: only reading one shows it.
     let (dealer, hands) = open(&whole(&replay, &role, 2), &supply(), rngs).unwrap();
     std::thread::scope(|scope| {
-        let dealing = scope.spawn(move || dealer.run(Scripted));
+        let dealing = scope.spawn(move || dealer.run(Scripted::default()));
         let count = |mut dealt: Dealt| {
             let (mut block, mut done) = (KeyedBlock::default(), 0);
             dealt.fill(&mut block, 100);

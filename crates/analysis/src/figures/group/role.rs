@@ -36,6 +36,8 @@ pub(super) fn row(trials: &Trials<'_>, phase: &str, role: &Role, deferred: &[Rea
         relative: None,
         relative_volume: None,
         relative_response: None,
+        scatter: None,
+        windows: Vec::new(),
         ops: if names.len() > 1 { names.iter().map(one).collect() } else { Vec::new() },
         does: Does { reads: role.mix.iter().any(|entry| reads(&entry.op)), writes },
     }

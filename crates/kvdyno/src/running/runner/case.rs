@@ -5,14 +5,16 @@ use super::count;
 use super::environment::CaseEnvironment;
 use super::launcher;
 use super::memory::CaseMemory;
-use super::outcome;
+use super::outcome::{self, Ending};
 use super::recording;
 use super::supervisor::Supervisor;
 use super::talk::Talk;
+use super::turns::{self, OneOfPair};
 use super::worker::Worker;
 use crate::running::libraries;
+use kvdyno_host::child::ExitStatus;
 use kvdyno_host::{ConcurrentRuns, meter};
-use kvdyno_record::case::{CaseRecord, Outcome, RamLimit, WorkerIdentity};
+use kvdyno_record::case::{CaseRecord, CounterFile, Outcome, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::Location;
 use kvdyno_record::files::{CaseFolder, write_json};
 use kvdyno_record::graph::Consistency;
@@ -26,37 +28,147 @@ use std::time::Instant;
 /// record itself cannot be written.
 pub(super) fn run(
     environment: &CaseEnvironment<'_>,
-    mut record: CaseRecord,
+    record: CaseRecord,
     concurrent: &mut ConcurrentRuns,
 ) -> anyhow::Result<CaseRecord> {
     // Runs that have ended since the last case did not disturb this one.
     concurrent.others();
+    let begun = begin(environment, record)?;
+    run_alone(environment, begun, concurrent)
+}
+
+/// Runs two cases side by side, in turns.
+pub(super) fn run_pair(
+    environments: [&CaseEnvironment<'_>; 2],
+    records: [CaseRecord; 2],
+    concurrent: &mut ConcurrentRuns,
+) -> anyhow::Result<[CaseRecord; 2]> {
+    concurrent.others();
+    let [first, second] = environments;
+    let [record, second_record] = records;
+    match (begin(first, record)?, begin(second, second_record)?) {
+        (Ok((memory, case)), Ok((second_memory, second_case))) => {
+            let mut case = case.converse(first, &memory)?;
+            let mut second_case = second_case.converse(second, &second_memory)?;
+            turns::run([case.as_one_of_pair(second.case), second_case.as_one_of_pair(first.case)]);
+            let others = concurrent.others();
+            let (case, second_case) = (case.end()?, second_case.end()?);
+            Ok([
+                file_end(first, case, memory, others.clone())?,
+                file_end(second, second_case, second_memory, others)?,
+            ])
+        }
+        (case, second_case) => {
+            Ok([run_alone(first, case, concurrent)?, run_alone(second, second_case, concurrent)?])
+        }
+    }
+}
+
+fn run_alone<'r>(
+    environment: &'r CaseEnvironment<'r>,
+    begun: Begun<'r>,
+    concurrent: &mut ConcurrentRuns,
+) -> anyhow::Result<CaseRecord> {
+    let (memory, case) = match begun {
+        Ok(begun) => begun,
+        Err(record) => return file(environment.folder, &record),
+    };
+    let mut case = case.converse(environment, &memory)?;
+    // A worker that dies before it reads its job is handled at its end.
+    let _ = case.worker.send(&case.job);
+    case.talk.run(&mut case.worker);
+    let ended = case.end()?;
+    file_end(environment, ended, memory, concurrent.others())
+}
+
+/// A case with its memory, or the record of one that could not begin.
+type Begun<'r> = Result<(CaseMemory<'r>, BegunCase<'r>), CaseRecord>;
+
+/// A case whose processes have been started.
+struct BegunCase<'r> {
+    record: CaseRecord,
+    started: Instant,
+    supervisor: Option<Supervisor<'r>>,
+    worker: Worker,
+}
+
+/// A case whose worker is talked to.
+struct Conversation<'r> {
+    case: &'r Case,
+    talk: Talk<'r>,
+    worker: Worker,
+    job: Job,
+}
+
+/// A case whose worker has ended.
+struct EndedCase {
+    record: CaseRecord,
+    counters: CounterFile,
+    ending: Ending,
+    exit: ExitStatus,
+}
+
+fn begin<'r>(
+    environment: &'r CaseEnvironment<'r>,
+    mut record: CaseRecord,
+) -> anyhow::Result<Begun<'r>> {
     let started = Instant::now();
     record.started_unix_ns = meter::unix_ns();
     let log = File::create_new(environment.folder.path.join("log.txt"))?;
-    let (memory, mut supervisor, mut worker) = match begin(environment, record.worker.as_ref(), log)
-    {
-        Ok(begun) => begun,
+    Ok(match start(environment, record.worker.as_ref(), log) {
+        Ok((memory, supervisor, worker)) => {
+            Ok((memory, BegunCase { record, started, supervisor, worker }))
+        }
         Err(unstarted) => {
             let StartFailure { outcome, ram_limit, not_measured } = *unstarted;
             let wall_ns = started.elapsed().as_nanos() as u64;
             let volume = environment.site.volume.clone();
-            let record = CaseRecord { outcome, ram_limit, not_measured, volume, wall_ns, ..record };
-            return file(environment.folder, &record);
+            Err(CaseRecord { outcome, ram_limit, not_measured, volume, wall_ns, ..record })
         }
-    };
-    let processor = match &mut supervisor {
-        Some(supervisor) => supervisor.processor.take(),
-        None => count::by_processor(environment, &worker),
-    };
-    // A worker that dies before it reads its job is handled at its end.
-    let _ = worker.send(&job(environment, supervisor.as_ref()));
-    let mut talk = Talk::new(environment, &memory, supervisor, processor, record, started)?;
-    talk.run(&mut worker);
-    let exit = worker.wait()?;
-    talk.end_server();
-    let wall_ns = started.elapsed().as_nanos() as u64;
-    let (mut record, counters, mut ending) = talk.into_result();
+    })
+}
+
+impl<'r> BegunCase<'r> {
+    fn converse(
+        self,
+        environment: &'r CaseEnvironment<'r>,
+        memory: &'r CaseMemory<'r>,
+    ) -> anyhow::Result<Conversation<'r>> {
+        let Self { record, started, mut supervisor, worker } = self;
+        let processor = match &mut supervisor {
+            Some(supervisor) => supervisor.processor.take(),
+            None => count::by_processor(environment, &worker),
+        };
+        let job = job(environment, supervisor.as_ref());
+        let talk = Talk::new(environment, memory, supervisor, processor, record, started)?;
+        Ok(Conversation { case: environment.case, talk, worker, job })
+    }
+}
+
+impl<'r> Conversation<'r> {
+    /// As one of a pair; `other` is the other case.
+    fn as_one_of_pair(&mut self, other: &Case) -> OneOfPair<'_, 'r> {
+        self.talk.take_turns(&other.id);
+        let Self { case, talk, worker, job } = self;
+        OneOfPair { case, talk, worker, job: Some(job), ended: false }
+    }
+
+    fn end(mut self) -> anyhow::Result<EndedCase> {
+        let exit = self.worker.wait()?;
+        self.talk.end_server();
+        let (record, counters, ending) = self.talk.into_result();
+        Ok(EndedCase { record, counters, ending, exit })
+    }
+}
+
+/// Judges a case that has ended, and writes its record.
+fn file_end(
+    environment: &CaseEnvironment<'_>,
+    ended: EndedCase,
+    memory: CaseMemory<'_>,
+    concurrent_runs: Vec<u32>,
+) -> anyhow::Result<CaseRecord> {
+    let EndedCase { mut record, counters, mut ending, exit } = ended;
     let log = environment.folder.path.join("log.txt");
     ending.launcher = environment.case.crew.as_ref().and_then(|_| launcher::last_words(&log));
     if environment.case.is_counted() {
@@ -74,8 +186,7 @@ pub(super) fn run(
     );
     let record = CaseRecord {
         volume: environment.site.volume.clone(),
-        concurrent_runs: concurrent.others(),
-        wall_ns,
+        concurrent_runs,
         process: Some(exit.usage),
         database_used_by: environment.database_used_by.clone(),
         database_copy: environment.site.copy.clone(),
@@ -99,7 +210,7 @@ impl From<Outcome> for StartFailure {
 }
 
 /// The case's memory, and its worker in it, or the server instead; or the outcome without them.
-fn begin<'r>(
+fn start<'r>(
     environment: &'r CaseEnvironment<'r>,
     worker: Option<&WorkerIdentity>,
     log: File,

@@ -20,6 +20,7 @@ pub(crate) mod states;
 mod supervisor;
 mod talk;
 mod tiers;
+mod turns;
 mod volumes;
 mod worker;
 
@@ -45,7 +46,7 @@ use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use kvdyno_record::workload::Phase;
 use states::Maker;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use volumes::DatabaseLocation;
 
@@ -66,16 +67,20 @@ impl RunEnvironment {
         // The volume may work again; after another failure of this case it is left alone.
         done.retain(|_, outcome| !outcome.is_volume_failure());
         progress.skip(plan.cases.iter().filter(|case| case.is_settled(&done)).count());
-        let mut pass = Pass { env: self, plan, progress, concurrent: ConcurrentRuns::look(), done };
+        let (concurrent, tried) = (ConcurrentRuns::look(), BTreeSet::new());
+        let mut pass = Pass { env: self, plan, progress, concurrent, done, tried };
         pass.take_states();
         for (number, case) in plan.cases.iter().enumerate() {
-            let pending = !case.is_settled(&pass.done);
+            let pending = pass.is_pending(case);
             if pending && !pass.env.interrupt.is_requested() {
                 progress.case_started(number + 1, &case.id);
                 let later = plan.cases[number + 1..].iter();
                 let later = later.filter(|later| !later.is_settled(&pass.done));
                 progress.set_timed_after(later.map(|case| timed(&case.phases)).sum());
-                pass.step(case)?;
+                match pass.other_of_pair(case, plan) {
+                    Some(other) => pass.execute_pair(case, other)?,
+                    None => pass.step(case)?,
+                }
             }
             let needed = |later: &Case| {
                 later.database.id == case.database.id && !later.is_settled(&pass.done)
@@ -120,9 +125,15 @@ struct Pass<'r> {
     concurrent: ConcurrentRuns,
     /// The outcome of each case's last attempt.
     done: BTreeMap<String, Outcome>,
+    /// The cases that were begun in this pass.
+    tried: BTreeSet<String>,
 }
 
 impl Pass<'_> {
+    fn is_pending(&self, case: &Case) -> bool {
+        !case.is_settled(&self.done) && !self.tried.contains(&case.id)
+    }
+
     /// One pending case, with its load if that must be repeated.
     fn step(&mut self, case: &Case) -> anyhow::Result<()> {
         if case.lacks_rate() {
@@ -220,41 +231,36 @@ impl Pass<'_> {
     }
 
     fn execute(&mut self, case: &Case) -> anyhow::Result<CaseRecord> {
-        let (folder, attempt) = self.new_folder(case)?;
-        passed(&format!("begun {}", case.id));
-        let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
+        let (folder, blank) = self.begin(case)?;
         let record = match self.site(case) {
-            Ok(site) => self.measure(case, &folder, site, blank)?,
+            Ok(site) => {
+                let Self { env, plan, progress, concurrent, .. } = self;
+                let environment = environment(env, plan, progress, case, &folder, site);
+                case::run(&environment, blank, concurrent)?
+            }
             Err(error) => {
                 let outcome = Outcome::NotRun { message: error.message };
                 case::file(&folder, &CaseRecord { outcome, ..blank })?
             }
         };
+        self.note_database(&record);
         self.record_case(&record);
         Ok(record)
     }
 
-    fn measure(
-        &mut self,
-        case: &Case,
-        folder: &CaseFolder,
-        site: DatabaseLocation,
-        record: CaseRecord,
-    ) -> anyhow::Result<CaseRecord> {
-        let copies = case.copies_state();
-        let used_by = self.env.databases.get(&case.database.id).cloned().unwrap_or_default();
-        let phases_before = self.phases_before(&used_by);
-        let environment = CaseEnvironment {
-            run: self.env,
-            case,
-            folder,
-            site,
-            phases_before,
-            database_used_by: if copies { Vec::new() } else { used_by },
-            progress: self.progress,
-        };
-        let record = case::run(&environment, record, &mut self.concurrent)?;
-        if copies {
+    /// A case's folder, and its record before any result.
+    fn begin(&mut self, case: &Case) -> anyhow::Result<(CaseFolder, CaseRecord)> {
+        let (folder, attempt) = self.new_folder(case)?;
+        passed(&format!("begun {}", case.id));
+        self.tried.insert(case.id.clone());
+        let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
+        Ok((folder, blank))
+    }
+
+    /// Whether later cases can use the database of a case that has ended.
+    fn note_database(&mut self, record: &CaseRecord) {
+        let case = &record.case;
+        if case.copies_state() {
             // A copy that cannot be removed now is tried again before the next one.
             let _ = self.env.volumes.remove_copy(case);
         } else if leaves_a_database(case, &record.outcome) {
@@ -263,13 +269,6 @@ impl Pass<'_> {
         } else {
             self.env.databases.remove(&case.database.id);
         }
-        Ok(record)
-    }
-
-    /// The phases of cases, one case after the other.
-    fn phases_before(&self, cases: &[String]) -> Vec<Phase> {
-        let named = |id: &String| self.plan.cases.iter().find(|case| case.id == *id);
-        cases.iter().filter_map(named).flat_map(|case| case.phases.clone()).collect()
     }
 
     /// The location of a case's database, or of its copy. A load starts with an empty one.
@@ -344,6 +343,29 @@ impl Pass<'_> {
         self.progress.case_finished(&record.case.id, record.outcome.word(), &headline);
         passed(&format!("filed {}", record.case.id));
         self.done.insert(record.case.id.clone(), record.outcome.clone());
+    }
+}
+
+/// A case's settings; its database has the phases behind it of the cases that used it.
+fn environment<'e>(
+    env: &'e RunEnvironment,
+    plan: &Plan,
+    progress: &'e Progress<'_>,
+    case: &'e Case,
+    folder: &'e CaseFolder,
+    site: DatabaseLocation,
+) -> CaseEnvironment<'e> {
+    let used_by = env.databases.get(&case.database.id).cloned().unwrap_or_default();
+    let named = |id: &String| plan.cases.iter().find(|case| case.id == *id);
+    let phases_before = used_by.iter().filter_map(named).flat_map(|case| case.phases.clone());
+    CaseEnvironment {
+        run: env,
+        case,
+        folder,
+        site,
+        phases_before: phases_before.collect(),
+        database_used_by: if case.copies_state() { Vec::new() } else { used_by },
+        progress,
     }
 }
 

@@ -4,6 +4,7 @@
 mod machine;
 mod overtime;
 mod served;
+mod turns;
 
 use super::blockio::BlockIoOfCase;
 use super::environment::CaseEnvironment;
@@ -21,11 +22,13 @@ use kvdyno_host::{Meter, Server, size};
 use kvdyno_record::case::{CaseRecord, Clock, CounterFile, Outcome, PhaseRecord};
 use kvdyno_record::engine::{Counters, ErrorClass};
 use kvdyno_record::protocol::{Control, Event};
+use kvdyno_record::turns::TurnsRecord;
 use kvdyno_record::usage::{DatabaseSize, ProcessUsage, Residency, Snapshot};
 use kvdyno_record::workload::{Activity, Phase};
 use overtime::Overtime;
 use std::fs::File;
 use std::time::{Duration, Instant};
+use turns::{Meanwhile, TurnsOfCase};
 
 /// A worker gets this long to write its results after it was asked to stop.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -59,6 +62,8 @@ pub(super) struct Talk<'r> {
     pub(super) ending: Ending,
     pub(super) record: CaseRecord,
     counters: CounterFile,
+    /// Of a case that takes turns.
+    turns: Option<TurnsOfCase>,
 }
 
 /// A phase in progress.
@@ -70,6 +75,9 @@ struct RunningPhase {
     /// Items at the last progress message, for the rate.
     last_progress: (u64, u64),
     overtime: Option<Overtime>,
+    /// What its turns left out.
+    left_out: Meanwhile,
+    turns: Option<TurnsRecord>,
 }
 
 impl<'r> Talk<'r> {
@@ -112,11 +120,13 @@ impl<'r> Talk<'r> {
             ending: Ending::default(),
             record,
             counters: CounterFile::default(),
+            turns: None,
         })
     }
 
     /// The results.
     pub(super) fn into_result(mut self) -> (CaseRecord, CounterFile, Ending) {
+        self.record.wall_ns = self.started.elapsed().as_nanos() as u64;
         if let Some(clock) = &mut self.record.clock {
             clock.time_of_day_step_ns = Some(self.times.step_ns());
         }
@@ -125,17 +135,26 @@ impl<'r> Talk<'r> {
 
     /// Reads messages until the worker has closed its output, and waits for its end.
     pub(super) fn run(&mut self, worker: &mut Worker) {
-        loop {
-            match worker.receive(LOOK_EVERY) {
-                WorkerMessage::Event(event) => self.event(*event, worker),
-                WorkerMessage::Nonsense(line) => {
-                    self.refuse(format!("the worker sent {line:?}"), worker);
-                }
-                WorkerMessage::Silence => {}
-                WorkerMessage::End => break,
+        while self.read_message(worker) {}
+        self.end(worker);
+    }
+
+    /// Reads one message, and does what is due. Returns whether there can be more.
+    fn read_message(&mut self, worker: &mut Worker) -> bool {
+        match worker.receive(LOOK_EVERY) {
+            WorkerMessage::Event(event) => self.event(*event, worker),
+            WorkerMessage::Nonsense(line) => {
+                self.refuse(format!("the worker sent {line:?}"), worker);
             }
-            self.look(worker);
+            WorkerMessage::Silence => {}
+            WorkerMessage::End => return false,
         }
+        self.look(worker);
+        true
+    }
+
+    /// Waits for the worker's end.
+    fn end(&mut self, worker: &mut Worker) {
         self.see_off(worker);
         self.record.not_measured.extend(self.not_watched());
         self.block_io.end(&self.environment.folder.path, &mut self.record.not_measured);
@@ -249,9 +268,10 @@ impl<'r> Talk<'r> {
                 }
                 self.progress(phase as usize, done, total, elapsed_ns);
             }
+            Event::TurnEnded { .. } => self.turn_ended(worker),
             finished @ Event::Finished { .. } => {
                 self.finished(finished);
-                worker.control(Control::Go);
+                self.go_on(worker);
             }
             Event::Closed { took_ns } => {
                 self.record.close_ns = Some(took_ns);
@@ -290,8 +310,17 @@ impl<'r> Talk<'r> {
         self.wait_samples.phase_begins();
         let before = self.snapshot(usage);
         let (last_progress, evicted, overtime) = ((0, 0), None, Overtime::of_phase(phase));
-        let begun =
-            RunningPhase { index, before, resident_before, evicted, last_progress, overtime };
+        let (left_out, turns) = (Meanwhile::default(), None);
+        let begun = RunningPhase {
+            index,
+            before,
+            resident_before,
+            evicted,
+            last_progress,
+            overtime,
+            left_out,
+            turns,
+        };
         self.current = Some(begun);
         self.next_reading = Instant::now();
         self.environment.progress.phase(&phase.name, 0, None, None);
@@ -342,7 +371,7 @@ impl<'r> Talk<'r> {
             elsewhere: self.environment.case.server.is_some(),
             processor: self.processor.as_mut().map(Processor::usage),
             wait_samples: self.wait_samples.counts(),
-            ..self.meter.snapshot()
+            ..self.read_meter()
         }
     }
 
@@ -384,8 +413,8 @@ impl<'r> Talk<'r> {
         else {
             return;
         };
-        let Some(begun) = self.current.take() else { return };
         let after = self.snapshot(usage.clone());
+        let Some(begun) = self.current.take() else { return };
         if let Some(phase) = self.environment.case.phases.get(begun.index) {
             self.block_io.phase_ended(&phase.name);
         }
@@ -400,6 +429,7 @@ impl<'r> Talk<'r> {
             started_unix_ns,
             wall_ns,
             stopped,
+            turns: begun.turns,
             before,
             after,
             synced,

@@ -61,7 +61,7 @@ impl Talk<'_> {
                 server: self.server.usage(root),
                 elsewhere: self.environment.case.server.is_some(),
                 wait_samples: self.wait_samples.counts(),
-                ..self.meter.snapshot()
+                ..self.read_meter()
             },
             rss_bytes,
             database: database.flatten(),

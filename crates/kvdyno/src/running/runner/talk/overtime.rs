@@ -52,6 +52,11 @@ impl Overtime {
         self.looked = now;
     }
 
+    /// The time until now does not count: its processes were stopped.
+    pub(super) fn skip(&mut self, now: Instant) {
+        self.looked = now;
+    }
+
     fn late(&self) -> Duration {
         self.elapsed.saturating_sub(self.duration)
     }

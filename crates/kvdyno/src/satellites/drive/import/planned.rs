@@ -70,6 +70,7 @@ pub(super) fn case(index: usize, job: &Job) -> Case {
         },
         phases: vec![phase(job, threads, depth)],
         budget_ns: 0,
+        turns_with: None,
         slice_ns: job.window_ns(),
         io_latency: false,
         count: None,

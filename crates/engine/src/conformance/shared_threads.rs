@@ -1,7 +1,7 @@
-//! Clients that take turns on one thread: while one waits for its answer, the others go on.
+//! Clients that share one thread: while one waits for its answer, the others go on.
 
 use super::field::{Field, Outcome, expect, needs, value};
-use crate::server::turns;
+use crate::server::shared_threads;
 use crate::{Engine, Session};
 use std::cell::RefCell;
 
@@ -10,7 +10,7 @@ const RECORDS: u64 = 50;
 const VALUE_BYTES: usize = 100;
 
 pub(super) fn go_on<E: Engine>(field: &Field<'_, E>) -> Outcome {
-    needs(field.capabilities().takes_turns, "clients that take turns")?;
+    needs(field.capabilities().shares_threads, "clients that share threads")?;
     field.needs_contents()?;
     let engine = E::open(&field.place()?, &field.options(), &field.shape(CLIENTS * RECORDS))?;
     let sessions: crate::Result<Vec<_>> = (0..CLIENTS).map(|_| engine.session()).collect();
@@ -29,7 +29,7 @@ pub(super) fn go_on<E: Engine>(field: &Field<'_, E>) -> Outcome {
             Ok(wrong)
         });
     }
-    let done = turns::run_in_turns(clients).map_err(crate::Error::from)?;
+    let done = shared_threads::run_clients(clients).map_err(crate::Error::from)?;
     for wrong in done {
         let wrong = wrong?;
         expect(wrong == 0, || format!("{wrong} keys have wrong values"))?;

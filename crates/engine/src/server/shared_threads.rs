@@ -1,4 +1,4 @@
-//! Clients that take turns on one thread. Each waits for its own answers on its own connections
+//! Clients that share one thread. Each waits for its own answers on its own connections
 //! and is written as if it owned the thread; while one waits, another runs. A thread that sleeps
 //! costs two context switches per answer, which is more than all other work of a client.
 //!
@@ -100,8 +100,8 @@ struct Client<T> {
     done: Option<T>,
 }
 
-/// Runs `clients` in turns on this thread until all have ended. Returns their results.
-pub fn run_in_turns<'c, T: 'c>(
+/// Runs `clients` side by side on this thread until all have ended. Returns their results.
+pub fn run_clients<'c, T: 'c>(
     clients: impl IntoIterator<Item = impl FnOnce() -> T + 'c>,
 ) -> io::Result<Vec<T>> {
     static GROUPS: AtomicU64 = AtomicU64::new(1);
@@ -281,7 +281,7 @@ mod tests {
                 (0..ROUNDS).map(|round| u32::from(ask(&mut wire, round + number as u8))).sum()
             }
         };
-        let sums: Vec<u32> = run_in_turns(wires.into_iter().enumerate().map(client)).unwrap();
+        let sums: Vec<u32> = run_clients(wires.into_iter().enumerate().map(client)).unwrap();
         let expected_sum =
             |number: u32| (1..=u32::from(ROUNDS)).map(|round| round + number).sum::<u32>();
         assert_eq!(sums, (0..CLIENTS as u32).map(expected_sum).collect::<Vec<_>>());
@@ -300,7 +300,7 @@ mod tests {
                 }
             }
         };
-        run_in_turns([client('a', [40, 0]), client('b', [0, 5])]).unwrap();
+        run_clients([client('a', [40, 0]), client('b', [0, 5])]).unwrap();
         assert_eq!(order.take(), ['b', 'b', 'a', 'a']);
     }
 
@@ -322,7 +322,7 @@ mod tests {
                 pause(Duration::from_secs(60));
             }
         });
-        assert!(catch_unwind(AssertUnwindSafe(|| run_in_turns(clients))).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| run_clients(clients))).is_err());
         assert!(let_go.get() && !is_shared());
         pause(Duration::ZERO);
     }
@@ -333,6 +333,6 @@ mod tests {
         drop(servers.pop());
         servers[0].write_all(&[7]).unwrap();
         let client = |mut wire: Wire| move || wire.receive().is_ok();
-        assert_eq!(run_in_turns(wires.into_iter().map(client)).unwrap(), [true, false]);
+        assert_eq!(run_clients(wires.into_iter().map(client)).unwrap(), [true, false]);
     }
 }
