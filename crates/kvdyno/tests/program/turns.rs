@@ -61,9 +61,9 @@ fn two_engines_take_turns() {
         assert_eq!(record.case.turns_with.as_ref(), Some(&other.case.id));
         let reads = phase(record, "reads");
         let turns = reads.turns.as_ref().unwrap();
-        assert_eq!((turns.number, &turns.with), (5, &other.case.id));
-        // Between five turns the other has four or five of its own.
-        assert!((800_000_000..3_000_000_000).contains(&turns.stopped_ns), "{turns:?}");
+        // Five; fewer where a thread got no CPU for a whole one.
+        assert!((3..=5).contains(&turns.number) && turns.with == other.case.id, "{turns:?}");
+        assert!((400_000_000..3_000_000_000).contains(&turns.stopped_ns), "{turns:?}");
         let role = &reads.roles[0];
         assert!((1_000_000_000..1_200_000_000).contains(&role.window_ns), "{}", role.window_ns);
         assert!(reads.wall_ns < 1_400_000_000, "{}", reads.wall_ns);
