@@ -49,15 +49,22 @@ const PRINT: Theme = { ...LIGHT, name: "print" };
 
 export const THEMES = { light: LIGHT, dark: DARK, print: PRINT };
 
-const MARKERS = ["circle", "rect", "triangle", "diamond", "roundRect", "pin", "arrow"] as const;
+/** All of them have their middle on the value that they mark, and the last three are outlines of this file's. */
+const MARKERS = ["circle", "rect", "triangle", "diamond", "down", "plus", "cross"] as const;
 
 export function colourOf(engine: Engine, theme: Theme): string {
   if (engine.loadGenerator) return theme.loadGenerator;
   return theme.engines[engine.hue % theme.engines.length] ?? theme.text;
 }
 
-export const markerOf = (engine: Engine): string =>
+const markOf = (engine: Engine): string =>
   engine.loadGenerator ? "none" : MARKERS[(engine.hue + (engine.again ? 3 : 0)) % MARKERS.length] ?? "circle";
+
+/** As ECharts takes it. */
+export function markerOf(engine: Engine): string {
+  const mark = markOf(engine);
+  return ["down", "plus", "cross"].includes(mark) ? `path://${OUTLINES[mark] ?? ""}` : mark;
+}
 
 /** Half way to the ground: the second part of a bar. */
 export function pale(colour: string, theme: Theme): string {
@@ -77,10 +84,10 @@ const OUTLINES: Record<string, string> = {
   rect: "M1.5 1.5h7v7h-7z",
   triangle: "M5 1 9 9H1z",
   diamond: "M5 .5 9 5 5 9.5 1 5z",
-  roundRect: "M3 1.5h4a1.5 1.5 0 0 1 1.5 1.5v4A1.5 1.5 0 0 1 7 8.5H3A1.5 1.5 0 0 1 1.5 7V3A1.5 1.5 0 0 1 3 1.5z",
-  pin: "M5 9.5C3 7 1.8 5.5 1.8 3.8a3.2 3.2 0 0 1 6.4 0C8.2 5.5 7 7 5 9.5z",
-  arrow: "M5 1 9 9 5 7 1 9z",
+  down: "M1 1h8L5 9z",
+  plus: "M3.6 1h2.8v2.6H9v2.8H6.4V9H3.6V6.4H1V3.6h2.6z",
+  cross: "M1 2.9 2.9 1 5 3.1 7.1 1 9 2.9 6.9 5 9 7.1 7.1 9 5 6.9 2.9 9 1 7.1 3.1 5z",
   none: "M0 4.5h10v1H0z",
 };
 
-export const outlineOf = (engine: Engine): string => OUTLINES[markerOf(engine)] ?? OUTLINES["circle"] ?? "";
+export const outlineOf = (engine: Engine): string => OUTLINES[markOf(engine)] ?? OUTLINES["circle"] ?? "";

@@ -1,10 +1,10 @@
 // What a picture must say where nothing stands beside it: what was asked, on which data, with which RAM and
-// durability, what is decided, and who is missing.
+// durability, on which machine, what is decided, and who is missing.
 
 import { bytes, si } from "./format";
 import { cut } from "./layout";
 import { metricOf, rateOf, unique, type Case } from "./model";
-import { titleOf, verdictWords } from "./sections";
+import { hostWords, titleOf, verdictWords } from "./sections";
 import { chosenEngines, type View } from "./view";
 
 /** So many reasons are named in a picture. */
@@ -54,6 +54,7 @@ export function conditionsOf(view: View): string[] {
   return [
     `Question: ${titleOf(page)}`,
     [...data(cases), ...(classes.length > 0 ? [`durability ${classes.join(", ")}`] : [])].join(" · "),
+    hostWords(page.summary.host),
     trust,
     missing.length > 0 ? `Missing: ${missing.join("; ")}` : "",
     `kvdyno ${run.program}, run ${run.id}`,

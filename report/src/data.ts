@@ -179,6 +179,7 @@ export interface Summary {
     cases_recorded: number;
     cases_done: number;
   };
+  host: Host;
   engines: EngineInfo[];
   load_generator: { ns_per_op: number; threads: number; max_ns: number | null } | null;
   /** What the machine did to an idle thread before the run. */
@@ -196,6 +197,13 @@ export interface Summary {
   findings: Finding[];
   history?: History[]; // Engines over their versions; absent before there was such.
   study?: BesideStudy | null; // What a study published; absent before there was such.
+}
+
+/** The machine before the run. */
+export interface Host {
+  machine: { cpu_model: string; cpus: number; memory_bytes: number; virtual_machine: boolean | null };
+  filesystem: { kind: string } | null;
+  drive: { name: string } | null;
 }
 
 export interface Claim {

@@ -2,12 +2,17 @@
 
 import { describe, expect, test } from "vitest";
 import type { VersusRow } from "./data";
-import { scaleOf } from "./forest";
+import { OUTLINES, POINTS, scaleOf } from "./forest";
 
 const row = (ratio: number | null, low: number | null = null, high: number | null = null): VersusRow => ({
   phase: "measure", role: null, op: null, figure: "ops_per_s", unit: "1/s", direction: "higher",
   base: { median: 1, n: 6, min: 1, max: 1 }, new: { median: 1, n: 6, min: 1, max: 1 }, paired: false,
   ratio, ratio_low: low, ratio_high: high, ratios: [], within: 0.03, verdict: "undecided", reason: null,
+});
+
+test("every point is seen on the line of its interval", () => {
+  // A dash would lie on it.
+  expect(POINTS.described).not.toBe(OUTLINES.described);
 });
 
 describe("the axis of ratios", () => {

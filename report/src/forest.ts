@@ -23,6 +23,9 @@ export const OUTLINES: Record<Judgement, string> = {
   not_comparable: "M2 2l8 8M10 2l-8 8",
 };
 
+/** On the line of its interval a dash would not be seen. */
+export const POINTS: Record<Judgement, string> = { ...OUTLINES, described: "M4.9 1.4h2.2v9.2H4.9z" };
+
 export const verdictMark = (verdict: Judgement): SVGElement =>
   svg("svg", { viewBox: "0 0 12 12", class: `vmark ${verdict}`, "aria-hidden": "true" }, svg("path", { d: OUTLINES[verdict] }));
 
@@ -84,7 +87,7 @@ export function forest(row: VersusRow, scale: Scale): SVGElement {
   parts.push(...row.ratios.map((ratio) => svg("circle", { cx: percent(scale.at(ratio)), cy: "21", r: "1.7", class: "one-pair" })));
   if (row.ratio != null) {
     parts.push(svg("svg", { x: percent(scale.at(row.ratio)), y: "7", width: "12", height: "12", overflow: "visible" },
-      svg("path", { d: OUTLINES[row.verdict], transform: "translate(-6 0)", class: "point" })));
+      svg("path", { d: POINTS[row.verdict], transform: "translate(-6 0)", class: "point" })));
   }
   return svg("svg", { class: `forest ${row.verdict}`, height: "26", "aria-hidden": "true" }, ...parts);
 }

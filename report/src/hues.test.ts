@@ -1,7 +1,7 @@
 // Colours of engines: the same on every page, and told apart by all eyes.
 
 import { describe, expect, test } from "vitest";
-import { THEMES } from "./colour";
+import { markerOf, outlineOf, THEMES } from "./colour";
 import { HUES, huesOf } from "./hues";
 
 describe("an engine's colour", () => {
@@ -30,6 +30,16 @@ describe("an engine's colour", () => {
     expect([commit?.hue, async_?.hue]).toEqual([huesOf([named("rocksdb")])[0]?.hue, commit?.hue]);
     expect([commit?.again, async_?.again]).toEqual([false, true]);
   });
+});
+
+test("every marker has its middle on the value that it marks, and is the one of the legend", () => {
+  const engine = { id: "a", name: "a", title: "a", durability: "", loadGenerator: false, drive: false, order: 0 };
+  for (let hue = 0; hue < HUES; hue += 1) {
+    for (const again of [false, true]) {
+      const marker = markerOf({ ...engine, hue, again }), outline = outlineOf({ ...engine, hue, again });
+      expect(["circle", "rect", "triangle", "diamond", `path://${outline}`]).toContain(marker);
+    }
+  }
 });
 
 test("engines' colours stand out from their ground, and from each other for eyes without a green or a red cone", () => {

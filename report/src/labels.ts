@@ -94,11 +94,13 @@ export function placed(spots: Spot[], bounds: Box): ([left: number, top: number]
     if (spot.text === "") continue;
     const width = spot.text.length * LETTER, far = MARK / 2 + AWAY;
     const { x, y } = spot;
-    const across = [x - width / 2, x + far, x - far - width], down = [y - far - LINE, y + far - 1, y - LINE / 2];
-    const tries: [number, number][] = [
-      [across[0]!, down[0]!], [across[1]!, down[2]!], [across[0]!, down[1]!], [across[2]!, down[2]!],
-      [across[1]!, down[0]!], [across[2]!, down[0]!], [across[1]!, down[1]!], [across[2]!, down[1]!],
+    const [middle, right, left] = [x - width / 2, x + far, x - far - width], [above, below, beside] = [y - far - LINE, y + far - 1, y - LINE / 2];
+    const close: [number, number][] = [
+      [middle, above], [right, beside], [middle, below], [left, beside], [right, above], [left, above], [right, below], [left, below],
     ];
+    // A name may stand a line further away, before it lies on a mark.
+    const further: [number, number][] = [middle, left, right].flatMap((from) => [[from, above - LINE], [from, below + LINE]] as [number, number][]);
+    const tries = spot.name ? [...close, ...further] : close;
     const box = ([left, top]: [number, number]): Box => ({ left, top, width, height: LINE });
     const inside = (one: Box) => one.left >= bounds.left && one.top >= bounds.top
       && one.left + one.width <= bounds.left + bounds.width && one.top + one.height <= bounds.top + bounds.height;
@@ -106,7 +108,7 @@ export function placed(spots: Spot[], bounds: Box): ([left: number, top: number]
     const clear = free.find((one) => !taken.some((other) => touch(box(one), other)));
     // A name may lie on a mark, if need be, but on no other words.
     const words = taken.slice(spots.length);
-    const place = clear ?? (spot.name ? free.find((one) => !words.some((other) => touch(box(one), other))) ?? free[0] : undefined);
+    const place = clear ?? (spot.name ? free.find((one) => !words.some((other) => touch(box(one), other))) : undefined);
     if (!place) continue;
     places[at] = place;
     taken.push(box(place));

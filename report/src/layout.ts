@@ -83,6 +83,10 @@ export function roundUp(value: number): number {
   return ([1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((n) => n * power >= value * (1 - 1e-9)) ?? 10) * power;
 }
 
+/** How far marks of such an axis are apart: a third or a half of it, which is a round number, too. */
+export const stepOf = (end: number): number =>
+  end / ([1.5, 3, 6].some((n) => Math.abs(Math.log10(end / n) - Math.round(Math.log10(end / n))) < 1e-6) ? 3 : 2);
+
 export const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
 /** A panel's title, above its axis. */

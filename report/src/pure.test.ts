@@ -2,7 +2,7 @@
 
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { binaryStep, tipLines } from "./figures/bars";
+import { barChart, binaryStep, tipLines } from "./figures/bars";
 import { limitWord } from "./figures/efficiency";
 import { columnsOf, roundStep } from "./figures/heat";
 import { mark } from "./figures/history";
@@ -15,13 +15,14 @@ import { toggled } from "./filters";
 import { bytes, duration, grouped, inUnit, NONE, ownThreads, percentile, ratio, si } from "./format";
 import { hiccupNote } from "./hiccups";
 import { placed, spread } from "./labels";
-import { multiples, panels, roundUp } from "./layout";
+import { THEMES } from "./colour";
+import { multiples, panels, roundUp, stepOf } from "./layout";
 import { unpack } from "./load";
 import { lostWords } from "./lost";
 import type { Claim, Combine, Efficiency, Finding, Limit, Metric } from "./data";
 import { marksOf, searchAt, type Search } from "./search";
 import { wrapped } from "./save";
-import { claimReasons, claimWords, counted, dataWords, quoted, verdictWords } from "./sections";
+import { claimReasons, claimWords, counted, dataWords, hostWords, openWords, quoted, verdictWords } from "./sections";
 import { stateOf } from "./state";
 import { parse, write } from "./view";
 
@@ -86,6 +87,10 @@ describe("many engines", () => {
 
   test("end their axes at a round number", () => {
     expect([1, 1.01, 13.2e3, 99, 0.021, 0].map(roundUp)).toEqual([1, 1.5, 15e3, 100, 0.03, 1]);
+  });
+
+  test("have even marks up to that end", () => {
+    expect([1, 15e3, 0.03, 40, 5, 60].map(stepOf)).toEqual([0.5, 5e3, 0.01, 20, 2.5, 20].map((step) => expect.closeTo(step, 9)));
   });
 
   test("lose what was found, or less than could have been seen", () => {
@@ -201,6 +206,15 @@ test("what is decided is said in the program's own words", () => {
   const open = { label: "RocksDB", base: "LMDB", scope: "readers, 4 threads", more_pairs: 6 };
   expect([0, 1, 3].map((figures) => verdictWords({ figures, undecided: [] }))).toEqual(["", "1 figure decided", "all 3 figures decided"]);
   expect(verdictWords({ figures: 9, undecided: [open] })).toBe("8 of 9 figures decided");
+  // Of several sizes of RAM figures have one name: that is said once.
+  const other = { ...open, scope: "load", more_pairs: 1 };
+  expect(openWords({ figures: 9, undecided: [open, other, open] })).toEqual(["RocksDB readers, 4 threads (about 6 more pairs; 2 figures)", "RocksDB load (about 1 more pair)"]);
+});
+
+test("the machine is called as on the terminal", () => {
+  const machine = { cpu_model: "Intel(R) Xeon(R) Processor", cpus: 2, memory_bytes: 23.5 * 2 ** 30, virtual_machine: true };
+  expect(hostWords({ machine, filesystem: { kind: "ext4" }, drive: { name: "vda" } })).toBe("2 x Intel Xeon, 23.5 GiB, ext4 on vda (virtual)");
+  expect(hostWords({ machine: { ...machine, virtual_machine: null }, filesystem: null, drive: null })).toBe("2 x Intel Xeon, 23.5 GiB");
 });
 
 test("of several sizes of RAM the data is said once", () => {
@@ -292,6 +306,10 @@ describe("drawing", () => {
         expect(box.right <= other.left || other.right <= box.left || box.top + 14 <= other.top || other.top + 14 <= box.top).toBe(true);
       }
     }
+    // A name stands a line further away before it lies on a mark.
+    const row = (y: number) => Array.from({ length: 9 }, (_, at) => ({ x: 60 + at * 20, y, text: "", name: false }));
+    const [, top = 150] = placed([{ x: 140, y: 150, text: "RocksDB 4", name: true }, ...row(150), ...row(134), ...row(166)], bounds)[0] ?? [];
+    expect(top + 14 <= 127.5 || top >= 172.5).toBe(true);
     // Where there is no room a number gives way.
     expect(placed([{ x: 5, y: 5, text: "1", name: false }], { left: 0, top: 0, width: 10, height: 10 })).toEqual([null]);
   });
@@ -318,6 +336,13 @@ describe("drawing", () => {
       tipLines({ engine, parts: [{ name: "", value: 2 }], range: [1, 3], combine }, si, "")[0]?.[0];
     expect(["median", "maximum", "sum", "merged_histograms"].map((one) => label(one as Combine)))
       .toEqual(["median", "maximum", "sum", "merged"]);
+  });
+
+  test("an axis of bytes reaches as far as its whiskers", () => {
+    const engine: Engine = { id: "a", name: "a", title: "a", durability: "", loadGenerator: false, drive: false, order: 0, hue: 0, again: false };
+    const bars = [{ engine, parts: [{ name: "", value: 300 }], range: [10, 5000] as [number, number], combine: "median" as Combine }];
+    const { option } = barChart([{ title: "bytes", bars, format: bytes, binary: true }], 600, THEMES.light);
+    expect((option["xAxis"] as { max: number }[])[0]?.max).toBeGreaterThanOrEqual(5000);
   });
 
   test("bytes have marks at powers of two", () => {

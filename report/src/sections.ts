@@ -1,8 +1,8 @@
 // The parts of the page that are words: title, answers, findings, host, engines, method, suite.
 
-import type { Claim, EngineInfo, Finding, PageData, Severity, Verdicts } from "./data";
+import type { Claim, EngineInfo, Finding, Host, PageData, Severity, Verdicts } from "./data";
 import { h, type Child } from "./dom";
-import { capital, date, duration } from "./format";
+import { bytes, capital, date, duration } from "./format";
 import { unique, withoutPart, type Model } from "./model";
 import { stacked, table } from "./table";
 
@@ -43,7 +43,15 @@ function setting(data: PageData): string {
   };
   const classes = unique(engines.map((info) => info.durability)).map((durability) =>
     `durability ${durability}: ${unique(engines.filter((info) => info.durability === durability).map(named)).join(" · ")}`);
-  return [...classes, ...dataWords(data)].join(" · ");
+  // Of a bare drive: which one.
+  return [...classes, ...dataWords(data), ...(engines.length === 0 ? [hostWords(data.summary.host)] : [])].join(" · ");
+}
+
+/** `2 x AMD EPYC, 23.5 GiB, ext4 on vda (virtual)`: as the terminal says it. */
+export function hostWords({ machine, filesystem, drive }: Host): string {
+  const model = machine.cpu_model.replace(/\((R|TM)\)/g, "").split(" CPU @")[0]?.replace(/ Processor$/, "").trim() ?? "";
+  const on = drive ? ` on ${drive.name}${machine.virtual_machine ? " (virtual)" : ""}` : "";
+  return `${machine.cpus} x ${model}, ${bytes(machine.memory_bytes)}${filesystem ? `, ${filesystem.kind}` : ""}${on}`;
 }
 
 /** How much data, and within how much RAM: nothing twice, whatever a run has several of. */
@@ -65,9 +73,6 @@ function ramWords(data: PageData): string {
   return limited ? ", within a RAM limit that holds its page cache as well" : ", without a RAM limit";
 }
 
-/** Of so many engines and workloads all sentences are seen at once. */
-const ENGINES_FEW = 4, WORKLOADS_FEW = 3;
-
 /** What came out in one line, and what is decided; then a sentence for each workload. */
 export function answers(data: PageData, whole: Model): HTMLElement | null {
   const { verdicts } = data.summary;
@@ -82,9 +87,8 @@ export function answers(data: PageData, whole: Model): HTMLElement | null {
     return workload === work.phase ? work.name.split(", RAM ")[0] ?? work.name : work.title + workload.slice(work.phase.length);
   };
   const list = h("dl", { class: "answers" }, ...told.flatMap((answer) => [h("dt", {}, named(answer)), h("dd", {}, answer.sentence)]));
-  // Below the answer a sentence for each workload; of many engines, workloads or claims that is a list, to be unfolded.
-  const many = whole.engines.filter((engine) => !engine.loadGenerator && !engine.drive).length > ENGINES_FEW || told.length > WORKLOADS_FEW || lines.length > 1;
-  const rest = told.length === 0 ? null : many ? h("details", {}, h("summary", {}, `In sentences: ${plural(told.length, "workload")}`), list) : list;
+  // Below the answer a sentence for each workload: the same with intervals, to be unfolded.
+  const rest = told.length === 0 ? null : lines.length > 0 ? h("details", {}, h("summary", {}, `In sentences: ${plural(told.length, "workload")}`), list) : list;
   if (lines.length === 0 && !rest && verdicts.figures === 0) return null;
   return h("div", { class: "result-top" },
     lines.length === 0 && !rest ? null : h("div", { class: "answer" }, ...lines.flatMap(({ line, aside }) => [h("p", { class: "headline" }, line), aside ? h("p", { class: "note" }, aside) : null]), rest),
@@ -134,9 +138,17 @@ export function verdictWords({ figures, undecided }: Verdicts): string {
 export const moreWords = (more: number | null): string =>
   more === null ? "over 1,000 more pairs" : `about ${plural(more, "more pair")}`;
 
+/** The undecided figures; those of one name, of several sizes of RAM or parts, in a line. */
+export function openWords({ undecided }: Verdicts): string[] {
+  const named = undecided.map((figure) => `${figure.label} ${figure.scope} (${moreWords(figure.more_pairs)})`);
+  return unique(named).map((words) => {
+    const count = named.filter((other) => other === words).length;
+    return count > 1 ? `${words.slice(0, -1)}; ${count} figures)` : words;
+  });
+}
+
 function decided(verdicts: Verdicts): HTMLElement {
-  const items = verdicts.undecided.map((figure) =>
-    h("li", {}, h("span", {}, `${figure.label} ${figure.scope} (${moreWords(figure.more_pairs)})`)));
+  const items = openWords(verdicts).map((words) => h("li", {}, h("span", {}, words)));
   const words = verdictWords(verdicts);
   return h("div", { class: `verdicts ${items.length > 0 ? "open" : "decided"}`, role: "note", "aria-label": "Verdicts" },
     h("p", { class: "level" }, capital(words), items.length > 0 ? "; undecided:" : "."),

@@ -37,9 +37,9 @@ function tableOf(sheet: Sheet, rows: string[][], caption: string): HTMLElement {
 /** What was decided, first; what cannot be told here is folded where it is much. */
 function claimed(sheet: Sheet, notes: HTMLElement[], words: HTMLElement[]): HTMLElement {
   const untold = sheet.rows.filter((row) => kindOf(sheet, row) === "cannot-tell"), told = sheet.rows.filter((row) => !untold.includes(row));
-  const fold = untold.length > UNTOLD_MAX && told.length > 0;
+  const fold = untold.length > UNTOLD_MAX;
   return h("div", { class: "sheet", "data-sheet": sheet.name }, h("h3", {}, sheet.title),
-    tableOf(sheet, fold ? told : [...told, ...untold], sheet.title),
+    fold && told.length === 0 ? null : tableOf(sheet, fold ? told : [...told, ...untold], sheet.title),
     fold ? h("details", {}, h("summary", {}, `${untold.length} that cannot be told here`), tableOf(sheet, untold, `${sheet.title}: cannot be told here`), ...notes) : null,
     ...(fold ? [] : notes), h("details", {}, h("summary", {}, "How a claim is judged"), ...words));
 }

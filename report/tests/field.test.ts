@@ -1,5 +1,6 @@
 // The page of many engines in a real browser.
 
+import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium, type Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -95,6 +96,25 @@ describe.skipIf(executablePath === "")("the page", { timeout: 120_000 }, () => {
     await page.goto(`${pathToFileURL(pages.field).href}#part=4x&question=reads&engine=LMDB+(commit)&engine=redb+(commit)`);
     await scroll(page);
     expect((await figure.locator("svg text").allTextContents()).filter((text) => text === "99.9%").length).toBe(1);
+    expect(wrong).toEqual([]);
+  });
+
+  test("has every name whole, and trade-offs whose names lie on no other", async () => {
+    const { page, wrong } = await open(pages.field, { hash: "#part=4x&question=reads" });
+    await scroll(page);
+    const bars = await page.locator("#overview .figure[data-figure='overview'] svg text").allTextContents();
+    expect(bars.filter((text) => text === "rocksdb-tuned (commit)").length).toBe(3);
+    const names = await page.locator(".figure[data-figure='tradeoff']").first().locator("svg text").evaluateAll((texts) =>
+      texts.filter((text) => /\((commit|async)\)/.test(text.textContent ?? "")).map((text) => {
+        const { left, right, top, bottom } = text.getBoundingClientRect();
+        return { left, right, top, bottom };
+      }));
+    expect(names.length).toBeGreaterThan(20);
+    const touching = names.filter((a, at) => names.slice(at + 1).some((b) => a.left < b.right - 2 && b.left < a.right - 2 && a.top < b.bottom - 4 && b.top < a.bottom - 4));
+    expect(touching).toEqual([]);
+    // A saved scoreboard has its engines below each other, too.
+    const [file] = await Promise.all([page.waitForEvent("download"), page.locator("#overview .figure[data-figure='scoreboard']").getByRole("button", { name: "SVG" }).click()]);
+    expect(Number(/width="(\d+)"/.exec(readFileSync(await file.path(), "utf8"))?.[1])).toBeLessThan(1500);
     expect(wrong).toEqual([]);
   });
 

@@ -186,6 +186,9 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   test("of the drive alone has its tables and its times", async () => {
     const { page, wrong } = await open(pages.alone);
     expect(await page.locator(".headline").textContent()).toMatch(/reads\/s, p99 .* at depth/);
+    // Which drive that is, and nothing that only engines do.
+    expect(await page.locator(".setting").textContent()).toMatch(/^\d+ x .* on vda/);
+    expect(await page.locator(".figure[data-figure='timeline'] .note").first().textContent()).not.toContain("stalled");
     await scroll(page);
     expect(await names(page)).toEqual(["percentiles", "timeline"]);
     expect(await page.locator("#figures h2").allTextContents()).toEqual(["Device limits"]);
@@ -261,6 +264,9 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const { page, wrong } = await open(pages.plain, { dark: true });
     await page.emulateMedia({ media: "print" });
     await page.waitForFunction(() => [...document.querySelectorAll<HTMLElement>(".figure")].every((figure) => figure.dataset["drawn"] === "print"));
+    // As wide as the paper, whatever stood beside it on the screen.
+    const width = (name: string) => page.locator(`.figure[data-figure='${name}'] .drawing svg`).first().getAttribute("width");
+    expect(await width("overview")).toBe(await width("throughput"));
     await page.emulateMedia({ media: "screen" });
     expect((await page.pdf({ format: "A4" })).length).toBeGreaterThan(20_000);
     expect(wrong).toEqual([]);
@@ -317,7 +323,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     expect(svg).toContain("Throughput against threads");
     // What must be known where the picture stands alone.
     expect(svg).not.toContain("Figure");
-    for (const words of ["Question: a record made by hand", "RAM limit 28.0 MiB", "durability commit", "figures decided", "Missing: RocksDB at 2 threads: does not fit"]) expect(svg).toContain(words);
+    for (const words of ["Question: a record made by hand", "RAM limit 28.0 MiB", "durability commit", " x AMD EPYC", "figures decided", "Missing: RocksDB at 2 threads: does not fit"]) expect(svg).toContain(words);
     const board = page.locator(".figure[data-figure='scoreboard'] button").first();
     const [file] = await Promise.all([page.waitForEvent("download"), board.click()]);
     expect(readFileSync(await file.path(), "utf8")).toContain("RocksDB");

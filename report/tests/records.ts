@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import type { PageData } from "../src/data";
 
 const FROZEN = resolve(import.meta.dirname, "../../fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_7f3a");
@@ -95,6 +95,15 @@ export function change(path: string, edit: (json: Json) => void): void {
 export function dataOf(path: string): PageData {
   const inside = /id="data">([^<]*)</.exec(readFileSync(path, "utf8"))?.[1] ?? "";
   return JSON.parse(gunzipSync(Buffer.from(inside, "base64")).toString("utf8")) as PageData;
+}
+
+/** The same page with other data in it. */
+export function edited(path: string, name: string, edit: (data: PageData) => void): string {
+  const data = dataOf(path), out = join(place(), `${name}.html`);
+  edit(data);
+  const inside = gzipSync(JSON.stringify(data)).toString("base64");
+  writeFileSync(out, readFileSync(path, "utf8").replace(/(id="data">)[^<]*/, (_, tag: string) => tag + inside));
+  return out;
 }
 
 /** Readings of the machine and events inside the engine, and twice as long a log: what the frozen

@@ -3,7 +3,7 @@
 import { chromium, type Browser, type Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { executablePath, names, opener, scroll } from "./browser";
-import { dataOf, remove, studied } from "./records";
+import { dataOf, edited, remove, studied } from "./records";
 import { figureAt, textOf } from "../src/study";
 import { inUnit } from "../src/format";
 
@@ -54,6 +54,19 @@ describe.skipIf(executablePath === "")("a study beside a run", { timeout: 90_000
     expect(claims).toBeLessThan(900);
     expect(claims).toBeLessThan(figure!);
     expect(figure).toBeLessThan(machines!);
+  });
+
+  test("folds claims that cannot be told here, where there is nothing else either", async () => {
+    const untold = edited(path, "untold", (data) => {
+      const claims = data.sheets?.find((sheet) => sheet.name === "claims");
+      if (claims) claims.rows = Array.from({ length: 8 }, () => ["cannot tell here [1]", ...(claims.rows[0] ?? []).slice(1)]);
+    });
+    const { page, wrong } = await open(untold);
+    expect(await page.locator("[data-sheet='claims'] details").first().locator("> summary").textContent()).toBe("8 that cannot be told here");
+    expect(await page.locator("[data-sheet='claims'] table:visible").count()).toBe(0);
+    await page.locator("[data-sheet='claims'] summary").first().click();
+    expect(await page.locator("[data-sheet='claims'] table:visible tbody tr").count()).toBe(8);
+    expect(wrong).toEqual([]);
   });
 
   test("has latencies of each operation of a mix by itself, and of no pool", async () => {

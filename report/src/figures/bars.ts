@@ -6,6 +6,9 @@ import type { Option } from "../echarts";
 import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layout";
 import type { Engine } from "../model";
 
+/** So many letters of a name stand before a bar: a name with its class of durability. */
+export const NAME_MAX = 22;
+
 /** A bar of one or two parts that add up. */
 export interface Bar {
   engine: Engine;
@@ -44,7 +47,7 @@ export function binaryScale(most: number): { interval: number; max: number } {
 
 export function barChart(list: BarPanel[], width: number, theme: Theme): { height: number; option: Option } {
   const engines = [...new Set(list.flatMap((panel) => panel.bars.map((bar) => bar.engine)))];
-  const longest = Math.max(4, ...engines.map((engine) => cut(engine.name, 18).length));
+  const longest = Math.max(4, ...engines.map((engine) => cut(engine.name, NAME_MAX).length));
   const words = Math.max(0, ...list.flatMap((panel) => panel.bars.map((bar) => (bar.word ?? "").length)));
   const space = { height: engines.length * 30 + 6, least: 150, left: longest * 6.8 + 14, right: 74 + words * 6.4, top: 34, bottom: 30, most: 3 };
   const place = panels(list.length, width, space);
@@ -53,12 +56,12 @@ export function barChart(list: BarPanel[], width: number, theme: Theme): { heigh
     grid: place.panels,
     xAxis: list.map((panel, at) => axis(theme, at, {
       type: "value", min: 0, splitNumber: 2, axisLine: { show: false }, axisLabel: axisLabel(theme, panel.format),
-      ...(panel.binary ? binaryScale(Math.max(...panel.bars.map(sum))) : {}),
+      ...(panel.binary ? binaryScale(Math.max(...panel.bars.map(reach))) : {}),
       ...(panel.end ? { max: panel.end } : {}),
     })),
     yAxis: list.map((_, at) => axis(theme, at, {
       type: "category", inverse: true, splitLine: { show: false }, data: engines.map((_, index) => String(index)),
-      axisLabel: { ...axisLabel(theme, (index) => cut(engines[Number(index)]?.name ?? "", 18)), color: theme.text, fontSize: 12, hideOverlap: false, interval: 0 },
+      axisLabel: { ...axisLabel(theme, (index) => cut(engines[Number(index)]?.name ?? "", NAME_MAX)), color: theme.text, fontSize: 12, hideOverlap: false, interval: 0 },
     })),
     tooltip: tooltip(theme, { trigger: "item" }),
     series: list.flatMap((panel, at) => [...seriesOf(panel, at, engines, theme), whiskers(panel, at, engines, theme)]),
@@ -68,6 +71,9 @@ export function barChart(list: BarPanel[], width: number, theme: Theme): { heigh
 
 const labelOf = (bar: Bar | undefined, format: BarPanel["format"]): string =>
   bar ? format(sum(bar)) + (bar.word ? `, ${bar.word}` : "") : "not known";
+
+/** As far as it is drawn, with its whisker. */
+export const reach = (bar: Bar): number => Math.max(sum(bar), bar.range?.[1] ?? 0);
 
 const sum = (bar: Bar): number => bar.parts.reduce((sum, part) => sum + part.value, 0);
 

@@ -7,6 +7,7 @@ import { inUnit, NONE, ratio, si } from "../format";
 import { markOf, meanRatio, pairsOf, PAIRS_MIN, type Mark } from "../judge";
 import { cut, ENGINES_MAX } from "../layout";
 import type { Engine } from "../model";
+import { wrapped } from "../save";
 
 export interface Row {
   name: string;
@@ -168,7 +169,32 @@ function cellElement(cell: Cell, isBase: boolean): HTMLElement {
 
 const NAME = 220, COLUMN = 270, FIRST = 110, ROW = 28, HEAD = 30;
 
+const LYING = { name: 168, column: 118, row: 38, head: 44 };
+
+/** Of many engines each is a line, as on the page: their columns would make a picture that no page has room for. */
+function lyingPicture(engines: Engine[], rows: BoardRow[], theme: Theme): SVGElement {
+  const { name, column, row, head } = LYING;
+  const width = name + rows.length * column, height = head + engines.length * row + 8;
+  const text = (x: number, y: number, words: string, more: Record<string, string> = {}) =>
+    svg("text", { x: String(x), y: String(y), fill: theme.text, "font-size": "12", ...more }, words);
+  const heads = rows.flatMap(({ name: words, apart }, at) => wrapped(words + (apart ? " (not comparable)" : ""), 18).slice(0, 3)
+    .map((line, order) => text(name + at * column, 12 + order * 13, line, { "font-weight": "600", "font-size": "11" })));
+  const lines = engines.flatMap((engine, at) => {
+    const y = head + at * row;
+    const line = svg("rect", { x: "8", y: String(y), width: String(width - 16), height: "1", fill: theme.line });
+    return [line, text(8, y + 16, cut(engine.name, 24)), ...rows.flatMap(({ cells }, order) => {
+      const cell = cells[at], x = name + order * column;
+      if (!cell) return [];
+      if (cell.missing != null) return [text(x, y + 16, cut(cell.missing, 17), { fill: theme.faint })];
+      const sure = cell.worth === "better" || cell.worth === "worse";
+      return [text(x, y + 16, cell.absolute), text(x, y + 30, `${SIGNS[cell.worth]} ${cell.words}`.trim(), { "font-size": "11", fill: sure ? theme.text : theme.faint, "font-weight": sure ? "600" : "400" })];
+    })];
+  });
+  return svg("svg", { width: String(width), height: String(height) }, ...heads, ...lines);
+}
+
 export function boardPicture(engines: Engine[], rows: BoardRow[], base: Engine, theme: Theme): SVGElement {
+  if (engines.length > ENGINES_MAX) return lyingPicture(engines, rows, theme);
   const columns: number[] = [];
   const width = engines.reduce((left, engine) => (columns.push(left), left + (engine.id === base.id ? FIRST : COLUMN)), NAME);
   const height = HEAD + rows.length * ROW + 8;

@@ -3,7 +3,7 @@
 import { colourOf, dashOf, markerOf, type Theme } from "../colour";
 import type { Option } from "../echarts";
 import { NONE } from "../format";
-import { axis, axisLabel, cut, FONT, multiples, nameWidth, panels, roundUp, SMALL, tip, title, tooltip } from "../layout";
+import { axis, axisLabel, cut, FONT, multiples, nameWidth, panels, roundUp, SMALL, stepOf, tip, title, tooltip } from "../layout";
 import type { Metric } from "../data";
 import { rangeOf, unique, type Engine } from "../model";
 import type { Marks } from "../search";
@@ -71,7 +71,7 @@ export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: T
       splitNumber: size === "small" || small ? 3 : 4,
       ...(yOf(panel).type === "log" ? { min: floorOf(whole) } : {}),
       ...(panel.marks?.bound ? { max: (drawn: { max: number }) => Math.max(drawn.max, panel.marks?.bound?.y ?? 0) } : {}),
-      ...(small ? { max: ceilingOf(whole, yOf(panel).type) } : {}),
+      ...(small ? endOf(whole, yOf(panel).type) : {}),
       axisLabel: axisLabel(theme, yOf(panel).format),
     })),
     tooltip: tooltip(theme, { trigger: "item" }),
@@ -99,11 +99,13 @@ function floorOf(panel: LinePanel): number {
   return 10 ** Math.floor(Math.log10(Math.min(...lows, 1e15)));
 }
 
-/** What is above all that is drawn: where charts beside each other end alike. */
-function ceilingOf(panel: LinePanel, type: Axes["y"]["type"]): number {
+/** What is above all that is drawn: where charts beside each other end alike, with even marks. */
+function endOf(panel: LinePanel, type: Axes["y"]["type"]): { max: number; interval?: number } {
   const points = panel.lines.flatMap((line) => line.points.flatMap((point) => [point.y, point.range?.[1] ?? 0, ...(point.trials ?? []).map((value) => value ?? 0)]));
   const most = Math.max(1e-12, panel.marks?.bound?.y ?? 0, ...points);
-  return type === "log" ? 10 ** Math.ceil(Math.log10(most)) : roundUp(most);
+  if (type === "log") return { max: 10 ** Math.ceil(Math.log10(most)) };
+  const max = roundUp(most);
+  return { max, interval: stepOf(max) };
 }
 
 /** The target as a line across, and where its edge lies. */

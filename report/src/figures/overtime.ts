@@ -3,7 +3,7 @@
 import { colourOf, dashOf, type Theme } from "../colour";
 import type { Option } from "../echarts";
 import { clock } from "../format";
-import { axis, axisLabel, cut, FONT, multiples, nameWidth, panels, roundUp, SMALL, tip, title, tooltip } from "../layout";
+import { axis, axisLabel, cut, FONT, multiples, nameWidth, panels, roundUp, SMALL, stepOf, tip, title, tooltip } from "../layout";
 import type { Engine } from "../model";
 
 export interface TimeLines {
@@ -25,7 +25,11 @@ export function timeChart(list: TimeLines[], values: Values, width: number, them
   const end = Math.max(...all.map(([at]) => at));
   const least = 10 ** Math.floor(Math.log10(Math.max(1, Math.min(...all.map(([, value]) => value)))));
   const most = (panel: TimeLines): number => Math.max(1e-12, ...panel.lines.flatMap((line) => line.points.map(([, value]) => value)));
-  const shared = (whole: TimeLines) => (small ? { max: values.log ? 10 ** Math.ceil(Math.log10(most(whole))) : roundUp(most(whole)) } : {});
+  const shared = (whole: TimeLines): object => {
+    if (!small) return {};
+    const max = values.log ? 10 ** Math.ceil(Math.log10(most(whole))) : roundUp(most(whole));
+    return values.log ? { max } : { max, interval: stepOf(max) };
+  };
   const option: Option = {
     title: each.map(({ panel }, at) => title(panel.title, place.panels[at]!, space.left, theme)),
     grid: place.panels,

@@ -47,10 +47,10 @@ function draw(view: View): Drawing | null {
   const cases = view.cases.filter((one) => !one.engine.loadGenerator);
   const shown = shownOf(view).filter((one) => cases.some((each) => one.read(each)?.value != null));
   if (shown.length === 0 || view.work.drive) return null;
-  const several = counts.length > 1;
+  const several = counts.length > 1, dotted = cases.some((one) => one.group.trials.length > 1);
   return {
     title: several ? "At a glance, by threads" : "At a glance",
-    note: `Rates: higher is better; ${view.work.load ? "amplification" : "latency"}: lower is better. ${trialsNote(view)}${several ? ", each a dot" : ""}.`,
+    note: `Better: higher rates, lower ${view.work.load ? "amplification" : "latency"}. ${trialsNote(view)}${several && dotted ? ", each a dot" : ""}.`,
     chart: (width, theme) => {
       if (several) return lineChart(shown.map((one) => panel(view, one, cases, counts)), { ...AXES, x: { ...AXES.x, values: counts } }, width, theme, "small");
       return barChart(shown.map((one) => ({

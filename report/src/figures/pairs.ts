@@ -11,7 +11,7 @@ import {
   fine, pairedFigures, questionOf, rangeOf, signOf, verdictOf, type PairedFigure,
 } from "../paired";
 import { threadsOf, type View } from "../view";
-import { axisOf, convergenceOf, heightOf, pictureOf, scaleOf, stripOf, type Scale } from "./strips";
+import { axisOf, convergenceOf, hasCourses, heightOf, pictureOf, scaleOf, stripOf, type Scale } from "./strips";
 
 export const pairs: Figure = { name: "pairs", draw };
 
@@ -22,9 +22,10 @@ const HOW = [
   "Each trial of an engine is held against the base's trial of the same number, which ran next "
   + "to it: what slows both cancels. The ratio is the geometric mean of the pairs; band and "
   + "whisker are its interval of 99 %, by Student's t of the logarithms.",
-  "Decided: the interval leaves 1 out. Equal: all of it lies within 3 % of 1. As pairs came: the "
-  + "interval after 4, 5, 6 and more pairs, with 1 as a dashed line.",
+  "Decided: the interval leaves 1 out. Equal: all of it lies within 3 % of 1.",
 ];
+
+const HOW_CAME = "As pairs came: the interval after 4, 5, 6 and more pairs, with 1 as a dashed line.";
 
 const NOTE = "A dot is a pair of trials, from top to bottom in the order in which they came; "
   + "the whisker is the interval of their ratio, in which 1 is no difference.";
@@ -41,7 +42,7 @@ function draw(view: View): Drawing | null {
   return {
     title: `Pair by pair: against ${against}`,
     note: NOTE,
-    how: HOW,
+    how: [...HOW, ...(hasCourses(paired) ? [HOW_CAME] : [])],
     controls: many ? [of] : [],
     element: (theme) => tableOf(paired, questions.length > 1, scaleOf(paired), theme),
     picture: (theme) => pictureOf(paired, scaleOf(paired), theme),
@@ -72,33 +73,34 @@ function tableOf(
   const questions = unique(paired.map((one) => one.question));
   // Of one engine each row is a question; of several each question has its rows.
   const alone = unique(paired.map((one) => one.engine)).length === 1;
+  const courses = hasCourses(paired);
   const column = (text: string, name = "") => h("th", { scope: "col", class: name }, text);
   const head = h("tr", {},
     column(alone ? paired[0]?.engine.name ?? "" : "engine"),
     h("th", { scope: "col", class: "plot" },
       h("span", { class: "hidden" }, "plot of the pairs' ratios"), axisOf(scale, theme)),
-    column("as pairs came", "convergence"), column("ratio", "number"), column("interval", "number"),
+    courses ? column("as pairs came", "convergence") : null, column("ratio", "number"), column("interval", "number"),
     column("verdict"));
   const heading = (text: string) =>
-    h("tr", { class: "pair" }, h("th", { scope: "rowgroup", colspan: "6" }, text));
+    h("tr", { class: "pair" }, h("th", { scope: "rowgroup", colspan: courses ? "6" : "5" }, text));
   const nameOf = ({ engine, question }: PairedFigure) =>
     [legendMark(engine, theme), " ", alone ? question : engine.name];
   const bodies = questions.map((question) => h("tbody", {},
     several && !alone ? heading(question) : null,
     ...paired.filter((one) => one.question === question)
-      .map((one) => rowOf(one, nameOf(one), scale, theme))));
+      .map((one) => rowOf(one, nameOf(one), courses, scale, theme))));
   const label = "Ratios, pair by pair";
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
     h("table", { class: "pairs paired" }, h("thead", {}, head), ...bodies));
 }
 
-function rowOf(one: PairedFigure, name: Child[], scale: Scale, theme: Theme): HTMLElement {
+function rowOf(one: PairedFigure, name: Child[], courses: boolean, scale: Scale, theme: Theme): HTMLElement {
   const { engine, relative } = one;
   const sign = h("span", { class: "sign", "aria-hidden": "true" }, signOf(one));
   return h("tr", { "data-engine": engine.name, "data-question": one.question },
     h("th", { scope: "row" }, ...name),
     h("td", { class: "plot" }, stripOf(one, scale, theme)),
-    h("td", { class: "convergence" }, convergenceOf(one, heightOf(one), theme) ?? NONE),
+    courses ? h("td", { class: "convergence" }, convergenceOf(one, heightOf(one), theme) ?? NONE) : null,
     h("td", { class: "number ratio" }, sign, `${fine(relative.ratio)}×`),
     h("td", { class: "number range" }, rangeOf(one)),
     h("td", { class: `verdict ${relative.decided ? "decided" : "undecided"}` }, verdictOf(one)));

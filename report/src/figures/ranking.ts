@@ -77,7 +77,7 @@ function draw(view: View): Drawing | null {
           tested ? h("th", { scope: "col" }, "power loss") : null)),
         ...classes.map((one) => h("tbody", { "data-class": one.durability },
           classes.length > 1 ? h("tr", { class: "class" }, h("th", { colspan: String(width), scope: "rowgroup" }, `durability ${one.durability}`)) : null,
-          ...one.rows.map((row) => rowElement(row, { ...one, by, tails, tested }, theme)))))),
+          ...one.rows.map((row) => rowElement(row, { ...one, titles: questions.map((_, at) => titleOf(at)), by, tails, tested }, theme)))))),
     table: () => ({
       head: ["engine", "question", "measured by", "part", "durability", "place", "figure", "range", "n", "times behind", "interval", "power loss", "why there is none"],
       words: 5,
@@ -166,13 +166,15 @@ const lostOf = (row: Row): string => {
 interface Class {
   rankings: (Ranking | null)[];
   rows: Row[];
+  /** Of its columns. */
+  titles: string[];
   /** Which question they are in the order of. */
   by: number;
   tails: Tail[];
   tested: boolean;
 }
 
-function rowElement(row: Row, { rankings, rows: { length: rivals }, by, tails, tested }: Class, theme: Theme): HTMLElement {
+function rowElement(row: Row, { rankings, rows: { length: rivals }, titles, by, tails, tested }: Class, theme: Theme): HTMLElement {
   const latencies = tails.map((tail) => {
     const metric = tail.of(row.engine), range = rangeOf(metric);
     return h("td", { "data-head": tail.title, class: metric?.value == null ? "missing tail" : "tail", ...(range ? { title: between(...range, duration) } : {}) }, metric?.value == null ? NONE : duration(metric.value));
@@ -182,7 +184,7 @@ function rowElement(row: Row, { rankings, rows: { length: rivals }, by, tails, t
     ...row.standings.flatMap((standing, at) => {
       const ranking = rankings[at];
       const cells = (element: HTMLElement) => [element, ...(at === by ? latencies : [])];
-      const head = { "data-head": ranking ? QUESTIONS[ranking.question].short : "" };
+      const head = { "data-head": titles[at] ?? "" };
       if (!ranking || !standing) return cells(h("td", { ...head, class: "missing" }, NONE));
       if (standing.rank == null || standing.value == null) return cells(h("td", { ...head, class: "missing" }, standing.missing ?? NONE));
       return cells(h("td", { ...head, class: standing.rank === 1 && rivals > 1 ? "best" : "" }, ...cell(ranking, standing, rivals, colourOf(row.engine, theme))));

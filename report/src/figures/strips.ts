@@ -117,19 +117,23 @@ export function stripOf(one: PairedFigure, scale: Scale, theme: Theme): SVGEleme
     upright(relative.ratio, middle - 6, middle + 6, mean));
 }
 
+const hasCourse = (course: Interval[]): boolean => course.length > 1;
+
+/** Whether it is to be seen of any of them how its interval became narrow. */
+export const hasCourses = (paired: PairedFigure[]): boolean => paired.some(({ course }) => hasCourse(course));
+
 const afterWords = ({ pairs, low, high }: Interval): string =>
   `after ${pairs} pairs ${ratio(low)} to ${ratio(high)}`;
 
-/** The interval after 4, 5, 6... pairs; null: fewer. */
+/** The interval after 4, 5, 6... pairs; null: there is but one, or none, which is no course. */
 export function convergenceOf(
   { course, engine }: PairedFigure, height: number, theme: Theme,
 ): SVGElement | null {
-  if (course.length === 0) return null;
+  if (!hasCourse(course)) return null;
   const logs = [0, ...course.flatMap(({ low, high }) => [Math.log(low), Math.log(high)])];
   const top = Math.max(...logs), span = Math.max(top - Math.min(...logs), 0.01);
   const y = (value: number) => (3 + ((height - 6) * (top - Math.log(value))) / span).toFixed(1);
-  // One interval is no course: it stands where the last one of a longer course does.
-  const x = (at: number) => percent(course.length > 1 ? 2 + (96 * at) / (course.length - 1) : 98);
+  const x = (at: number) => percent(2 + (96 * at) / (course.length - 1));
   type End = (one: Interval) => number;
   const joined = (read: End, more: Attributes) => course.slice(1).map((one, at) =>
     line(x(at), x(at + 1), y(read(course[at] ?? one)), y(read(one)), more));
@@ -146,7 +150,8 @@ const NAME = 130, STRIP = 340, CAME = 90, WORDS = 300, GAP = 14, HEAD = 22;
 
 /** The same to be saved: a line for each, its words behind it. */
 export function pictureOf(paired: PairedFigure[], scale: Scale, theme: Theme): SVGElement {
-  const left = 8 + NAME, came = left + STRIP + GAP, words = came + CAME + GAP;
+  const came = 8 + NAME + STRIP + GAP, courses = hasCourses(paired);
+  const left = 8 + NAME, words = courses ? came + CAME + GAP : came;
   const text = (x: number, y: number, label: string, more: Attributes = {}) =>
     svg("text", { x: String(x), y: `${y}`, fill: theme.text, "font-size": "12", ...more }, label);
   const placed = (x: number, y: number, wide: number, high: number, inside: SVGElement | null) => {
@@ -173,5 +178,5 @@ export function pictureOf(paired: PairedFigure[], scale: Scale, theme: Theme): S
   });
   return svg("svg", { width: String(words + WORDS), height: String(y + 4) },
     placed(left, 4, STRIP, 15, axisOf(scale, theme)),
-    text(came, 15, "as pairs came", { fill: theme.faint, "font-size": "11" }), ...drawn);
+    courses ? text(came, 15, "as pairs came", { fill: theme.faint, "font-size": "11" }) : null, ...drawn);
 }

@@ -9,6 +9,7 @@ import { inUnit, NONE, ownThreads } from "../format";
 import { axis, axisLabel, cut, ENGINES_MAX, FONT, panels, tip, title, tooltip } from "../layout";
 import { metricOf, unique, type Case, type Engine } from "../model";
 import type { View } from "../view";
+import { NAME_MAX } from "./bars";
 import { atThreads, threadsControl } from "./choices";
 import { LIMITS } from "./efficiency";
 
@@ -110,7 +111,7 @@ function chart(list: Panel[], width: number, theme: Theme): { height: number; op
   const engines = unique(list.flatMap((panel) => panel.rows.map((row) => row.one.engine)));
   const used = PARTS.flatMap((_, at) => (list.some((panel) => panel.rows.some((row) => (row.values[at] ?? 0) >= SEEN)) ? [at] : []));
   const key = keyOf(used, width, theme);
-  const longest = Math.max(4, ...engines.map((one) => cut(one.name, 18).length));
+  const longest = Math.max(4, ...engines.map((one) => cut(one.name, NAME_MAX).length));
   const space = { height: engines.length * 34 + 6, least: 230, left: longest * 6.8 + 14, right: 20, top: 34, bottom: 30, most: 2 };
   const place = panels(list.length, width, space);
   const places = place.panels.map((panel) => ({ ...panel, top: panel.top + key.height }));
@@ -122,7 +123,7 @@ function chart(list: Panel[], width: number, theme: Theme): { height: number; op
     })),
     yAxis: list.map((_, at) => axis(theme, at, {
       type: "category", inverse: true, splitLine: { show: false }, data: engines.map((_, index) => String(index)),
-      axisLabel: { ...axisLabel(theme, (index) => cut(engines[Number(index)]?.name ?? "", 18)), color: theme.text, fontSize: 12, hideOverlap: false, interval: 0 },
+      axisLabel: { ...axisLabel(theme, (index) => cut(engines[Number(index)]?.name ?? "", NAME_MAX)), color: theme.text, fontSize: 12, hideOverlap: false, interval: 0 },
     })),
     tooltip: tooltip(theme, { trigger: "item" }),
     series: list.flatMap((panel, at) => used.map((part) => seriesOf(panel, part, at, engines, places[at]!.width, theme))),

@@ -69,12 +69,18 @@ function draw(view: View): Drawing | null {
   }
   return {
     title: "Throughput and the machine over time",
-    note: "One trial. Ops/s: higher is better; shaded: the engine stalled its writers; marks: what it did inside.",
+    note: `One trial. Ops/s: higher is better${marksWords(drawn)}.`,
     how: ["Below: what that took of CPU, device, memory and space. The device's IOPS, bytes, latency and queue depth are the whole device's, not this process's."],
     controls: [threads, phase, trial],
     chart: (width, theme) => chart(drawn, panes, width, theme),
     table: () => tableOf(drawn, panes),
   };
+}
+
+/** How to read the marks, of those that are drawn. */
+function marksWords(drawn: Drawn[]): string {
+  const marks = drawn.flatMap(({ line }) => line.marks), stalls = marks.some((mark) => mark.kind === "stall" && mark.end_s != null);
+  return (stalls ? "; shaded: the engine stalled its writers" : "") + (marks.length > 0 ? "; marks: what it did inside" : "");
 }
 
 function panesOf(drawn: Drawn[], load: boolean): Pane[] {

@@ -5,7 +5,7 @@ import { colourOf, markerOf, type Theme } from "../colour";
 import { paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { duration, NONE, ratio, si } from "../format";
-import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layout";
+import { axis, axisLabel, cut, ENGINES_MAX, FONT, panels, tip, title, tooltip } from "../layout";
 import { costOf, opsApart, rateOf, tailOf, threadsText, type Case } from "../model";
 import type { View } from "../view";
 import { roleControl } from "./choices";
@@ -93,7 +93,9 @@ function draw(view: View): Drawing | null {
 }
 
 function chart(list: { price: Price; spots: Spot[] }[], width: number, theme: Theme): { height: number; option: Option } {
-  const space = { height: 230, least: 200, left: 58, right: 26, most: 3 };
+  // Names of many engines need all the width.
+  const many = new Set(list.flatMap(({ spots }) => spots.map((spot) => spot.one.engine))).size > ENGINES_MAX;
+  const space = { height: 230, least: 200, left: 58, right: 26, most: many ? 1 : 3 };
   const place = panels(list.length, width, space);
   const option: Option = {
     title: list.map(({ price }, at) => title(price.title, place.panels[at]!, space.left, theme)),
@@ -120,12 +122,13 @@ function frontOf(spots: Spot[], at: number, theme: Theme): object {
 
 function scatters(price: Price, spots: Spot[], at: number, theme: Theme): object[] {
   const engines = [...new Set(spots.map((spot) => spot.one.engine))];
+  const several = new Set(spots.map((spot) => spot.one.threads)).size > 1;
   return engines.map((engine) => {
     const own = spots.filter((spot) => spot.one.engine === engine);
     const rightmost = own.reduce((best, spot) => (spot.x > best.x ? spot : best));
     const words = (spot: Spot): string => {
-      const threads = spot.one.threads == null ? "" : String(spot.one.threads);
-      return spot === rightmost ? `${cut(engine.name, 16)} ${threads}`.trim() : threads;
+      const threads = several && spot.one.threads != null ? String(spot.one.threads) : "";
+      return spot === rightmost ? `${cut(engine.name)} ${threads}`.trim() : threads;
     };
     return {
       type: "scatter", name: engine.name, xAxisIndex: at, yAxisIndex: at, symbol: markerOf(engine), symbolSize: 11, z: 3, emphasis: { disabled: true },

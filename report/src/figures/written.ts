@@ -85,25 +85,28 @@ const lacking = (causes: Cause[]): string => {
 function chart(rows: Row[], width: number, theme: Theme): { height: number; option: Option } {
   const longest = Math.max(...rows.map((row) => cut(row.name, 20).length));
   const sum = (row: Row) => row.parts.reduce((all, part) => all + part.value, 0);
+  const scale = binaryScale(Math.max(1, ...rows.map(sum)));
   const words = Math.max(8, ...rows.map((row) => Math.min(34, label(row).length)));
   const left = longest * 6.6 + 14, right = Math.min(words * 6.4 + 12, width / 2.4), top = 28;
+  // From the end of its bar to the edge.
+  const room = (row: Row) => width - left - ((width - left - right) * sum(row)) / scale.max - 12;
   const names = [...CAUSES.map(([, title]) => title), "all causes"].filter((name) => rows.some((row) => row.parts.some((part) => part.name === name)));
   const shade = (row: Row, name: string): string => {
-    const colour = colourOf(row.one.engine, theme);
-    return name === "all causes" ? theme.line : name === "flush" ? pale(colour, theme) : name === "compaction" ? pale(pale(colour, theme), theme) : colour;
+    const colour = colourOf(row.one.engine, theme), paler = names.indexOf(name);
+    return name === "all causes" ? theme.line : paler === 1 ? pale(colour, theme) : paler === 2 ? pale(pale(colour, theme), theme) : colour;
   };
   const height = rows.length * 26;
   const option: Option = {
     grid: { left, right, top, height },
-    xAxis: axis(theme, 0, { type: "value", min: 0, axisLine: { show: false }, axisLabel: axisLabel(theme, bytes), ...binaryScale(Math.max(1, ...rows.map(sum))) }),
+    xAxis: axis(theme, 0, { type: "value", min: 0, axisLine: { show: false }, axisLabel: axisLabel(theme, bytes), ...scale }),
     yAxis: axis(theme, 0, { type: "category", inverse: true, splitLine: { show: false }, data: rows.map((_, at) => String(at)),
       axisLabel: { ...axisLabel(theme, (at) => cut(rows[Number(at)]?.name ?? "", 20)), color: theme.text, fontSize: 12, hideOverlap: false, interval: 0 } }),
     title: { text: names.filter((name) => name !== "all causes").map((name, at) => `${["dark", "paler", "palest"][at]}: ${name}`).join("   "), left: 2, top: 4, padding: 0, textStyle: { color: theme.faint, fontSize: 12, fontWeight: 400, fontFamily: FONT } },
     tooltip: tooltip(theme, { trigger: "item" }),
     series: names.map((name, order) => ({
       type: "bar", stack: "all", barWidth: 14, name, emphasis: { disabled: true },
-      data: rows.map((row) => ({ value: row.parts.find((part) => part.name === name)?.value ?? 0, itemStyle: { color: shade(row, name), borderColor: theme.ground, borderWidth: 1 } })),
-      label: order === names.length - 1 ? { show: true, position: "right", distance: 6, color: theme.text, fontFamily: FONT, fontSize: 12, width: right - 10, overflow: "truncate",
+      data: rows.map((row) => ({ value: row.parts.find((part) => part.name === name)?.value ?? 0, itemStyle: { color: shade(row, name), borderColor: theme.ground, borderWidth: 1 }, label: { width: room(row) } })),
+      label: order === names.length - 1 ? { show: true, position: "right", distance: 6, color: theme.text, fontFamily: FONT, fontSize: 12, overflow: "truncate",
         formatter: (item: { dataIndex: number }) => label(rows[item.dataIndex]!) } : { show: false },
       tooltip: { formatter: (item: { dataIndex: number }) => {
         const row = rows[item.dataIndex]!;

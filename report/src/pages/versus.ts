@@ -237,7 +237,7 @@ function remarks(data: VersusData): HTMLElement {
   const rows = data.remarks.filter((remark) => !above(remark)).flatMap(([word, text]) => {
     const name = word === before ? "" : word;
     before = word;
-    return [h("dt", {}, name), h("dd", {}, text)];
+    return [h("dt", {}, name), h("dd", {}, word === "gate" ? inTitles(text) : text)];
   });
   return section("method", "How sure this is", h("dl", { class: "facts" }, ...rows), h("p", { class: "note" }, AID),
     h("details", {}, h("summary", {}, "What each figure is"),
