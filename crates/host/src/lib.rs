@@ -26,6 +26,7 @@ mod machine_id;
 pub mod meter;
 pub mod mount;
 pub mod node;
+pub mod open_files;
 mod owner;
 mod pages;
 mod patience;

@@ -26,7 +26,7 @@ pub use error::StateError;
 use super::size;
 use kvdyno_record::state::{StateDescription, StateRecord};
 use kvdyno_record::units;
-use layout::{DATABASE, RECORD, REMOVING, USED};
+use layout::{DATABASE, KEYS, RECORD, REMOVING, USED};
 use lock::FolderLock;
 use making::Making;
 use std::fs::{self, OpenOptions};
@@ -62,6 +62,11 @@ impl StoredState {
     /// seal.
     pub fn database(&self) -> &Path {
         &self.database
+    }
+
+    /// The list of its keys, where it is a copy of somebody's database.
+    pub fn keys(&self) -> PathBuf {
+        self.database.with_file_name(KEYS)
     }
 
     fn check_unchanged(&self) -> Result<(), StateError> {
@@ -201,6 +206,17 @@ impl States {
         database: &Path,
         go_on: &mut dyn FnMut(u64) -> bool,
     ) -> Result<StoredState, StateError> {
+        self.keep_with_keys(description, database, None, go_on)
+    }
+
+    /// The same with the list of its keys, which is copied.
+    pub fn keep_with_keys(
+        &self,
+        description: StateDescription,
+        database: &Path,
+        keys: Option<&Path>,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<StoredState, StateError> {
         let id = description.id.clone();
         if let Some(state) = self.find(&id)? {
             return Ok(state);
@@ -209,6 +225,9 @@ impl States {
         let store = self.lock()?;
         let mut making = Making::begin(&self.folder, &id)?;
         drop(store);
+        if let Some(keys) = keys {
+            making.add_keys(keys)?;
+        }
         let record = making.fill(database, description, go_on)?;
         let store = self.lock()?;
         if let Some(first) = self.acquire(&id)? {

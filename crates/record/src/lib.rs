@@ -24,6 +24,7 @@ pub mod left_out;
 pub mod library;
 mod lines;
 pub mod operations;
+pub mod origin;
 mod outcome;
 pub mod plan;
 pub mod pledge;
@@ -59,4 +60,4 @@ pub const VERSION: &str = match option_env!("KVDYNO_VERSION") {
 pub const FORMAT: &str = "1.0";
 
 /// The version of the words between program and worker. They must be equal.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;

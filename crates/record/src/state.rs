@@ -2,12 +2,13 @@
 
 use crate::files::{read_versioned, write_json};
 use crate::lines::Result;
+use crate::origin::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// `state.json`: what a kept database is, and what its files were when it was kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StateRecord {
     /// Version of this file's format, as `major.minor`.
     pub format: String,
@@ -23,7 +24,7 @@ pub struct StateRecord {
 }
 
 /// What a kept database is, as its maker describes it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StateDescription {
     /// A lower-case hexadecimal digest of all that determines the database: engine, version, build,
     /// options, data and phases. The name of its folder.
@@ -42,6 +43,9 @@ pub struct StateDescription {
     pub run: String,
     /// How long that took, in nanoseconds: all phases before the first measured one.
     pub took_ns: u64,
+    /// Of a copy of somebody's database, what it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sample>,
 }
 
 /// All that is in a database's folder, each list in the order of its paths.
@@ -103,6 +107,7 @@ mod tests {
             records: 1_000_000,
             run: "r1".to_owned(),
             took_ns: 1_500_000_000,
+            sample: None,
         };
         let file = SealedFile {
             path: "data.mdb".into(),

@@ -5,6 +5,7 @@ pub use crate::expected_hits::ExpectedHits;
 use crate::graph::Graph;
 pub use crate::key::{Key, KeyFormat, KeyOrder};
 use crate::operations::{KeySource, OPERATIONS, OpInfo};
+pub use crate::origin::Origin;
 use crate::replay::{Replay, replays};
 use kvdyno_engine::Options;
 use schemars::JsonSchema;
@@ -38,6 +39,9 @@ pub struct Data {
     /// The social graph that the records are, ids with their links; null: they are records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<Graph>,
+    /// The database that was there, whose records these are; null: they are loaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Origin>,
     /// What was packed to make these records; null: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packed: Option<Packing>,

@@ -13,6 +13,7 @@
 //! are made from the types here.
 
 mod check;
+mod databases;
 mod edit;
 mod parse;
 mod plan;
@@ -21,6 +22,7 @@ mod tests;
 mod traces;
 mod written;
 
+pub use databases::OwnDatabase;
 pub use edit::db_bench::{db_bench_options, db_bench_options_files};
 pub use edit::overrides::Overrides;
 pub use plan::estimate::{estimate, write_bytes_least};

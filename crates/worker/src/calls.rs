@@ -140,7 +140,7 @@ fn work_off<K: Kind, C: Clock>(
             Ended::Edge(index) | Ended::Failed(index, _) => (*index, index + 1),
         };
         file(*clock, &block.steps, from..until, recorder);
-        let pause = cross_edge(recorder, task, shared);
+        let ends_turn = cross_edge(recorder, task);
         if let Err(error) = recording::note(*clock, &prepared, from..next, recorder) {
             shared.fail(error);
             return (next, failed);
@@ -156,8 +156,8 @@ fn work_off<K: Kind, C: Clock>(
                 }
             }
         }
-        if let Some(turn) = pause {
-            recorder.paused_ns += shared.pause.wait(turn, clock);
+        if ends_turn {
+            recorder.paused_ns += shared.pause.wait(clock, || recorder.time.wake_collector());
         }
         // A block that takes long is cut where the phase is over.
         if recorder.edge == OVER || shared.is_over() {
@@ -167,17 +167,15 @@ fn work_off<K: Kind, C: Clock>(
     }
 }
 
-/// Ends the slices that are over. Returns the turn that is over with them.
-fn cross_edge(recorder: &mut Recorder, task: &Task, shared: &Shared) -> Option<u64> {
+/// Ends the slices that are over. Returns whether a turn is over with them, and the phase is not.
+fn cross_edge(recorder: &mut Recorder, task: &Task) -> bool {
     let now = recorder.last_end;
     if now < recorder.edge {
-        return None;
+        return false;
     }
-    let ends_turn = |turn_ns| now < recorder.time.deadline && recorder.time.ends_turn(now, turn_ns);
-    // Before the slices are sent: with those of the last thread the turn is over.
-    let turn = task.turn_ns.filter(|&turn_ns| ends_turn(turn_ns)).map(|_| shared.pause.arrive());
+    let ends_turn = task.turn_ns.is_some_and(|turn_ns| recorder.time.ends_turn(now, turn_ns));
     recorder.edge = recorder.time.cross(now, &mut recorder.tallies);
-    turn
+    ends_turn && recorder.edge != OVER
 }
 
 /// Counts a block without a look at each operation: how many of each kind were done, and the bytes

@@ -81,7 +81,7 @@ pub(crate) fn run<G: GraphEngine, C: Clock>(
     let isolation = |graph: &Graph| isolation(&G::Engine::describe(), &job.options, graph);
     let graph = job.data.graph.as_ref().map(|graph| GraphCase::new(graph, isolation(graph)));
     let supply = KeySupply {
-        keys: KeyWriter::new(&job.data.key),
+        keys: KeyWriter::of_data(&job.data).map_err(early)?,
         values: Values::up_to(longest, &job.data.value, job.data.verify, job.data.seed),
         keyspace: Keyspace {
             records: job.data.records.max(1),

@@ -5,8 +5,10 @@
     reason = "each is a part of one loop, and shows in ns per operation"
 )]
 
+use crate::key_list::KeyList;
 use crate::rng::mix;
-use kvdyno_record::workload::{Key, KeyFormat, Size};
+use kvdyno_engine::Result;
+use kvdyno_record::workload::{Data, Key, KeyFormat, Size};
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -16,6 +18,8 @@ pub(crate) struct KeyWriter {
     digits: Digits,
     /// Lengths by number, where they differ.
     lengths: Option<Arc<Size>>,
+    /// The keys themselves, where they are those of a database that was there.
+    listed: Option<Arc<KeyList>>,
 }
 
 /// Writes keys of one length: small enough to be in registers.
@@ -40,13 +44,21 @@ impl KeyWriter {
             KeyFormat::Binary | KeyFormat::DbBench => 64.min(8 * key.bytes),
         };
         let lengths = key.lengths.clone().map(Arc::new);
-        Self { digits: Digits { format: key.format, bytes, scattered }, lengths }
+        Self { digits: Digits { format: key.format, bytes, scattered }, lengths, listed: None }
+    }
+
+    /// What writes the keys of a data set.
+    pub(crate) fn of_data(data: &Data) -> Result<Self> {
+        let listed = data.from.as_ref().map(|from| KeyList::read(&from.keys)).transpose()?;
+        Ok(Self { listed: listed.map(Arc::new), ..Self::new(&data.key) })
     }
 
     /// Length of every key; 0: they differ.
     #[inline]
     pub(crate) fn fixed_len(&self) -> usize {
-        let differ = self.lengths.is_some() || self.digits.format == KeyFormat::Ycsb;
+        let differ = self.lengths.is_some()
+            || self.listed.is_some()
+            || self.digits.format == KeyFormat::Ycsb;
         if differ { 0 } else { self.digits.bytes }
     }
 
@@ -58,11 +70,14 @@ impl KeyWriter {
 
     /// Whether keys have the order of their numbers.
     pub(crate) fn is_ordered(&self) -> bool {
-        self.digits.scattered == 0
+        self.digits.scattered == 0 && self.listed.is_none()
     }
 
     /// The number that a key was written from; nothing where it was not written by this.
     pub(crate) fn read(&self, key: &[u8]) -> Option<u64> {
+        if self.listed.is_some() {
+            return None;
+        }
         let written = match self.digits.format {
             KeyFormat::Hex => {
                 let digits = self.number_in(key, 16)?;
@@ -103,7 +118,9 @@ impl KeyWriter {
     /// Writes `number` behind what is in `out`, and gives the bytes that took.
     pub(crate) fn push(&self, number: u64, out: &mut Vec<u8>) -> usize {
         let (start, Digits { format, bytes, scattered }) = (out.len(), self.digits);
-        if format == KeyFormat::Ycsb {
+        if let Some(listed) = &self.listed {
+            out.extend_from_slice(listed.key(number));
+        } else if format == KeyFormat::Ycsb {
             out.extend_from_slice(YCSB);
             // Writing to memory does not fail.
             let _ = write!(out, "{}", scatter(number, scattered));

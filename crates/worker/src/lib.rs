@@ -21,6 +21,7 @@ mod graph;
 mod histogram;
 mod hot;
 mod job;
+mod key_list;
 mod keyed;
 mod keys;
 mod keyvalue;
@@ -36,6 +37,7 @@ mod recorder;
 mod recording;
 mod replay;
 mod rng;
+mod sample;
 #[cfg(test)]
 mod scripted;
 mod shared;
@@ -72,6 +74,8 @@ A worker of kvdyno. It is started by `kvdyno run`; by hand:
                    the checks whose names have WORDS in them, such as `graph`
   run              read a job on standard input and do it (the program's business)
   serve            keep the server that the engine is, where it is one
+  sample           read a job on standard input, walk over a copy of somebody's database, and
+                   print what it holds, as JSON
   pledge, recover  write what must not be lost, and look for it (those of `kvdyno torture`)
 
 Before any of them, an engine that is a shared library loads the newest that is installed, or
@@ -98,6 +102,7 @@ pub fn main_with_graph<G: GraphEngine>() -> ExitCode {
         Command::Conformance(folder, words) => Some(check::<G>(&folder, &words)),
         Command::Describe => Some(describe::<G::Engine>()),
         Command::Run => Some(run::<G>()),
+        Command::Sample => Some(sample::run::<G::Engine>(&mut std::io::stdin().lock())),
     })
 }
 
@@ -122,6 +127,7 @@ fn served_main<E: Served, G: GraphEngine<Engine = Client<E>>>() -> ExitCode {
         (Command::Describe, None) => Some(describe::<Client<E>>()),
         (Command::Describe, Some(server)) => Some(attached::describe::<E>(server)),
         (Command::Run, _) => Some(run::<G>()),
+        (Command::Sample, _) => None,
         (_, Some(_)) => None,
         (Command::Pledge, None) => Some(pledge::pledge::<Client<E>>()),
         (Command::Recover, None) => Some(pledge::recover::<Client<E>>()),
@@ -158,6 +164,7 @@ fn run_command<E: Engine>(
 enum Command {
     Describe,
     Run,
+    Sample,
     Serve,
     Pledge,
     Recover,
@@ -189,6 +196,7 @@ fn parse_command(arguments: impl Iterator<Item = OsString>) -> Option<(Command, 
     let command = match words.as_slice() {
         [word] if word == "describe" => Command::Describe,
         [word] if word == "run" => Command::Run,
+        [word] if word == "sample" => Command::Sample,
         [word] if word == "serve" => Command::Serve,
         [word] if word == "pledge" => Command::Pledge,
         [word] if word == "recover" => Command::Recover,

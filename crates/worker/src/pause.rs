@@ -22,16 +22,17 @@ struct State {
 }
 
 impl Pause {
-    /// A thread has ended its turn. Returns which it was, for [`Self::wait`].
-    pub(crate) fn arrive(&self) -> u64 {
-        let mut state = self.lock();
-        state.waiting += 1;
-        state.turns
-    }
-
-    /// Waits until a turn is over for all. Takes that time off the clock, and returns it.
-    pub(crate) fn wait<C: Clock>(&self, turn: u64, clock: &mut C) -> u64 {
+    /// Waits until the turn is over for all; `arrived` is called once this thread is waited for no
+    /// more. Takes that time off the clock, and returns it.
+    pub(crate) fn wait<C: Clock>(&self, clock: &mut C, arrived: impl FnOnce()) -> u64 {
+        // Before anybody can know that it waits: from then on its process may be stopped.
         let since = clock.now();
+        let turn = {
+            let mut state = self.lock();
+            state.waiting += 1;
+            state.turns
+        };
+        arrived();
         let mut state = self.lock();
         while state.turns == turn && !state.over {
             state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);

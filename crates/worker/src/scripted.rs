@@ -361,7 +361,8 @@ impl Played {
             let service = times(packet).unwrap_or_else(Histogram::new);
             (packet.slice, service.count(), service.sum)
         };
-        self.packets.iter().map(figures).collect()
+        // What only wakes the collector has none.
+        self.packets.iter().filter(|packet| !packet.times.is_empty()).map(figures).collect()
     }
 
     /// From the start to the end of the last operation.

@@ -232,12 +232,17 @@ impl TimeLine {
         if now >= self.deadline { OVER } else { self.edge() }
     }
 
+    /// Lets the collector look up, with nothing new.
+    pub(crate) fn wake_collector(&self) {
+        self.send(&mut [], self.slice);
+    }
+
     /// The thread has ended.
-    pub(crate) fn end(mut self, tallies: &mut [Tally]) {
+    pub(crate) fn end(self, tallies: &mut [Tally]) {
         self.send(tallies, u64::MAX);
     }
 
-    fn send(&mut self, tallies: &mut [Tally], now_in: u64) {
+    fn send(&self, tallies: &mut [Tally], now_in: u64) {
         let times = tallies.iter_mut().filter_map(Tally::end_slice).collect();
         let packet =
             Packet { role: self.role, thread: self.thread, slice: self.slice, now_in, times };

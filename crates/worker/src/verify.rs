@@ -68,7 +68,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
 ) -> Result<Verified> {
     let mut session = engine.session()?;
     let stores_nothing = E::describe().capabilities.stores_nothing;
-    let keys = KeyWriter::new(&job.data.key);
+    let keys = KeyWriter::of_data(&job.data)?;
     let records = job.data.records;
     let mut verified = Verified { expected: records, ..Verified::default() };
     let mut key = Vec::new();
@@ -128,7 +128,7 @@ pub(crate) fn warm<E: Engine, C: Clock>(
         count(&mut session, most, report, stop)?;
         return Ok(());
     }
-    let keys = KeyWriter::new(&job.data.key);
+    let keys = KeyWriter::of_data(&job.data)?;
     let mut key = Vec::new();
     for number in 0..job.data.records {
         key.clear();

@@ -41,6 +41,7 @@ pub(crate) fn job() -> Job {
             seed: 1,
             verify: false,
             graph: None,
+            from: None,
             packed: None,
         },
         phases: vec![Phase::new("measure", work)],

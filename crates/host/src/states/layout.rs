@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The files of the database, in a state's folder.
 pub(super) const DATABASE: &str = "database";
+/// The list of its keys, where it is a copy of somebody's database.
+pub(super) const KEYS: &str = "keys";
 /// Its record.
 pub(super) const RECORD: &str = "state.json";
 /// Modified at each use.
@@ -64,7 +66,7 @@ pub(super) fn foreign_entry(path: &Path, name: &str) -> io::Result<Option<PathBu
     let mut empty = true;
     for entry in fs::read_dir(path)? {
         let entry = entry?;
-        let ours = [DATABASE, RECORD, USED, RECORD_TEMPORARY];
+        let ours = [DATABASE, KEYS, RECORD, USED, RECORD_TEMPORARY];
         if !ours.iter().any(|name| entry.file_name() == *name) {
             return Ok(Some(entry.path()));
         }

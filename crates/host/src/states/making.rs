@@ -1,6 +1,6 @@
 //! A state in the making: a folder with a temporary name, locked while its maker lives.
 
-use super::layout::{DATABASE, MAKING, RECORD, USED, temporary_name};
+use super::layout::{DATABASE, KEYS, MAKING, RECORD, USED, temporary_name};
 use super::lock::FolderLock;
 use super::seal::GoOn;
 use super::{StateError, seal, space_bytes};
@@ -47,6 +47,12 @@ impl Making {
 
     fn database(&self) -> PathBuf {
         self.path.join(DATABASE)
+    }
+
+    /// Gets a list of keys.
+    pub(super) fn add_keys(&self, from: &Path) -> Result<(), StateError> {
+        let copied = fs::copy(from, self.path.join(KEYS));
+        copied.map(drop).map_err(StateError::io("copy", from))
     }
 
     /// Gets a finished database: renamed, or copied where it lies on another filesystem. Then seals

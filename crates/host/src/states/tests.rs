@@ -25,6 +25,7 @@ fn description(id: &str) -> StateDescription {
         records: 1000,
         run: "r1".to_owned(),
         took_ns: 7,
+        sample: None,
     }
 }
 

@@ -194,6 +194,7 @@ fn blocks(bytes: u64) -> Data {
         seed: 1,
         verify: false,
         graph: None,
+        from: None,
         packed: None,
     }
 }

@@ -16,6 +16,7 @@ Examples:
   kvdyno quick redb rocksdb --ram 512MiB --set engine.redb.options.cache_size=40%
   kvdyno quick lmdb rocksdb --no-drive --trials 6
   kvdyno quick lmdb rocksdb --read 95 --save-suite mine.toml --plan
+  kvdyno quick rocksdb --from /var/lib/app/db --read 90 --ram 1GiB
 
 Every engine loads the data in random order. One client then updates alone; after that, clients read
 beside a writer with the same rate for all engines: half of what the slowest one did alone. With
@@ -37,6 +38,18 @@ pub(crate) struct QuickArgs {
     /// Bytes of all keys and values instead of --records, as 20GiB
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     pub(crate) size: Vec<String>,
+    /// A database of your own in place of a load: its directory, or the file of SQLite. A copy is
+    /// measured; the original is never changed
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath,
+          conflicts_with_all = ["records", "size"])]
+    pub(crate) from: Option<PathBuf>,
+    /// With --from: the most keys to ask for, drawn evenly from all; 1M by default
+    #[arg(long, value_name = "N", requires = "from")]
+    pub(crate) keys: Option<String>,
+    /// With --from: a file of the keys to ask for, one on each line
+    #[arg(long, value_name = "FILE", requires = "from", conflicts_with = "keys",
+          value_hint = ValueHint::FilePath)]
+    pub(crate) keys_file: Option<PathBuf>,
     /// Bytes of a value, as 1KB; several: each size with its own data
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "1000")]
     pub(crate) value: Vec<String>,

@@ -13,7 +13,7 @@ use kvdyno_record::exit::Exit;
 use kvdyno_record::files::write_atomic;
 use kvdyno_record::units;
 use kvdyno_suite::{Overrides, Pick};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use text::{AskedEngine, Extras};
 
 /// The default engines.
@@ -28,8 +28,9 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
         engines.into_iter().map(described).collect::<anyhow::Result<_>>()?;
     let is_installed =
         |name: &str| !engines.iter().any(|e| e.name == name) && workers::find(name).is_ok();
-    let extras =
-        Extras { null: is_installed("null"), drive: !args.no_drive && is_installed("drive") };
+    // What stores nothing has no database of the user's.
+    let null = args.from.is_none() && is_installed("null");
+    let extras = Extras { null, drive: !args.no_drive && is_installed("drive") };
     let mut text = text::suite(args, &engines, extras);
     let mut prepared = prepared(args, &text)?;
     let limits = prepared.plan.cases.iter().filter_map(|case| case.ram_limit_bytes);
@@ -71,8 +72,25 @@ fn prepared(args: &QuickArgs, text: &str) -> anyhow::Result<PreparedRun> {
         None => "the suite that `kvdyno quick` wrote".to_owned(),
     };
     let runs = &args.keep.runs.runs;
-    let overrides = Overrides { set: args.set.clone(), ..Overrides::default() };
+    let mut overrides = Overrides { set: args.set.clone(), ..Overrides::default() };
+    if let Some((path, text)) = args.from.as_deref().and_then(options_file) {
+        overrides.db_bench.push(format!("--options_file={path}"));
+        overrides.options_files.push((path, text));
+    }
     prepare_text(&file, text.to_owned(), overrides, &args.location, runs)
+}
+
+/// The options that a database of RocksDB was opened with last.
+fn options_file(database: &Path) -> Option<(String, String)> {
+    let entries = std::fs::read_dir(database).ok()?.flatten();
+    let is_options = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.strip_prefix("OPTIONS-").is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit()))
+    };
+    // Their numbers have one length.
+    let newest = entries.map(|entry| entry.path()).filter(is_options).max()?;
+    let text = std::fs::read_to_string(&newest).ok()?;
+    Some((newest.display().to_string(), text))
 }
 
 /// An engine with its worker's description: none if it is not available, which is refused when the

@@ -4,6 +4,7 @@ mod decide;
 pub(crate) mod finish;
 pub mod libraries;
 pub(crate) mod machine;
+mod own_database;
 pub(crate) mod pair;
 mod pilot;
 pub(crate) mod prepare;

@@ -3,6 +3,7 @@
 
 use super::libraries;
 use super::machine;
+use super::own_database;
 use super::runner::{VALGRIND, check_tiers, check_volumes};
 use super::workers::{self, Workers};
 use crate::cli::{LocationArgs, SuiteArgs};
@@ -19,7 +20,7 @@ use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use kvdyno_render::wrap::wrap;
 use kvdyno_suite::{
-    self, Engines, InstalledWorker, Overrides, Pick, SizingHost, Suite, WorkerSpec,
+    self, Engines, InstalledWorker, Overrides, OwnDatabase, Pick, SizingHost, Suite, WorkerSpec,
 };
 use std::io::ErrorKind;
 use std::ops::Deref;
@@ -76,7 +77,14 @@ pub(crate) fn prepare_text(
     let (engines, workers) = look_for(suite.worker_specs())?;
     let location =
         LocationArgs { data_dir: suite.data_dir().map(Path::to_owned), ..location.clone() };
+    let (data_dir, known) = (location.data_dir.clone(), workers.clone());
     prepared(text, workers, location, default_data_dir, |volume, host, location| {
+        if suite.has_own_database() {
+            let look = |database: &OwnDatabase<'_>| {
+                own_database::look(database, &known, data_dir.as_deref(), default_data_dir)
+            };
+            suite.read_databases(&engines, host.machine.memory_bytes, look)?;
+        }
         let sizing = SizingHost {
             memory_bytes: host.machine.memory_bytes,
             memory_available_bytes: host.machine.memory_available_bytes,

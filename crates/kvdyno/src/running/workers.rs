@@ -8,6 +8,7 @@ use kvdyno_record::PROTOCOL;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::crew::Crew;
 use kvdyno_record::engine::Description;
+use kvdyno_record::library::Library;
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::WorkerDescription;
 use std::collections::BTreeMap;
@@ -161,6 +162,13 @@ impl Workers {
     /// The worker of a case.
     pub fn identity(&self, case: &Case) -> Option<&WorkerIdentity> {
         self.0.get(&(case.engine.clone(), CodeSource::from_case(case)))
+    }
+
+    /// The worker of an engine with a library, or with none.
+    pub fn with_library(&self, engine: &str, library: Option<&Library>) -> Option<&WorkerIdentity> {
+        let source =
+            library.map_or(CodeSource::Itself, |library| CodeSource::Library(library.path.clone()));
+        self.0.get(&(engine.to_owned(), source))
     }
 
     /// The worker with an embedded engine.

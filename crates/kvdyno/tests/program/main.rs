@@ -43,6 +43,7 @@ mod losses;
 mod mistakes;
 mod named;
 mod new_engine;
+mod own_databases;
 mod parts;
 mod phases;
 mod pilots;

@@ -8,6 +8,7 @@ pub(crate) mod crew;
 pub(crate) mod drive;
 pub(crate) mod duration;
 pub(crate) mod first_reads;
+pub(crate) mod from;
 pub(crate) mod keys;
 pub(crate) mod linkbench;
 pub(crate) mod missing_engines;

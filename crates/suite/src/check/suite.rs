@@ -1,7 +1,7 @@
 //! Checks of a suite's values that depend neither on engines nor on the host.
 
 use crate::check::storage::{check_media, check_tiers, check_volumes};
-use crate::check::{count, crew, drive, duration, linkbench, pilot, replay, turns};
+use crate::check::{count, crew, drive, duration, from, linkbench, pilot, replay, turns};
 use crate::edit::select;
 use crate::written::drive::DriveJob;
 use crate::written::length::Length;
@@ -26,6 +26,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     typed.suite.title.iter().for_each(|title| check_title(title, mistakes));
     typed.suite.study.iter().for_each(|study| check_study(study, mistakes));
     check_data(&typed.data, mistakes);
+    from::check(typed, mistakes);
     check_ram(typed, mistakes);
     check_engines(typed, mistakes);
     check_phases(typed, mistakes);
@@ -104,6 +105,9 @@ fn check_study(study: &At<String>, mistakes: &mut Mistakes) {
 }
 
 fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
+    if data.from.is_some() {
+        return;
+    }
     match (&data.records, &data.size) {
         (None, None) => {
             let mistake = mistakes.at(&data.span, "[data] has neither `records` nor `size`");
@@ -246,7 +250,9 @@ fn check_phases(typed: &Typed, mistakes: &mut Mistakes) {
     if let Some(empty) = typed.run.phases.as_ref().filter(|phases| phases.is_empty()) {
         mistakes.at(&empty.span, "the list is empty").label("expected the names of phases");
     }
-    if let Some(first) = typed.phase.first().filter(|first| first.kind() != "load") {
+    let is_load = |phase: &&At<Phase>| phase.kind() == "load";
+    let first = typed.phase.first().filter(|_| typed.data.from.is_none());
+    if let Some(first) = first.filter(|first| !is_load(first)) {
         let mistake = mistakes.at(&first.span, "the database is empty before the first load");
         mistake.label("expected a phase of kind \"load\" before this");
     }

@@ -225,6 +225,7 @@ fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> SizedData {
         seed,
         verify: false,
         graph: None,
+        from: None,
         packed: None,
     };
     SizedData { data, tag: None, record_bytes, notes: Vec::new() }

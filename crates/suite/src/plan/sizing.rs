@@ -11,6 +11,7 @@ use crate::written::typed;
 use kvdyno_record::engine::Description;
 use kvdyno_record::graph::Graph;
 use kvdyno_record::key::YCSB_BYTES_MAX;
+use kvdyno_record::origin::Origin;
 use kvdyno_record::tier::Tier;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Data, Key, KeyFormat, KeyOrder, Size, ValueShape};
@@ -96,6 +97,9 @@ pub(crate) fn data_sets(
     mistakes: &mut Mistakes,
 ) -> Vec<SizedData> {
     let typed = &part.typed.data;
+    if let Some(origin) = typed.from.as_ref().and_then(|from| from.origin.as_ref()) {
+        return vec![own_set(part, origin)];
+    }
     let records = typed.records.iter().flat_map(|list| &list.0);
     let records = records.map(|at| (Amount::Records(at.0), &at.span));
     let sizes = typed.size.iter().flat_map(|list| &list.0);
@@ -181,9 +185,36 @@ fn data_set(
         seed: typed.seed.value_or(Count(1)).0,
         verify: typed.verify.value_or(false),
         graph: None,
+        from: None,
         packed: None,
     };
     SizedData { data, tag: None, record_bytes, notes }
+}
+
+/// The records of a database of the user's, as they are.
+fn own_set(part: &Part, origin: &Origin) -> SizedData {
+    let (typed, sample) = (&part.typed.data, &origin.sample);
+    let record_bytes = sample.key_bytes.mean() + sample.value_bytes.mean();
+    let key = Key {
+        bytes: sample.key_bytes.max() as u32,
+        format: KeyFormat::Binary,
+        order: KeyOrder::Hashed,
+        lengths: Some(sample.key_bytes.clone()),
+    };
+    let data = Data {
+        records: sample.records,
+        key,
+        value: ValueShape {
+            size: sample.value_bytes.clone(),
+            compress_to: typed.compress_to.value_or(Share(1.0)).0,
+        },
+        seed: typed.seed.value_or(Count(1)).0,
+        verify: false,
+        graph: None,
+        from: Some(origin.clone()),
+        packed: None,
+    };
+    SizedData { data, tag: None, record_bytes, notes: Vec::new() }
 }
 
 /// Ids of a graph: each is a record, with all its links.
@@ -207,6 +238,7 @@ fn graph_set(part: &Part, ids: u64, linkbench: &LinkBench) -> SizedData {
         seed: part.typed.data.seed.value_or(Count(1)).0,
         verify: false,
         graph: Some(graph),
+        from: None,
         packed: None,
     };
     SizedData { data, tag: None, record_bytes: bytes as f64, notes }

@@ -8,6 +8,7 @@ pub(crate) mod drive;
 pub(crate) mod duration;
 pub(crate) mod engine;
 pub(crate) mod fidelity;
+pub(crate) mod from;
 pub(crate) mod left_out;
 pub(crate) mod length;
 pub(crate) mod linkbench;

@@ -6,6 +6,7 @@ use crate::written::crew::CrewTable;
 use crate::written::drive::Drive;
 use crate::written::engine::{Engine, EngineTable};
 use crate::written::fidelity::Fidelity;
+use crate::written::from::From;
 use crate::written::length::Length;
 use crate::written::linkbench::{self, LinkBench};
 use crate::written::media::Media;
@@ -154,6 +155,9 @@ pub(crate) struct Data {
     /// `LinkBench`. The suite then sets `records` (1,024 or more) and `seed`, and no other key of
     /// `[data]`. Default: none.
     pub(crate) linkbench: Option<At<LinkBench>>,
+    /// A database of your own, in place of a load (docs/suites.md). Its records are as they are:
+    /// the suite sets only `seed` and `compress_to` beside it, and has no load. Default: none.
+    pub(crate) from: Option<At<From>>,
 }
 
 /// The memory limit of an engine's process and the page cache of its files, together (a memory
@@ -300,7 +304,8 @@ impl Typed {
     }
 
     pub(crate) fn sharing(&self) -> Sharing {
-        self.run.database.value_or(Sharing::Shared)
+        let default = if self.data.from.is_some() { Sharing::State } else { Sharing::Shared };
+        self.run.database.value_or(default)
     }
 }
 
@@ -377,7 +382,7 @@ impl FromToml for Typed {
 table!(Header, "[suite]": name title study within);
 table!(Data, "[data]":
     records size key_bytes key_format key_order value_bytes compress_to seed verify
-    linkbench);
+    linkbench from);
 table!(Ram, "[ram]": limit unscaled data_to_ram while_loading tier);
 table!(DataDirTable, "[data_dir]": path);
 table!(Show, "[show]": columns);
@@ -400,6 +405,7 @@ impl Data {
             seed: None,
             verify: None,
             linkbench: None,
+            from: None,
         };
         drive.with(value)
     }

@@ -142,6 +142,7 @@ mod tests {
                 seed: 1,
                 verify: false,
                 graph: None,
+                from: None,
                 packed: None,
             },
             phases,

@@ -2,6 +2,7 @@
 
 use crate::cli::QuickArgs;
 use kvdyno_record::engine::{Description, OptionSpec, Preset};
+use std::path::Path;
 use toml::Value;
 
 /// The baselines to measure with the engines, if available.
@@ -42,7 +43,7 @@ pub(super) fn suite(args: &QuickArgs, engines: &[AskedEngine], extras: Extras) -
     ];
     let parts = parts.into_iter().chain(extras.drive.then(|| DRIVE.to_owned())).chain(each);
     let parts: Vec<String> = parts.chain(extras.null.then(|| NULL.to_owned())).collect();
-    let made = parts.join("\n") + "\n" + MADE;
+    let made = parts.join("\n") + "\n" + if args.from.is_some() { "" } else { MADE };
     match args.read_percent() {
         Some(percent) => made + COLD + &mixed(args, percent),
         None => made + &alone(args) + COLD + &readers_beside_writer(args),
@@ -92,7 +93,22 @@ kind = \"warm\"
 
 ";
 
+/// A database of the user's.
+fn own(args: &QuickArgs, path: &Path) -> String {
+    let text = |path: &Path| quoted(&path.display().to_string());
+    let keys = args.keys.as_ref().map(|keys| format!(", keys = {}", scalar(keys)));
+    let keys_file = args.keys_file.as_ref().map(|file| format!(", keys_file = {}", text(file)));
+    let keys: String = keys.into_iter().chain(keys_file).collect();
+    format!(
+        "[data]\n# A copy of it is measured.\nfrom = {{ path = {}{keys} }}\nseed = 1\n",
+        text(path)
+    )
+}
+
 fn data(args: &QuickArgs) -> String {
+    if let Some(path) = &args.from {
+        return own(args, path);
+    }
     let amount = match (args.records.as_slice(), args.size.as_slice()) {
         ([], []) => "# At most 1 GiB: sized for the host.\nsize = \"auto\"".to_owned(),
         ([], sizes) => format!("size = {}", list(sizes)),
@@ -145,6 +161,7 @@ fn engine(engine: &AskedEngine, args: &QuickArgs) -> String {
         engine
             .description
             .as_ref()
+            .filter(|_| args.from.is_none())
             .map(|description| options(description, args))
             .unwrap_or_default()
     )

@@ -49,6 +49,7 @@ pub fn small_records(records: u64) -> Data {
         seed: 1,
         verify: false,
         graph: None,
+        from: None,
         packed: None,
     }
 }

@@ -166,6 +166,10 @@ impl Pass<'_> {
         if self.env.states.database(case).is_some() {
             return self.restore(case);
         }
+        if let Some(from) = &case.data.from {
+            let what = format!("no copy of {} was found", from.path.display());
+            return self.file_not_run(case, &what);
+        }
         let record = self.execute(case)?;
         if case.makes_state() && record.outcome == Outcome::Done {
             self.keep(case, &record);

@@ -5,6 +5,7 @@ use crate::exit::Complaint;
 use kvdyno_host::states::{STORE, StateError, States, StoredState};
 use kvdyno_host::{Root, Storage};
 use kvdyno_record::case::{CaseRecord, StateOrigin, WorkerIdentity};
+use kvdyno_record::origin::Origin;
 use kvdyno_record::plan::Case;
 use kvdyno_record::state::StateDescription;
 use kvdyno_record::units;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// The name of the store in the directory of runs.
 const STORE_OF_RUNS: &str = "states";
 /// Bytes of the digest in an id: 16 digits.
-const ID_BYTES: usize = 8;
+pub(crate) const ID_BYTES: usize = 8;
 
 /// The states that a run has taken or kept. Nobody removes one of them meanwhile.
 #[derive(Debug)]
@@ -54,6 +55,11 @@ pub(crate) fn store_of(data_dir: &Path, run: &Path) -> PathBuf {
     }
 }
 
+/// The store for a data directory, or for the runs whose databases are inside them.
+pub(crate) fn store(data_dir: Option<&Path>, runs: &Path) -> PathBuf {
+    data_dir.map_or_else(|| runs.join(STORE_OF_RUNS), |data_dir| data_dir.join(STORE))
+}
+
 /// The stores of a directory of runs, and of a data directory.
 pub(crate) fn stores(runs: &Path, data_dir: Option<&Path>) -> Vec<PathBuf> {
     let in_data_dir = data_dir.map(|path| path.join(STORE));
@@ -85,6 +91,11 @@ impl RunStates {
     /// Takes the states of a trial's loads: of all of them, or of none, so that figures of loads
     /// have their pairs.
     pub(super) fn take(&mut self, makers: &[Maker<'_>]) -> Result<(), Complaint> {
+        for maker in makers {
+            if let Some(origin) = &maker.case.data.from {
+                self.take_copy(maker, origin)?;
+            }
+        }
         if self.budget == Some(0) {
             return Ok(());
         }
@@ -104,6 +115,23 @@ impl RunStates {
                 self.held.insert(maker.case.database.id.clone(), HeldState { state, is_earlier });
             }
         }
+        Ok(())
+    }
+
+    /// Takes the copy of the user's database.
+    fn take_copy(&mut self, maker: &Maker<'_>, origin: &Origin) -> Result<(), Complaint> {
+        let store = store_of(&maker.data_dir, &self.run);
+        let state = States::open(&store).and_then(|states| states.find(&origin.state));
+        let state = state.map_err(|error| complain(&error, &maker.data_dir, &store))?;
+        let Some(state) = state else {
+            let what = format!(
+                "the copy of {} was removed from {}",
+                origin.path.display(),
+                store.display()
+            );
+            return Err(Complaint::usage(what).hint("a new run makes another"));
+        };
+        self.held.insert(maker.case.database.id.clone(), HeldState { state, is_earlier: true });
         Ok(())
     }
 
@@ -202,6 +230,7 @@ fn describe(maker: &Maker<'_>, record: &CaseRecord, run: String) -> StateDescrip
         records: case.data.records,
         run,
         took_ns: record.wall_ns,
+        sample: None,
     }
 }
 

@@ -56,6 +56,7 @@ pub(super) fn case(index: usize, job: &Job) -> Case {
             seed: 0,
             verify: false,
             graph: None,
+            from: None,
             packed: None,
         },
         shape: DataShape {

@@ -1,0 +1,301 @@
+//! Databases of the user's: a copy of each goes into the store of states, with a list of its keys.
+//! The original is read, by its copying alone.
+
+use super::runner::states;
+use super::workers::{self, Workers};
+use kvdyno_host::copy;
+use kvdyno_host::open_files::{User, files_of, user_of};
+use kvdyno_host::states::{States, StoredState};
+use kvdyno_host::{Root, Storage};
+use kvdyno_record::case::{Copying, WorkerIdentity};
+use kvdyno_record::engine::Location;
+use kvdyno_record::origin::{Origin, Sample, SampleJob};
+use kvdyno_record::state::StateDescription;
+use kvdyno_record::units;
+use kvdyno_record::work::short_digest;
+use kvdyno_suite::OwnDatabase;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Instant;
+
+/// What each engine's databases have: a file in their folder, or the first bytes of their file.
+const KINDS: [(&str, Kind); 6] = [
+    ("wiredtiger", Kind::Folder("WiredTiger.wt")),
+    ("lmdb", Kind::Folder("data.mdb")),
+    ("mdbx", Kind::Folder("mdbx.dat")),
+    ("rocksdb", Kind::Folder("OPTIONS-")),
+    ("leveldb", Kind::Folder("CURRENT")),
+    ("sqlite", Kind::File(b"SQLite format 3\0")),
+];
+
+/// The name of a database in one file, in its copy; other files of it have this before an ending.
+const FILE: &str = "kv.sqlite";
+
+enum Kind {
+    /// Some file's name begins so.
+    Folder(&'static str),
+    File(&'static [u8]),
+}
+
+/// Looks at a database: at the copy of an earlier run, or at a new one.
+pub(super) fn look(
+    database: &OwnDatabase<'_>,
+    workers: &Workers,
+    data_dir: Option<&Path>,
+    runs: &Path,
+) -> Result<Origin, String> {
+    let worker = workers.with_library(database.engine, database.worker.library.as_ref());
+    let worker = worker.ok_or_else(|| format!("cannot find the worker of {}", database.engine))?;
+    let path =
+        fs::canonicalize(&database.path).map_err(|error| cannot("find", &database.path, &error))?;
+    check_kind(&path, database.engine)?;
+    let files = parts(&path).map_err(|error| cannot("list", &path, &error))?;
+    let id = id(database, worker, &path, &files)?;
+    let store = states::store(data_dir, runs);
+    let state = store.is_dir().then(|| States::open(&store).and_then(|states| states.find(&id)));
+    let state = match state.transpose().map_err(|error| error.to_string())?.flatten() {
+        Some(state) => state,
+        None => Import { database, worker, path: &path, files: &files, id: &id }.run(&store)?,
+    };
+    origin(&state, path)
+}
+
+fn origin(state: &StoredState, path: PathBuf) -> Result<Origin, String> {
+    let description = &state.record().description;
+    let sample =
+        description.sample.clone().ok_or("its copy in the store of states has no sample")?;
+    Ok(Origin { path, state: description.id.clone(), keys: state.keys(), sample })
+}
+
+/// A database that is copied and looked at.
+struct Import<'i> {
+    database: &'i OwnDatabase<'i>,
+    worker: &'i WorkerIdentity,
+    path: &'i Path,
+    files: &'i [PathBuf],
+    id: &'i str,
+}
+
+impl Import<'_> {
+    fn run(&self, store: &Path) -> Result<StoredState, String> {
+        let begun = Instant::now();
+        let states = States::create(store).map_err(|error| error.to_string())?;
+        let around = states.folder().parent().unwrap_or(states.folder());
+        self.check_room(around)?;
+        self.check_unused()?;
+        let scratch = tempfile::Builder::new().prefix("kvdyno-copy-").tempdir_in(around);
+        let scratch = scratch.map_err(|error| cannot("make a folder in", around, &error))?;
+        let copy = scratch.path().join("database");
+        fs::create_dir(&copy).map_err(|error| cannot("make", &copy, &error))?;
+        let before = signature(self.files)?;
+        self.copy(&copy)?;
+        self.check_unused()?;
+        let files = parts(self.path).map_err(|error| cannot("list", self.path, &error))?;
+        if signature(&files)? != before {
+            return Err(format!("{} changed while it was copied", self.path.display()));
+        }
+        let keys = scratch.path().join("keys");
+        let sample = self.sample(&copy, &keys)?;
+        let description = StateDescription {
+            id: self.id.to_owned(),
+            engine: self.database.engine.to_owned(),
+            label: format!("a copy of {}", self.path.display()),
+            engine_version: self.worker.description.engine.version.clone(),
+            library_sha256: self.worker.library.as_ref().map(|library| library.sha256.clone()),
+            records: sample.records,
+            run: self.path.display().to_string(),
+            took_ns: begun.elapsed().as_nanos() as u64,
+            sample: Some(sample),
+        };
+        let kept = states.keep_with_keys(description, &copy, Some(&keys), &mut |_| true);
+        kept.map_err(|error| error.to_string())
+    }
+
+    fn check_room(&self, around: &Path) -> Result<(), String> {
+        let needed = file_bytes(self.files)?;
+        let storage = Storage::at(&Root::system(), around);
+        let free = storage.map_or(u64::MAX, |storage| storage.free_bytes);
+        if free >= needed {
+            return Ok(());
+        }
+        let [needed, free] = [needed, free].map(units::bytes);
+        Err(format!("its copy needs {needed}, and {free} are free in {}", around.display()))
+    }
+
+    fn check_unused(&self) -> Result<(), String> {
+        let user = user_of(&Root::system(), self.files);
+        match user.map_err(|error| cannot("look at", self.path, &error))? {
+            None => Ok(()),
+            Some(User { pid, name }) => Err(format!(
+                "{} is open in process {pid} ({name}): close it, or copy it by the engine's own \
+                 backup and name the copy",
+                self.path.display()
+            )),
+        }
+    }
+
+    fn copy(&self, to: &Path) -> Result<(), String> {
+        if self.path.is_dir() {
+            let copied = copy::database(self.path, to, Copying::Reflink, &mut |_| true);
+            return copied.map(drop).map_err(|error| error.to_string());
+        }
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for file in self.files {
+            let own = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let copy = to.join(own.replacen(&name, FILE, 1));
+            fs::copy(file, &copy).map_err(|error| cannot("copy", file, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Opens the copy, which may be brought up to date by that, and walks over its records.
+    fn sample(&self, copy: &Path, keys: &Path) -> Result<Sample, String> {
+        let given = self.database.keys_file.as_ref();
+        let job = SampleJob {
+            location: Location::Directory(copy.to_owned()),
+            options: self.database.options.clone(),
+            file_bytes: file_bytes(self.files)?,
+            keys_max: if given.is_some() { 1 } else { self.database.keys_max },
+            keys: keys.to_owned(),
+        };
+        let sample = ask(self.worker, &job)?;
+        match given {
+            None => Ok(sample),
+            Some(file) => {
+                let number =
+                    list_lines(file, keys).map_err(|error| cannot("read", file, &error))?;
+                Ok(Sample { keys: number, ..sample })
+            }
+        }
+    }
+}
+
+/// Runs the command `sample` of a worker.
+fn ask(worker: &WorkerIdentity, job: &SampleJob) -> Result<Sample, String> {
+    let program = worker.path.display();
+    let failed = |error: io::Error| format!("failed to run {program}: {error}");
+    let mut command = workers::command(worker, "sample");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    let mut line = serde_json::to_vec(job).map_err(|error| error.to_string())?;
+    line.push(b'\n');
+    if let Some(mut input) = child.stdin.take() {
+        // One that ends before it reads says why.
+        let _ = input.write_all(&line);
+    }
+    let output = child.wait_with_output().map_err(failed)?;
+    if !output.status.success() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let last = errors.trim().lines().last().unwrap_or_default();
+        return Err(format!("a copy of it cannot be read: {}", last.trim_start_matches("error: ")));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| format!("{program}: {error}"))
+}
+
+/// Writes the lines of a file as a list of keys; returns how many there are.
+fn list_lines(file: &Path, keys: &Path) -> io::Result<u64> {
+    let text = fs::read(file)?;
+    let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let (mut list, mut number) = (Vec::new(), 0);
+    for line in lines {
+        list.extend_from_slice(&(line.len() as u32).to_le_bytes());
+        list.extend_from_slice(line);
+        number += 1;
+    }
+    if number == 0 {
+        return Err(io::Error::other("expected a key on each line, found none"));
+    }
+    fs::write(keys, list)?;
+    Ok(number)
+}
+
+fn check_kind(path: &Path, engine: &str) -> Result<(), String> {
+    let found = KINDS.iter().find(|(_, kind)| kind.is_of(path)).map(|(engine, _)| *engine);
+    // LMDB 1.0 refuses the files of 0.9 itself.
+    let engine = if engine == "lmdb1" { "lmdb" } else { engine };
+    match found {
+        Some(found) if found == engine => Ok(()),
+        Some(found) => {
+            Err(format!("{} is a database of {found}, and the engine {engine}", path.display()))
+        }
+        None => {
+            let known: Vec<&str> = KINDS.iter().map(|(engine, _)| *engine).collect();
+            let path = path.display();
+            Err(format!("{path} is no database of {}", known.join(", ")))
+        }
+    }
+}
+
+impl Kind {
+    fn is_of(&self, path: &Path) -> bool {
+        match self {
+            Self::Folder(name) => {
+                let entries = fs::read_dir(path).into_iter().flatten().flatten();
+                let mut names = entries.map(|entry| entry.file_name());
+                names.any(|found| found.to_string_lossy().starts_with(name))
+            }
+            Self::File(begin) => {
+                path.is_file()
+                    && fs::File::open(path).is_ok_and(|file| {
+                        let mut bytes = vec![0; begin.len()];
+                        use std::io::Read as _;
+                        (&file).read_exact(&mut bytes).is_ok() && bytes == *begin
+                    })
+            }
+        }
+    }
+}
+
+/// The files of a database: all in its folder; of one in a file that, its log and its journal.
+fn parts(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if path.is_dir() {
+        return files_of(path);
+    }
+    let with = |ending: &str| PathBuf::from(format!("{}{ending}", path.display()));
+    let others = ["-wal", "-journal"].map(with).into_iter().filter(|file| file.exists());
+    Ok([path.to_owned()].into_iter().chain(others).collect())
+}
+
+fn file_bytes(files: &[PathBuf]) -> Result<u64, String> {
+    let lengths = files.iter().map(|file| {
+        fs::metadata(file).map(|stat| stat.len()).map_err(|error| cannot("look at", file, &error))
+    });
+    lengths.sum()
+}
+
+/// Names, lengths and times.
+fn signature(files: &[PathBuf]) -> Result<Vec<Value>, String> {
+    let each = files.iter().map(|file| {
+        let stat = fs::symlink_metadata(file).map_err(|error| cannot("look at", file, &error))?;
+        Ok(json!([file, stat.len(), stat.mtime(), stat.mtime_nsec()]))
+    });
+    each.collect()
+}
+
+/// A digest of all that the copy and its list of keys depend on.
+fn id(
+    database: &OwnDatabase<'_>,
+    worker: &WorkerIdentity,
+    path: &Path,
+    files: &[PathBuf],
+) -> Result<String, String> {
+    let keys_file: Vec<PathBuf> = database.keys_file.iter().cloned().collect();
+    let all = json!({
+        "path": path,
+        "files": signature(files)?,
+        "worker": worker.sha256,
+        "library": worker.library.as_ref().map(|library| &library.sha256),
+        "options": database.options,
+        "keys_max": database.keys_max,
+        "keys_file": signature(&keys_file)?,
+    });
+    Ok(short_digest(&all, states::ID_BYTES))
+}
+
+fn cannot(act: &str, path: &Path, error: &io::Error) -> String {
+    format!("cannot {act} {}: {error}", path.display())
+}

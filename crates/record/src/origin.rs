@@ -1,0 +1,67 @@
+//! Databases that were there: each is copied, and not loaded, and a sample of its records says what
+//! keys and values it holds.
+
+use crate::workload::Size;
+use kvdyno_engine::{Location, Options};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The database that was there, whose records a case works on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Origin {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The state that is a copy of it.
+    pub state: String,
+    /// The list of the keys that are asked for.
+    pub keys: PathBuf,
+    /// What it holds.
+    pub sample: Sample,
+}
+
+/// What a database holds, by a walk over all of its records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sample {
+    /// Its records.
+    pub records: u64,
+    /// Keys in the list: all, or as many as were wanted, drawn evenly.
+    pub keys: u64,
+    /// The lengths of its keys.
+    pub key_bytes: Size,
+    /// The lengths of its values.
+    pub value_bytes: Size,
+}
+
+/// What a worker is to sample: the command `sample`, on its standard input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SampleJob {
+    /// The database: a copy, as the engine may write to it when it opens it.
+    pub location: Location,
+    /// The engine's options.
+    pub options: Options,
+    /// Bytes of its files.
+    pub file_bytes: u64,
+    /// Keys to list at most.
+    pub keys_max: u64,
+    /// The file for their list, which is not there yet: each with its length before it, as 32 bits
+    /// with the lowest byte first.
+    pub keys: PathBuf,
+}
+
+// Compiled here, as all JSON of a worker.
+impl SampleJob {
+    /// The job of a line.
+    pub fn from_json(line: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(line)
+    }
+}
+
+impl Sample {
+    /// As a line, with its end.
+    pub fn to_line(&self) -> serde_json::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+}

@@ -1,0 +1,68 @@
+//! Checks of a suite that measures a database of the user's.
+
+use crate::written::mistake::Mistakes;
+use crate::written::read::At;
+use crate::written::typed::{Data, Sharing, Typed};
+use kvdyno_record::workload::Op;
+
+/// Records all mistakes.
+pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
+    let Some(from) = &typed.data.from else { return };
+    check_keys(&typed.data, mistakes);
+    if let (Some(keys), Some(_)) = (&from.keys, &from.keys_file) {
+        let mistake = mistakes.at(&keys.span, "keys are drawn, or read from a file");
+        mistake.label("expected either `keys` or `keys_file`");
+    }
+    for load in typed.phase.iter().filter(|phase| phase.kind() == "load") {
+        let mistake = mistakes.at(&load.span, "the database is there already");
+        mistake.label("expected no load with `from` in [data]");
+    }
+    let stems = typed.engine.iter().map(|engine| &engine.name.0);
+    let first = stems.clone().next();
+    if let Some(other) = typed.engine.iter().find(|engine| Some(&engine.name.0) != first) {
+        let what = "two engines do not share a database";
+        mistakes.at(&other.name.span, what).label("expected one engine with `from` in [data]");
+    }
+    if let Some(database) = &typed.run.database
+        && database.value != Sharing::State
+    {
+        let what = "each case works on a copy of your database";
+        let mistake = mistakes.at(&database.span, what);
+        mistake.label("expected no `database`, or \"state\", with `from` in [data]");
+    }
+    if let Some(volume) = typed.volume.first() {
+        let what = "copies of your database lie in the data directory";
+        mistakes.at(&volume.span, what).label("expected no [[volume]] with `from` in [data]");
+    }
+    for entry in typed.roles().flat_map(|role| role.entries()) {
+        let what = match entry.op {
+            _ if entry.keys.as_ref().is_some_and(|keys| !keys.finds()) => {
+                "which keys are missing is not known"
+            }
+            Op::Insert => "new keys cannot be made in the form of your own",
+            Op::Delete => "keys that were asked for before would be missing",
+            _ if entry.op.is_of_graph() => "your database is no graph of kvdyno's",
+            _ => continue,
+        };
+        let mistake = mistakes.at(&entry.span, what);
+        mistake.label("expected reads, scans, updates or read_modify_write with `from` in [data]");
+    }
+}
+
+/// What the database says itself.
+fn check_keys(data: &At<Data>, mistakes: &mut Mistakes) {
+    let spans = [
+        ("records", data.records.as_ref().map(|at| &at.span)),
+        ("size", data.size.as_ref().map(|at| &at.span)),
+        ("key_bytes", data.key_bytes.as_ref().map(|at| &at.span)),
+        ("key_format", data.key_format.as_ref().map(|at| &at.span)),
+        ("key_order", data.key_order.as_ref().map(|at| &at.span)),
+        ("value_bytes", data.value_bytes.as_ref().map(|at| &at.span)),
+        ("verify", data.verify.as_ref().map(|at| &at.span)),
+        ("linkbench", data.linkbench.as_ref().map(|at| &at.span)),
+    ];
+    for (key, span) in spans.into_iter().filter_map(|(key, span)| Some((key, span?))) {
+        let mistake = mistakes.at(span, format!("`{key}` is as it is in your database"));
+        mistake.label(format!("expected no `{key}` with `from`"));
+    }
+}

@@ -1,0 +1,86 @@
+//! Databases of the user's: what each holds is known once a copy was looked at.
+
+use crate::plan::options::{self, Measures};
+use crate::written::mistake::{Mistakes, SuiteError};
+use crate::written::suite::Suite;
+use crate::written::worker::{Engines, InstalledWorker};
+use kvdyno_record::engine::Options;
+use kvdyno_record::origin::Origin;
+use kvdyno_record::units;
+use std::path::{Path, PathBuf};
+
+/// Keys that requests ask for by default.
+const KEYS_MAX: u64 = 1_000_000;
+
+/// A database of the user's, and how the suite opens it.
+#[derive(Clone, Debug)]
+pub struct OwnDatabase<'s> {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The engine's name.
+    pub engine: &'s str,
+    /// Its worker.
+    pub worker: &'s InstalledWorker,
+    /// Its options.
+    pub options: Options,
+    /// Keys to list at most.
+    pub keys_max: u64,
+    /// The file of the keys to ask for.
+    pub keys_file: Option<PathBuf>,
+}
+
+impl Suite {
+    /// Whether it measures a database of the user's: then the caller must use
+    /// [`Self::read_databases`].
+    pub fn has_own_database(&self) -> bool {
+        self.parts.iter().any(|part| part.typed.data.from.is_some())
+    }
+
+    /// Looks at each database that the suite names; `Err` of `look` says why it cannot be measured.
+    pub fn read_databases(
+        &mut self,
+        engines: &Engines,
+        memory_bytes: u64,
+        look: impl Fn(&OwnDatabase<'_>) -> Result<Origin, String>,
+    ) -> Result<(), SuiteError> {
+        let mut mistakes = Mistakes::default();
+        let mut notes = Vec::new();
+        for part in &mut self.parts {
+            let (typed, scale) = (&mut part.typed, part.scale);
+            let (Some(from), Some(engine)) = (&mut typed.data.value.from, typed.engine.first())
+            else {
+                continue;
+            };
+            // A worker that is missing is reported when the plan is made.
+            let Some(Ok(worker)) = engines.get(&engine.name.0, &engine.pick.value) else {
+                continue;
+            };
+            let measures = Measures { memory: memory_bytes, scale };
+            let database = OwnDatabase {
+                path: Path::new(from.path.as_str()).to_owned(),
+                engine: &engine.name.0,
+                worker,
+                options: options::resolve(engine, worker.engine(), measures, &mut mistakes),
+                keys_max: from.keys.as_ref().map_or(KEYS_MAX, |keys| keys.0),
+                keys_file: from.keys_file.as_ref().map(|file| Path::new(file.as_str()).to_owned()),
+            };
+            match look(&database) {
+                Ok(origin) => {
+                    notes.push(note(&origin));
+                    from.value.origin = Some(origin);
+                }
+                Err(why) => {
+                    mistakes.at(&from.path.span, why).label("expected a database to measure");
+                }
+            }
+        }
+        self.notes.extend(notes);
+        mistakes.none(&self.source)
+    }
+}
+
+fn note(origin: &Origin) -> String {
+    let [records, keys] = [origin.sample.records, origin.sample.keys].map(units::grouped);
+    let path = origin.path.display();
+    format!("a copy of {path}: {records} records; requests ask for {keys} of their keys")
+}
