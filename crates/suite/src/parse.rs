@@ -72,11 +72,10 @@ impl Suite {
         adjust::drop_overridden_keys(overrides, &mut document);
         let engines =
             requested.iter().map(String::as_str).chain(overrides.is_counted().then_some("null"));
-        let mut notes = adjust::add_engines(&mut document, engines, installed, &mut source);
-        notes.extend(files);
-        for argument in of_added {
-            argument.apply(&mut document, &mut mistakes);
-        }
+        let added = adjust::add_engines(&mut document, engines, installed, &mut source);
+        of_added.iter().for_each(|argument| argument.apply(&mut document, &mut mistakes));
+        let added = added.into_iter().map(|name| adjust::describe_added(&document, name));
+        let mut notes: Vec<String> = added.chain(files).collect();
         let claims = ClaimTable::take_from(&mut document, &mut mistakes);
         let mut documents = part::split(document, &mut mistakes);
         let names = Names::collect(&documents);
