@@ -73,9 +73,10 @@ impl Suite {
         let engines =
             requested.iter().map(String::as_str).chain(overrides.is_counted().then_some("null"));
         let added = adjust::add_engines(&mut document, engines, installed, &mut source);
-        of_added.iter().for_each(|argument| argument.apply(&mut document, &mut mistakes));
-        let added = added.into_iter().map(|name| adjust::describe_added(&document, name));
-        let mut notes: Vec<String> = added.chain(files).collect();
+        for argument in of_added {
+            argument.apply(&mut document, &mut mistakes);
+        }
+        let mut notes = [adjust::describe_added(&document, &added), files].concat();
         let claims = ClaimTable::take_from(&mut document, &mut mistakes);
         let mut documents = part::split(document, &mut mistakes);
         let names = Names::collect(&documents);

@@ -78,8 +78,12 @@ pub(crate) fn add_engines<'i>(
     added
 }
 
-/// A note on an engine that was added, with what it has in the end.
-pub(crate) fn describe_added(suite: &DeTable<'_>, name: &str) -> String {
+/// A note on each engine that was added, with what it has in the end.
+pub(crate) fn describe_added(suite: &DeTable<'_>, names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| added_note(suite, name)).collect()
+}
+
+fn added_note(suite: &DeTable<'_>, name: &str) -> String {
     let engine = tables(suite, "engine").find(|engine| is_called(engine, name));
     let words = |key: &str| {
         let value = engine?.get(key)?.get_ref();
