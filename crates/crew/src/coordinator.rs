@@ -86,7 +86,7 @@ impl Coordinator {
                 // By the first rank's beat: the others' are as many.
                 return Vec::from_iter((rank == 0).then_some(Action::Say(event)));
             }
-            Report::Event { event: Event::Failed { phase, class, message } } => {
+            Report::Event { event: Event::Failed { phase, class, message, .. } } => {
                 return self.fail(rank, phase, class, &message);
             }
             Report::Event { event: event @ Event::Hello { .. } } => {

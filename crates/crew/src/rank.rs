@@ -5,7 +5,7 @@ use crate::transport::{Transport, unix_ns};
 use kvdyno_crew::{
     Action, Begin, ClockOffset, Coordinator, CrewLog, Gatherer, Order, RankProxy, Report, Step,
 };
-use kvdyno_engine::ErrorClass;
+use kvdyno_engine::{Error, ErrorClass};
 use kvdyno_record::crew::RankId;
 use kvdyno_record::files::sha256;
 use kvdyno_record::protocol::{Control, Event, Job};
@@ -209,9 +209,9 @@ impl<'t> RankAtWork<'t> {
 
     /// Ends all ranks for a reason.
     fn refuse(&mut self, why: &str) -> io::Result<()> {
-        let (class, message) = (ErrorClass::Other, why.to_owned());
+        let error = Error::new(ErrorClass::Other, why);
         // The receiver may be gone.
-        let _ = send_event(&Event::Failed { phase: None, class, message });
+        let _ = send_event(&Event::failed(None, &error));
         self.order(&Order::End)
     }
 

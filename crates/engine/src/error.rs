@@ -32,6 +32,19 @@ pub enum ErrorClass {
     Other,
 }
 
+impl ErrorClass {
+    /// The class of a message that has the kernel's words for a volume that is read-only, fails or
+    /// is full; none: it has none of them.
+    pub fn from_volume_words(message: &str) -> Option<Self> {
+        let says = |words: &&str| message.contains(*words);
+        if ["Read-only file system", "Input/output error"].iter().any(says) {
+            return Some(Self::Io);
+        }
+        let full = ["No space left on device", "Disk quota exceeded"].iter().any(says);
+        full.then_some(Self::Full)
+    }
+}
+
 /// An engine's failure: its class, and its own words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -80,5 +93,20 @@ impl From<std::io::Error> for Error {
             _ => ErrorClass::Io,
         };
         Self::new(class, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_words_for_a_volume_are_the_class_of_its_errors() {
+        for errno in [5, 28, 30, 122] {
+            let error = Error::from(std::io::Error::from_raw_os_error(errno));
+            let class = ErrorClass::from_volume_words(&error.message);
+            assert_eq!(class, Some(error.class), "{}", error.message);
+        }
+        assert_eq!(ErrorClass::from_volume_words("Connection refused (os error 111)"), None);
     }
 }

@@ -13,20 +13,39 @@ mod satellites;
 mod steps;
 
 use anyhow::Context as _;
+use clap::ColorChoice;
 use clap::{CommandFactory as _, Parser as _};
 use cli::{Cli, Command, SchemaOf};
 use kvdyno_record::exit::Exit;
+use kvdyno_record::text::shortened;
 use kvdyno_render::schemas;
 use printer::Printer;
 use running::runner::Interrupt;
 use std::process::ExitCode;
 
+/// A mistake of the command line has so many characters at most; help is no mistake.
+const MISTAKE_CHARS_MAX: usize = 2000;
+
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse_arguments(&error),
+    };
     let printer = Printer::new(cli.color, cli.quiet);
     let exit = dispatch(&cli.command, &printer).unwrap_or_else(|error| complain(&error, &printer));
     exit.into()
+}
+
+/// Prints a mistake of the command line, or the help. A long argument is shortened.
+fn refuse_arguments(error: &clap::Error) -> ExitCode {
+    let text = error.to_string();
+    let short = shortened(&text, MISTAKE_CHARS_MAX);
+    if !error.use_stderr() || short == text {
+        error.exit();
+    }
+    Printer::new(ColorChoice::Auto, false).diagnostic(&short);
+    Exit::Usage.into()
 }
 
 fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {

@@ -3,7 +3,7 @@
 use crate::crew::RankResult;
 use crate::graph::Totals;
 use crate::library::Library;
-pub use crate::outcome::Outcome;
+pub use crate::outcome::{Outcome, is_from_outside};
 use crate::plan::Case;
 use crate::tier::TierRecord;
 use crate::turns::TurnsRecord;

@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 /// Signals that a process does not bring upon itself: SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM.
 const SENT_FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
 
+/// Whether somebody else sent a signal to the process that died of it.
+pub fn is_from_outside(signal: i32) -> bool {
+    SENT_FROM_OUTSIDE.contains(&signal)
+}
+
 /// How a case ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
@@ -28,7 +33,7 @@ pub enum Outcome {
         /// The phase it was in.
         message: String,
     },
-    /// The worker, or its server's supervisor, died of a signal that we did not send.
+    /// The worker, its server or the server's supervisor died of a signal that we did not send.
     Killed {
         /// Its number.
         signal: i32,
@@ -90,7 +95,7 @@ impl Outcome {
         match self {
             Self::Interrupted { .. } | Self::NotRun { .. } => false,
             _ if self.is_volume_failure() => false,
-            Self::Killed { signal, .. } => !SENT_FROM_OUTSIDE.contains(signal),
+            Self::Killed { signal, .. } => !is_from_outside(*signal),
             _ => true,
         }
     }

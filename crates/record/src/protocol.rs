@@ -225,6 +225,9 @@ pub enum Event {
         class: kvdyno_engine::ErrorClass,
         /// In the engine's or the load generator's words.
         message: String,
+        /// Of a supervisor: the signal that its server died of.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signal: Option<i32>,
     },
 }
 
@@ -268,6 +271,6 @@ impl Event {
 
     /// The event of an engine's failure.
     pub fn failed(phase: Option<u32>, error: &Error) -> Self {
-        Self::Failed { phase, class: error.class, message: error.message.clone() }
+        Self::Failed { phase, class: error.class, message: error.message.clone(), signal: None }
     }
 }

@@ -190,7 +190,7 @@ pub(crate) fn behind(standing: &Standing) -> Option<String> {
     Some(match standing.verdict? {
         Significance::Base => String::new(),
         Significance::Different => times,
-        Significance::NotDistinguishable => "~".to_owned(),
-        Significance::SpreadUnknown => format!("{times}?"),
+        Significance::NotDistinguishable if standing.ratio_to_best_low.is_some() => "~".to_owned(),
+        Significance::NotDistinguishable | Significance::SpreadUnknown => format!("{times}?"),
     })
 }

@@ -20,6 +20,12 @@ pub type Line = (Tone, &'static str, String);
 /// What a reason says where the versions compared were read by different calls.
 const OTHER_CALLS: &str = "read by different calls";
 
+/// An interval from one end to this many times it says nothing.
+pub(crate) const INTERVAL_MAX: f64 = 1000.0;
+
+/// The reason why such an interval is not shown.
+const TOO_WIDE: &str = "too few trials for an interval";
+
 const AID: &str = "\
 Medians over {repeats}, of percentiles too; with too few, their range. ratio: the geometric mean of
 {ratios}, with its 99 % interval. A rate counts as {words} where the interval leaves 1 out, and as
@@ -113,6 +119,7 @@ pub fn table(versus: &Versus) -> Table {
             if let Some(why) = row.reason.as_deref().filter(|why| why.contains(OTHER_CALLS)) {
                 verdict += &format!(" {}", table.footnotes.mark(why));
             }
+            let interval = interval(row, &mut table);
             table.row(&[
                 pair.name.clone(),
                 row.place(),
@@ -120,15 +127,23 @@ pub fn table(versus: &Versus) -> Table {
                 sample(row, &row.base),
                 sample(row, &row.new),
                 row.ratio.map_or_else(|| "-".to_owned(), ratio),
-                match (row.ratio_low, row.ratio_high) {
-                    (Some(low), Some(high)) => format!("{} .. {}", ratio(low), ratio(high)),
-                    _ => "-".to_owned(),
-                },
+                interval,
                 verdict,
             ]);
         }
     }
     table
+}
+
+/// `1.02 .. 1.31`.
+fn interval(row: &Row, table: &mut Table) -> String {
+    match (row.ratio_low, row.ratio_high) {
+        (Some(low), Some(high)) if high / low > INTERVAL_MAX => {
+            format!("- {}", table.footnotes.mark(TOO_WIDE))
+        }
+        (Some(low), Some(high)) => format!("{} .. {}", ratio(low), ratio(high)),
+        _ => "-".to_owned(),
+    }
 }
 
 /// How to read the table.
@@ -199,10 +214,16 @@ fn counted(n: usize, word: &str) -> String {
 
 fn chance(versus: &Versus) -> String {
     format!(
-        "{} figures were judged, each at 99 %: if nothing differed, chance alone would call about \
-         {:.1} of them different; up to five times as many where --budget added trials",
-        versus.counts.judged, versus.false_alarms_expected
+        "{} figures were judged, each at 99 %: if nothing differed, chance alone would call {} of \
+         them different; up to five times as many where --budget added trials",
+        versus.counts.judged,
+        expected_alarms(versus.false_alarms_expected)
     )
+}
+
+/// An expected number of false alarms, which is never zero.
+pub(crate) fn expected_alarms(expected: f64) -> String {
+    if expected < 0.1 { "under 0.1".to_owned() } else { format!("about {expected:.1}") }
 }
 
 /// What is missing for a verdict, and the remedy.

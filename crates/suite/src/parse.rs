@@ -72,11 +72,11 @@ impl Suite {
         adjust::drop_overridden_keys(overrides, &mut document);
         let engines =
             requested.iter().map(String::as_str).chain(overrides.is_counted().then_some("null"));
-        let mut notes = adjust::add_engines(&mut document, engines, installed, &mut source);
-        notes.extend(files);
+        let added = adjust::add_engines(&mut document, engines, installed, &mut source);
         for argument in of_added {
             argument.apply(&mut document, &mut mistakes);
         }
+        let mut notes = [adjust::describe_added(&document, &added), files].concat();
         let claims = ClaimTable::take_from(&mut document, &mut mistakes);
         let mut documents = part::split(document, &mut mistakes);
         let names = Names::collect(&documents);

@@ -80,7 +80,7 @@ impl<E: Served> Engine for Client<E> {
 
     fn close(self) -> Result<()> {
         self.engine.close()?;
-        self.server.map_or(Ok(()), |server| server.stop().map(drop))
+        self.server.map_or(Ok(()), |mut server| server.stop().map(drop))
     }
 
     fn counters(&self) -> Counters {

@@ -9,7 +9,7 @@ use crate::output::send;
 use kvdyno_engine::server::{Address, LISTEN, Launch, SECRET, Served, ServerDirectory, StopSignal};
 use kvdyno_engine::{DataShape, Error, ErrorClass, Location, Options, Result};
 use kvdyno_record::protocol::{Event, ServerJob, SupervisorOrder};
-use rustix::fs::{Mode, OFlags, StatVfsMountFlags, open, statvfs};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{
     Pid, Signal, getegid, geteuid, getpid, kill_process, set_child_subreaper,
@@ -21,7 +21,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::sleep;
@@ -33,9 +33,6 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The processes of a killed server have ended by then; a user's shell may stay.
 const LEAVING: Duration = Duration::from_secs(30);
-
-/// No server begins with less.
-const ROOM: u64 = 1 << 20;
 
 /// Between two looks at a server that is to answer, or to end.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
@@ -55,7 +52,6 @@ pub(crate) struct Running {
     children: Vec<Child>,
     stop: StopSignal,
     command: Vec<String>,
-    folder: PathBuf,
     pub(crate) address: Address,
     took: Duration,
 }
@@ -96,12 +92,12 @@ impl Running {
         // Making its place ready is no part of its start.
         let begun = Instant::now();
         for command in setup {
-            run_to_end::<E>(command).map_err(|error| if_volume_failed(&site.folder, error))?;
+            run_to_end::<E>(command)?;
         }
         let address = site.address.clone();
         let (words, children) = (words(&command), Vec::new());
-        let (folder, took) = (site.folder.clone(), Duration::ZERO);
-        let mut running = Self { children, stop, command: words, folder, address, took };
+        let took = Duration::ZERO;
+        let mut running = Self { children, stop, command: words, address, took };
         for command in std::iter::once(command).chain(replicas) {
             running.children.push(spawn::<E>(command, log)?);
         }
@@ -128,11 +124,16 @@ impl Running {
         };
         let program = self.command.first().map_or("", String::as_str);
         let what = format!("the server {program} {how}; see the end of its log");
-        Some(if_volume_failed(&self.folder, Error::new(ErrorClass::Unavailable, what)))
+        Some(Error::new(ErrorClass::Unavailable, what))
+    }
+
+    /// The signal that it died of.
+    fn death_signal(&mut self) -> Option<i32> {
+        self.children.iter_mut().find_map(|child| child.try_wait().ok()??.signal())
     }
 
     /// Ends it in order.
-    pub(crate) fn stop(mut self) -> Result<Duration> {
+    pub(crate) fn stop(&mut self) -> Result<Duration> {
         let begun = Instant::now();
         if let Some(why) = self.exit_error() {
             return Err(why);
@@ -172,29 +173,6 @@ impl Drop for Running {
             let _ = child.wait();
         }
     }
-}
-
-/// A server that fails where its volume does has failed for that, whatever it says.
-fn if_volume_failed(folder: &Path, error: Error) -> Error {
-    let volume = statvfs(folder).ok();
-    let free_bytes = volume.as_ref().map_or(u64::MAX, |volume| volume.f_bavail * volume.f_frsize);
-    let read_only = volume.is_some_and(|v| v.f_flag.contains(StatVfsMountFlags::RDONLY));
-    blame_volume(error, free_bytes, read_only)
-}
-
-fn blame_volume(error: Error, free_bytes: u64, read_only: bool) -> Error {
-    let says = |words| error.message.contains(words);
-    let (class, why) = if read_only || says("Read-only file system") {
-        (ErrorClass::Io, "the volume is read-only")
-    } else if free_bytes < ROOM || says("No space left on device") {
-        // What takes its files away where it fails leaves room, and these words.
-        (ErrorClass::Full, "no space is left on the volume")
-    } else if says("Input/output error") {
-        (ErrorClass::Io, "the volume fails")
-    } else {
-        return error;
-    };
-    Error::new(class, error.message).context(why)
 }
 
 /// A server's output is no protocol: without a log of its own it goes where errors go.
@@ -334,7 +312,9 @@ pub(crate) fn serve<E: Served>() -> Result<ExitCode> {
     match obey::<E>(&orders, &mut on_device, &mut running) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => {
-            send(&Event::failed(None, &error))?;
+            let signal = running.as_mut().and_then(Running::death_signal);
+            let Error { class, message } = error;
+            send(&Event::Failed { phase: None, class, message, signal })?;
             Ok(ExitCode::FAILURE)
         }
     }
@@ -360,7 +340,8 @@ fn obey<E: Served>(
             }
             Ok(Err(error)) => return Err(error),
             Ok(Ok(SupervisorOrder::Halt)) => {
-                let took = running.take().map(Running::stop).transpose()?.unwrap_or_default();
+                let took = running.as_mut().map(Running::stop).transpose()?.unwrap_or_default();
+                *running = None;
                 send(&Event::Halted { took_ns: took.as_nanos() as u64 })?;
             }
             Err(RecvTimeoutError::Timeout) => {
@@ -408,23 +389,4 @@ pub(crate) fn orders() -> Receiver<Result<SupervisorOrder>> {
         }
     });
     orders
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_volume_did_is_not_the_servers_doing() {
-        let class = |words: &str, free_bytes, read_only| {
-            blame_volume(Error::new(ErrorClass::Unavailable, words), free_bytes, read_only).class
-        };
-        assert_eq!(class("ended with code 1", u64::MAX, false), ErrorClass::Unavailable);
-        assert_eq!(class("ended with code 1", ROOM - 1, false), ErrorClass::Full);
-        assert_eq!(class("ended with code 1", 0, true), ErrorClass::Io);
-        assert_eq!(class("initdb: No space left on device", u64::MAX, false), ErrorClass::Full);
-        for words in ["open: Read-only file system", "fsync: Input/output error"] {
-            assert_eq!(class(words, u64::MAX, false), ErrorClass::Io);
-        }
-    }
 }

@@ -80,6 +80,7 @@ impl Engine for Null {
     }
 
     fn close(self) -> Result<()> {
+        self.script.wait_for_close();
         self.sync()
     }
 
@@ -125,6 +126,7 @@ fn options() -> Vec<OptionSpec> {
         ),
         count("pause_ms", u64::MAX, "Length of that one pause."),
         count("hang_at_op", u64::MAX, "The operation that never returns; 0: none."),
+        count("close_ms", u64::MAX, "How long its close takes."),
         count(
             "spins",
             1_000_000,

@@ -15,6 +15,7 @@ pub(crate) struct Script {
     pause_at_op: u64,
     pause: Duration,
     hang_at_op: u64,
+    close: Duration,
     spins: u64,
     /// What [`busy_wait`] is called with so that it takes `latency_ns` on average.
     wait: Option<Duration>,
@@ -32,6 +33,7 @@ impl Script {
             pause_at_op: options.integer("pause_at_op")?,
             pause: Duration::from_millis(options.integer("pause_ms")?),
             hang_at_op: options.integer("hang_at_op")?,
+            close: Duration::from_millis(options.integer("close_ms")?),
             spins: options.integer("spins")?,
             wait: (latency > Duration::ZERO).then(|| calibrated(latency)),
             operations: AtomicU64::new(0),
@@ -54,6 +56,11 @@ impl Script {
 
     pub(crate) fn operations(&self) -> u64 {
         self.operations.load(Ordering::Relaxed)
+    }
+
+    /// Makes a close as slow as requested.
+    pub(crate) fn wait_for_close(&self) {
+        sleep(self.close);
     }
 
     /// What happens to the next operation.

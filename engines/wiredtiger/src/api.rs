@@ -94,8 +94,7 @@ impl Api {
             INVALID => ErrorClass::Invalid,
             1.. => Error::from(std::io::Error::from_raw_os_error(code)).class,
             // After a panic, calls return only that there was one.
-            _ if message.contains("No space left") => ErrorClass::Full,
-            _ => ErrorClass::Other,
+            _ => ErrorClass::from_volume_words(&message).unwrap_or(ErrorClass::Other),
         };
         let message = if message.is_empty() { name } else { format!("{name}: {message}") };
         Error::new(class, message)

@@ -44,8 +44,17 @@ impl RelativeTo {
         match self.verdict {
             Significance::Base | Significance::Different => format!("{:.2}", self.ratio),
             Significance::NotDistinguishable if self.decided => format!("={:.2}", self.ratio),
-            Significance::NotDistinguishable => format!("~{:.2}", self.ratio),
-            Significance::SpreadUnknown => format!("{:.2}?", self.ratio),
+            _ if self.is_too_few() => format!("{:.2}?", self.ratio),
+            _ => format!("~{:.2}", self.ratio),
+        }
+    }
+
+    /// There is no verdict: with so few trials, equal engines would often differ as much.
+    pub fn is_too_few(&self) -> bool {
+        match self.verdict {
+            Significance::Base | Significance::Different => false,
+            Significance::NotDistinguishable => !self.decided && self.low.is_none(),
+            Significance::SpreadUnknown => true,
         }
     }
 }
@@ -56,17 +65,19 @@ mod tests {
 
     #[test]
     fn cells_show_their_certainty() {
-        let with = |verdict, decided| {
+        let with = |verdict, low, decided| {
             let base = "LMDB".to_owned();
-            let (low, high, more_pairs, reason) = (None, None, None, None);
+            let (high, more_pairs, reason) = (low, None, None);
             let ratio = 1.0234;
             RelativeTo { base, ratio, low, high, verdict, decided, more_pairs, reason }.cell()
         };
-        let cell = |verdict| with(verdict, false);
+        let cell = |verdict| with(verdict, Some(1.0), false);
         assert_eq!(cell(Significance::Base), "1.02");
         assert_eq!(cell(Significance::Different), "1.02");
         assert_eq!(cell(Significance::NotDistinguishable), "~1.02");
         assert_eq!(cell(Significance::SpreadUnknown), "1.02?");
-        assert_eq!(with(Significance::NotDistinguishable, true), "=1.02");
+        assert_eq!(with(Significance::NotDistinguishable, Some(1.0), true), "=1.02");
+        // Below four trials there is no interval.
+        assert_eq!(with(Significance::NotDistinguishable, None, false), "1.02?");
     }
 }

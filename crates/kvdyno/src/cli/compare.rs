@@ -46,7 +46,8 @@ All others describe.
 
 Exit codes of the gate:
   5 a rate, or a named figure, regressed past it
-  4 no known regression, but a figure or case could not be judged; or the figures are invalid")]
+  4 no regression, but a figure or case could not be judged at all; or the figures are invalid
+  0 passed, or undecided: the interval of a figure allows a larger loss (more trials decide it)")]
 pub(crate) struct CompareArgs {
     /// The base: a run's directory, the beginning of its id or suite, or `latest`; several of one
     /// build between commas

@@ -12,6 +12,7 @@ Examples:
   kvdyno quick lmdb rocksdb --records 10M --value 1KB --read 95
   kvdyno quick lmdb rocksdb direct --value 100,1000,4000 --threads 1,4 --plan
   kvdyno quick rocksdb --read 50 --durability commit --rate 5k --duration 30s
+  kvdyno quick lmdb rocksdb --durability commit,async
   kvdyno quick lmdb rocksdb --scan 100 --zipf 0.99 --data-dir /mnt/nvme
   kvdyno quick redb rocksdb --ram 512MiB --set engine.redb.options.cache_size=40%
   kvdyno quick lmdb rocksdb --no-drive --trials 6
@@ -79,9 +80,10 @@ pub(crate) struct QuickArgs {
     /// Duration of each point
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) duration: String,
-    /// Durability of a write: none, async, or commit (survives a power loss)
-    #[arg(long, value_name = "CLASS", default_value = "async")]
-    pub(crate) durability: String,
+    /// Durability of a write: none, async, commit (survives a power loss), or several, as
+    /// commit,async; async by default, or commit if an engine has no async
+    #[arg(long, value_name = "CLASS")]
+    pub(crate) durability: Option<String>,
     /// Memory of an engine and the page cache of its files, as 1GiB; `all`: no limit
     #[arg(long, value_name = "BYTES", conflicts_with = "data_to_ram")]
     pub(crate) ram: Option<String>,

@@ -28,7 +28,8 @@ with data larger than its RAM limit (--suite quick).
 
 Exit codes of the gate:
   5 a rate, or a named figure, regressed past it
-  4 no known regression, but a figure or case could not be judged; or the figures are invalid")]
+  4 no regression, but a figure or case could not be judged at all; or the figures are invalid
+  0 passed, or undecided: the interval of a figure allows a larger loss (--budget decides it)")]
 pub(crate) struct VersusArgs {
     /// The engine: one that is loaded as a library
     #[arg(long, value_name = "NAME", default_value = "rocksdb")]

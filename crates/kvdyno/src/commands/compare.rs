@@ -61,11 +61,9 @@ pub(super) fn answer(
         printer.json(&versus)?;
     } else if let Some(path) = &args.html {
         report::write(&VersusData::new(Ok(versus.clone())), path, printer)?;
-        // A log needs the reason why the gate failed.
-        if versus.gate.is_some() && path != Path::new("-") {
-            lines(text::footer(&versus), printer);
-        }
-    } else {
+    }
+    // The page may be standard output itself.
+    if !args.json && args.html.as_deref() != Some(Path::new("-")) {
         let (header, footer) = (text::header(&versus), text::footer(&versus));
         print(header, &text::table(&versus), &text::aid(&versus), footer, printer);
     }

@@ -9,6 +9,7 @@ use crate::printer::Printer;
 use crate::running::prepare::{PreparedRun, describe, prepare_text};
 use crate::running::workers;
 use anyhow::Context as _;
+use kvdyno_record::engine::Durability;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::write_atomic;
 use kvdyno_record::units;
@@ -19,6 +20,9 @@ use text::{AskedEngine, Extras};
 /// The default engines.
 const USUAL: [&str; 2] = ["lmdb", "rocksdb"];
 
+/// The durability classes, the preferred first.
+const CLASSES: [Durability; 3] = [Durability::Async, Durability::Commit, Durability::None];
+
 /// Under a smaller default RAM limit, engines would only fail.
 const LIMIT_LEAST: u64 = 64 << 20;
 
@@ -26,6 +30,7 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let engines = engines(args)?;
     let engines: Vec<AskedEngine> =
         engines.into_iter().map(described).collect::<anyhow::Result<_>>()?;
+    let args = &with_durability(args, &engines, printer)?;
     let is_installed =
         |name: &str| !engines.iter().any(|e| e.name == name) && workers::find(name).is_ok();
     // What stores nothing has no database of the user's.
@@ -114,6 +119,36 @@ fn engines(args: &QuickArgs) -> Result<Vec<String>, Complaint> {
             .hint("expected an engine: `kvdyno engines` lists the installed ones"));
     }
     Ok(installed)
+}
+
+/// The options with a durability class that all engines have: `async`, unless an engine lacks it.
+fn with_durability(
+    args: &QuickArgs,
+    engines: &[AskedEngine],
+    printer: &Printer,
+) -> Result<QuickArgs, Complaint> {
+    let has = |engine: &AskedEngine, class: Durability| {
+        let described = engine.description.as_ref();
+        described.is_none_or(|engine| engine.capabilities.durability.contains_key(&class))
+    };
+    let common = CLASSES.into_iter().find(|class| engines.iter().all(|engine| has(engine, *class)));
+    let typed = args.durability.as_deref();
+    // Of several classes each engine runs in those that it has; an unknown word is a mistake of the
+    // suite.
+    let wanted = CLASSES.into_iter().find(|class| typed.unwrap_or("async") == class.as_str());
+    let lacking = |class| engines.iter().find(|engine| !has(engine, class));
+    let lacking = wanted.and_then(|class| Some((class.as_str(), &lacking(class)?.name)));
+    let Some((class, engine)) = lacking else { return Ok(args.clone()) };
+    match common.map(|class| class.as_str()) {
+        Some(common) if typed.is_none() => {
+            printer.note(&format!("durability {common}: {engine} has no durability {class}"));
+            Ok(QuickArgs { durability: Some(common.to_owned()), ..args.clone() })
+        }
+        Some(common) => Err(Complaint::usage(format!("{engine} has no durability {class}"))
+            .hint(format!("use `--durability {common}`, which all of these engines have"))),
+        None => Err(Complaint::usage("these engines have no durability class in common")
+            .hint("`--durability commit,async,none` runs each engine in the classes that it has")),
+    }
 }
 
 /// An existing file is never replaced.

@@ -51,6 +51,12 @@ struct Queues {
 }
 
 pub(crate) fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let runs = &args.runs.runs;
+    if !runs.is_dir() {
+        let what = format!("--runs {}: there is no such directory", runs.display());
+        let hint = "name the directory of runs; `kvdyno run` creates it";
+        return Err(Complaint::usage(what).hint(hint).into());
+    }
     let interrupt = Interrupt::listen()?;
     let mut runtime = Builder::new_current_thread();
     let runtime = runtime.max_blocking_threads(READERS).enable_io().enable_time().build();
@@ -62,8 +68,8 @@ pub(crate) fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     })?;
     let port = listener.local_addr()?.port();
     printer.data(&format!("http://127.0.0.1:{port}/"));
-    printer.note(&format!("shows the runs in {}; Ctrl-C ends it", args.runs.runs.display()));
-    let site = Site::new(args.runs.runs.clone(), port);
+    printer.note(&format!("shows the runs in {}; Ctrl-C ends it", runs.display()));
+    let site = Site::new(runs.clone(), port);
     let [little, reports] = [(); 2].map(|()| Arc::new(Semaphore::new(1)));
     let queues = Queues { site, little, reports };
     runtime.block_on(accept(&listener, &Arc::new(queues), &interrupt));

@@ -146,10 +146,10 @@ impl<'p> Progress<'p> {
         self.printer.warning(&one_line(text));
     }
 
-    /// Ends a case, with its outcome and its main figure.
-    pub(crate) fn case_finished(&self, id: &str, outcome: &str, headline: &str) {
+    /// Ends a case, with its number from 1, its outcome and its main figure.
+    pub(crate) fn case_finished(&self, number: usize, id: &str, outcome: &str, headline: &str) {
         let mut state = self.lock();
-        state.finished += 1;
+        state.finished = number;
         state.completed += 1;
         (state.part, state.by_clock) = (0.0, false);
         (state.timed[0], state.phase_left) = (Duration::ZERO, None);
@@ -266,7 +266,7 @@ mod tests {
         progress.case_started(3, "0003_lmdb_t2_r1");
         progress.phase("measure", 0, None, None);
         progress.phase("measure", 1_500_000, None, Some(750_000.0));
-        progress.case_finished("0003_lmdb_t2_r1", "done", "readers 750 k/s");
+        progress.case_finished(3, "0003_lmdb_t2_r1", "done", "readers 750 k/s");
         let output = captured.err();
         let lines: Vec<&str> = output.lines().collect();
         assert_eq!(lines.len(), 1, "{output}");
@@ -286,7 +286,7 @@ mod tests {
         progress.case_started(7, "0007_lmdb_t2_r1");
         let text = progress.time_left(&progress.lock());
         assert!([", 1m59s left", ", 2m left"].contains(&text.as_str()), "{text}");
-        progress.case_finished("0007_lmdb_t2_r1", "done", "");
+        progress.case_finished(7, "0007_lmdb_t2_r1", "done", "");
         let Share { of_all, done } = Share::from_state(&progress.lock());
         assert_eq!((of_all, done), (0.5, 1.0 / 6.0));
     }
@@ -298,7 +298,7 @@ mod tests {
         let progress = printer.progress(2, Duration::from_secs(7400));
         progress.case_started(1, "0001_lmdb_load_r1");
         progress.set_timed_after(Duration::from_secs(7200));
-        progress.case_finished("0001_lmdb_load_r1", "done", "");
+        progress.case_finished(1, "0001_lmdb_load_r1", "done", "");
         assert_eq!(progress.time_left(&progress.lock()), ", 2h left");
         progress.case_started(2, "0002_lmdb_t1_r1");
         progress.set_timed_after(Duration::ZERO);

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit>
         };
         let power = class.trials.iter().find(|trial| trial.kind == TrialKind::Power);
         let headline = power.map(text::trial_result).unwrap_or_default();
-        progress.case_finished(&victim.label(), word, &headline);
+        progress.case_finished(number, &victim.label(), word, &headline);
         record.classes.push(class);
         record.write(&folder)?;
         if interrupt.is_requested() {

@@ -42,6 +42,9 @@ fn identical_engines_are_never_told_apart() {
     compare(&scratch, &[&engines[..], &["--gate", "5%"]].concat())
         .assert_ok()
         .assert_says("gate      passed");
+    // A page does not replace the table.
+    let page = compare(&scratch, &[&engines[..], &["--html", "c.html"]].concat());
+    page.assert_ok().assert_says("answer ").assert_says("verdict").assert_says("result ");
     let json = compare(&scratch, &[&engines[..], &["--json"]].concat());
     let [verdict] = &verdicts(&json)[..] else { panic!("one figure was asked for") };
     assert!(["equal", "undecided"].contains(&verdict.as_str()), "{verdict}");

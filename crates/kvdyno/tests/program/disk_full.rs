@@ -1,11 +1,14 @@
-//! A volume that fills up while an engine writes.
+//! A volume that fills up, or turns read-only, while an engine writes.
 
+use super::devices::{Loop, output};
 use super::locations::can_mount;
 use super::scratch::{Scratch, outcomes, record, wait_until};
-use super::suites::{GET, suite};
-use super::workers::needs;
+use super::suites::{GET, UPDATE, suite};
+use super::volumes::can_make;
+use super::workers::{find, needs, skipped};
 use kvdyno_record::case::Outcome;
 use std::fs;
+use std::path::Path;
 
 /// The null engine plans no space, and with `store` it uses some.
 #[test]
@@ -36,7 +39,12 @@ fn an_engine_that_fills_the_disk_is_told_and_the_run_goes_on() {
     full.assert_code(3).assert_says("disk full");
     assert_eq!(record(&run, "keeps_load").attempt, 2, "once each time, not once for each case");
     let mounting = "mount -t tmpfs -o size=64m none volume";
-    scratch.start(scratch.kvdyno_after(mounting, &again)).wait().assert_ok();
+    let resumed = scratch.start(scratch.kvdyno_after(mounting, &again)).wait();
+    // A case's id begins with its number.
+    for case in ["keeps_load", "keeps_t1"] {
+        let id = record(&run, case).case.id;
+        resumed.assert_ok().assert_says(&format!("[{}/4] {id} done (again, try 3)", &id[3..4]));
+    }
     assert!(run.is_complete());
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
     assert_eq!(record(&run, "null_load").attempt, 1);
@@ -81,6 +89,61 @@ fn fills_up(engine: &str, mib: usize, test: &str) {
     fs::write(format!("{place}/filler"), vec![1; (mib - 4) << 20]).unwrap();
     running.wait().assert_code(3).assert_says("disk full");
     assert_told(&scratch, engine);
+}
+
+/// A drive that fails turns its ext4 read-only. The next try, on a repaired volume, succeeds.
+#[test]
+fn a_volume_that_turns_read_only_costs_a_try() {
+    let test = "a_volume_that_turns_read_only_costs_a_try";
+    if !can_make(test, &["mkfs.ext4", "e2fsck"]) {
+        return;
+    }
+    let engines = ["lmdb", "wiredtiger", "postgres", "mariadb", "redis"];
+    for engine in engines.into_iter().filter(|engine| needs(engine, test)) {
+        turns_read_only(engine, test);
+    }
+}
+
+fn turns_read_only(engine: &str, test: &str) {
+    let scratch = Scratch::new();
+    let Some(device) = Loop::with_name(&scratch, test, "image", 600 << 20) else { return };
+    let switch = format!("/sys/fs/ext4/{}/trigger_fs_error", &device.path["/dev/".len()..]);
+    output("mkfs.ext4", &["-q", &device.path]).unwrap();
+    if engine == "wiredtiger" {
+        scratch.link(engine, &find(engine).unwrap());
+    }
+    let suite = suite()
+        .data("records = 10_000\nvalue_bytes = 400")
+        .run("database = \"fresh\"")
+        .engine(engine)
+        .load("batch = 100")
+        .measure("duration = \"3s\"")
+        .role("writers", &format!("threads = 2\n{UPDATE}"));
+    let suite = suite.with("[[engine]]", "[[engine]]\ndurability = \"commit\"");
+    scratch.write("s.toml", &suite.text());
+    fs::create_dir(scratch.path("volume")).unwrap();
+    let mounting = format!("mount -o errors=remount-ro {} volume", device.path);
+    let arguments = ["run", "s.toml", "--no-ram-limit", "--data-dir", "volume/p"];
+    let arguments = [&arguments[..], &["--create-data-dir"]].concat();
+    let running = scratch.start(scratch.kvdyno_after(&mounting, &arguments));
+    scratch.wait_for_phase(engine, "measure");
+    if !Path::new(&switch).exists() {
+        drop(running);
+        return skipped("ext4", test, "this kernel cannot make ext4 fail");
+    }
+    fs::write(switch, "1").unwrap();
+    running.wait().assert_code(3).assert_says("kvdyno resume");
+    let run = scratch.only_run();
+    let outcome = record(&run, engine).outcome;
+    assert!(outcome.is_volume_failure(), "{engine}: {outcome:?}");
+    assert!(!run.is_complete(), "{engine}");
+    scratch.run(&["check"]).assert_code(0);
+
+    device.wait_until_free();
+    let mounting = format!("e2fsck -fy {} >/dev/null || true\n{mounting}", device.path);
+    scratch.start(scratch.kvdyno_after(&mounting, &["resume"])).wait().assert_ok();
+    assert_eq!(record(&run, engine).outcome, Outcome::Done, "{engine}");
+    scratch.assert_nothing_left();
 }
 
 #[track_caller]

@@ -37,7 +37,8 @@ fn assert_resumable(scratch: &Scratch, killed: &str) {
     scratch.run(&["list"]).assert_says("kvdyno resume");
     scratch.run(&["check"]).assert_code(0);
     let attempts = record(&run, killed).attempt;
-    scratch.run(&["resume"]).assert_ok();
+    let resumed = scratch.run(&["resume"]);
+    resumed.assert_ok().assert_says(&format!("done (again, try {})", attempts + 1));
     assert!(run.is_complete());
     assert_eq!(record(&run, killed).attempt, attempts + 1);
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
@@ -119,6 +120,17 @@ fn a_worker_that_hangs_is_ended_by_its_budget_and_the_run_goes_on() {
     assert_eq!(record(&run, "null_t1").outcome, Outcome::Done);
     assert!(run.is_complete(), "it would hang again");
     scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn a_close_that_takes_long_is_told() {
+    let scratch = Scratch::new();
+    let suite = reads().engine_as("slow", "null", "close_ms = 6000");
+    scratch.write("s.toml", &suite.run("database = \"fresh\"").text());
+    let done = scratch.run(&["run", "s.toml"]);
+    done.assert_ok().assert_says("closing takes 5.");
+    assert_eq!(done.err.matches("closing takes").count(), 1, "once: {}", done.err);
     scratch.assert_nothing_left();
 }
 

@@ -133,8 +133,17 @@ fn what_is_said_of_a_long_name_is_short() {
         done.assert_code(2);
         assert!(done.err.len() < 20_000, "{} bytes: {}", done.err.len(), &done.err[..2000]);
     }
-    let done = scratch.run(&["plan", &name]);
-    assert!(done.err.len() < 20_000, "{} bytes", done.err.len());
+    scratch.write("s.toml", &text);
+    for arguments in [
+        &["plan", &name][..],
+        &["run", "s.toml", "--name", &name],
+        &["show", "--table", &name],
+        &["show", &format!("--{name}")],
+    ] {
+        let done = scratch.run(arguments);
+        done.assert_code(2);
+        assert!(done.err.len() < 20_000, "{arguments:.40?}: {} bytes", done.err.len());
+    }
 }
 
 #[test]

@@ -61,6 +61,29 @@ fn a_plan_of_a_question_does_nothing() {
     gone.assert_code(2).assert_says("`null`");
 }
 
+/// An engine without `async` makes all of them durable, unless a class was typed.
+#[test]
+fn a_question_has_a_durability_class_that_all_engines_have() {
+    let test = "a_question_has_a_durability_class_that_all_engines_have";
+    if !needs("redb", test) || !needs("lmdb", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.link("redb", &find("redb").unwrap());
+    let question = ["quick", "lmdb", "redb", "--records", "2k", "--no-drive", "--plan"];
+    let planned = scratch.run(&question);
+    planned.assert_code(0).assert_says("durability commit: redb has no durability async");
+    let refused = scratch.run(&[&question[..], &["--durability", "async"]].concat());
+    refused.assert_code(2).assert_says("redb has no durability async");
+    refused.assert_says("use `--durability commit`, which all of these engines have");
+    let both = scratch.run(&[&question[..], &["--durability", "commit,async"]].concat());
+    both.assert_code(0).assert_says("redb-async");
+    let added = scratch.run(&["plan", "quick", "--engine", "redb"]);
+    added.assert_code(2).assert_says("`--set engine.redb.durability=commit` sets it");
+    let set = ["plan", "quick", "--engine", "redb", "--set", "engine.redb.durability=commit"];
+    scratch.run(&set).assert_code(0).assert_says("durability commit");
+}
+
 /// Every engine has its authors' settings for the RAM that all have, not `RocksDB` alone.
 #[test]
 fn every_engine_is_tuned_to_the_ram_and_none_compresses() {

@@ -30,6 +30,7 @@ struct Answer {
 impl Server {
     /// One on a free port.
     fn start(scratch: &Scratch) -> Self {
+        std::fs::create_dir_all(scratch.path("runs")).unwrap();
         let mut running = scratch.start(scratch.kvdyno(&["serve", "--port", "0"]));
         let mut port = None;
         wait_until("it says its address", || {
@@ -368,6 +369,8 @@ fn a_port_that_is_taken_is_said() {
     let scratch = Scratch::new();
     let server = Server::start(&scratch);
     let second = scratch.run(&["serve", "--port", &server.port.to_string()]);
+    let missing = scratch.run(&["serve", "--runs", "gone"]);
+    missing.assert_code(2).assert_says("--runs gone: there is no such directory");
     second.assert_code(2).assert_says("--port 0");
     server.running.signal(Signal::TERM);
     server.running.wait().assert_code(0);

@@ -50,7 +50,7 @@ fn a_study_runs_as_far_as_this_machine_goes() {
     assert_eq!(run.plan().unwrap().left_out.len(), 3);
     let empty = scratch.run(&["show", "--table", "not-here"]);
     empty.assert_ok().assert_says("optane-raw").assert_says("--medium optane=/dev/...");
-    scratch.run(&["show"]).assert_ok().assert_says("NOT HERE: ");
+    scratch.run(&["show"]).assert_ok().assert_says("SKIPPED: ");
     scratch.run(&["check"]).assert_code(0);
     scratch.assert_nothing_left();
     assert_eq!(loops(&scratch), Vec::<String>::new());

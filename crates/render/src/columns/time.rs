@@ -11,7 +11,7 @@ use kvdyno_analysis::figures::explain::Cause;
 
 const AID: &str = "\
 Percent of the time of the load's or client group's own threads; a line adds up to 100. user, sys:
-on a CPU. wait CPU: runnable, waiting for CPU. device: waiting in calls that read, write or sync
+on a CPU. wait CPU: ready but without a CPU. device: waiting in calls that read, write or sync
 files, or for a page of a mapped file. stall: held up by the engine, by its own account. lock:
 waiting for other threads. idle: a target rate with nothing due. other: anything else, and what is
 not known. What a thread waited for is a sample, some twenty a second. most: what took half or more.

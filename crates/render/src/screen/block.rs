@@ -2,6 +2,7 @@
 
 use super::line::{COLUMNS_MAX, Line, cut};
 use crate::tone::Tone;
+use crate::versus::INTERVAL_MAX;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::metric::Metric;
@@ -109,7 +110,8 @@ pub(super) fn versus(
     // Other figures describe: they have a ratio, and no verdict.
     let primary = [&c::OPS_PER_S, &c::RECORDS_PER_S, &c::INSTRUCTIONS_PER_OP];
     let primary = primary.iter().any(|figure| figure.name == one.name);
-    match (verdict, relative.low.zip(relative.high)) {
+    let ends = relative.low.zip(relative.high);
+    match (verdict, ends.filter(|(low, high)| high / low <= INTERVAL_MAX)) {
         (_, Some((low, high))) if !primary => format!("{text} ({})", range(low, high, turned)),
         (Significance::NotDistinguishable, _) if relative.decided => {
             format!("equal within {}", units::percent(group.within))

@@ -115,8 +115,8 @@ fn times(relative: &RelativeTo) -> String {
         Significance::Base => String::new(),
         Significance::Different => format!("{}x", format::ratio(relative.ratio)),
         Significance::NotDistinguishable if relative.decided => "=".to_owned(),
-        Significance::NotDistinguishable => "~".to_owned(),
-        Significance::SpreadUnknown => format!("{}x?", format::ratio(relative.ratio)),
+        _ if relative.is_too_few() => format!("{}x?", format::ratio(relative.ratio)),
+        _ => "~".to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use super::block::{self, Block, Names, RATE, Row, TIME};
 use super::cells::{Figure, Source, row};
 use super::contest::Contest;
 use super::cost;
-use super::line::{COLUMNS_MAX, Line, Part, cut};
+use super::line::{Line, NOTE_LINES, Part, sentence};
 use super::runs::{Detail, Runs};
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::{Group, RoleRow, RunRow};
@@ -84,7 +84,7 @@ fn footnotes(notes: &Footnotes, contest: &Contest<'_>) -> Vec<Line> {
             format!("x: times {base}'s; =: equal; ~: undecided; ?: fewer than 4 trials"),
         );
     }
-    lines.iter().map(|line| Line::plain(cut(line, COLUMNS_MAX))).collect()
+    lines.iter().flat_map(|line| sentence(None, "", line, NOTE_LINES)).collect()
 }
 
 fn threads(contest: &Contest<'_>, phase: &str) -> Vec<Option<u32>> {

@@ -3,7 +3,7 @@
 use super::super::header;
 use super::super::wrap::wrap;
 use super::contest::Contest;
-use super::line::{COLUMNS_MAX, Line, cut};
+use super::line::{COLUMNS_MAX, Line, cut, sentence};
 use crate::tone::Tone;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::engines::EngineInfo;
@@ -21,8 +21,8 @@ const SHOWN_MAX: usize = 3;
 /// The answer on so many lines.
 const ANSWER_LINES: usize = 3;
 
-/// Verdicts on so many lines.
-const VERDICT_LINES: usize = 2;
+/// Any other sentence on so many lines.
+const SENTENCE_LINES: usize = 3;
 
 pub(super) fn lines(summary: &Summary) -> Vec<Line> {
     let mut lines = answer(summary);
@@ -57,9 +57,9 @@ fn joined(one: &str, other: &str, between: &str) -> Vec<Line> {
     let both = format!("{one}{between}{other}");
     if other.is_empty() || both.chars().count() <= COLUMNS_MAX {
         let both = if other.is_empty() { one } else { &both };
-        return vec![Line::plain(cut(both, COLUMNS_MAX))];
+        return sentence(None, "", both, SENTENCE_LINES);
     }
-    [one, other].map(|text| Line::plain(cut(text, COLUMNS_MAX))).to_vec()
+    [one, other].into_iter().flat_map(|text| sentence(None, "", text, SENTENCE_LINES)).collect()
 }
 
 /// `quick: 4m44s, 85/85 cases, 4 trials`.
@@ -168,23 +168,24 @@ fn engines(summary: &Summary) -> String {
 /// What voids figures stands on every screen.
 fn invalid(summary: &Summary) -> Vec<Line> {
     let void = summary.findings.iter().filter(|finding| finding.severity == Severity::Invalid);
-    let all: Vec<Line> = void
+    let all: Vec<Vec<Line>> = void
         .map(|finding| {
             let cases = header::more_cases(finding);
             let text = format!(" {}: {}{cases}", finding.id.as_str(), finding.evidence);
-            Line::marked(Tone::Bad, "INVALID", cut(&text, COLUMNS_MAX - 7))
+            sentence(Some(Tone::Bad), "INVALID", &text, SENTENCE_LINES)
         })
         .collect();
     some(all, "invalid findings: --findings")
 }
 
-fn some(mut lines: Vec<Line>, what: &str) -> Vec<Line> {
-    if lines.len() > SHOWN_MAX {
-        let more = lines.len() - SHOWN_MAX;
-        lines.truncate(SHOWN_MAX);
-        lines.push(Line::plain(format!("  and {more} more {what}")));
+/// The first sentences, and the number of the others.
+fn some(mut sentences: Vec<Vec<Line>>, what: &str) -> Vec<Line> {
+    if sentences.len() > SHOWN_MAX {
+        let more = sentences.len() - SHOWN_MAX;
+        sentences.truncate(SHOWN_MAX);
+        sentences.push(vec![Line::plain(format!("  and {more} more {what}"))]);
     }
-    lines
+    sentences.concat()
 }
 
 /// `VERDICTS all 9 figures decided`; of a run that compares nothing, no line.
@@ -193,30 +194,22 @@ fn verdicts(verdicts: &Verdicts) -> Vec<Line> {
     let is_open = !verdicts.undecided.is_empty();
     let tone = if is_open { Tone::Warning } else { Tone::Good };
     let more = if is_open { ". `kvdyno resume --budget 10m` adds trials" } else { "" };
-    let text = wrap(&kvdyno_record::text::one_line(&format!("VERDICTS {words}{more}")), 2);
-    let mut lines = text.lines().take(VERDICT_LINES);
-    let first = lines.next().unwrap_or_default().strip_prefix("VERDICTS").unwrap_or_default();
-    let mut all = vec![Line::marked(tone, "VERDICTS", first)];
-    all.extend(lines.map(|line| Line::plain(cut(line, COLUMNS_MAX))));
-    all
+    sentence(Some(tone), "VERDICTS", &format!(" {words}{more}"), SENTENCE_LINES)
 }
 
 /// What the suite contains and the machine could not do.
 fn not_here(summary: &Summary) -> Vec<Line> {
     let line = |text: &String| {
-        let text = format!(" {text}");
-        Line::marked(Tone::Warning, "NOT HERE:", cut(&text, COLUMNS_MAX - 9))
+        sentence(Some(Tone::Warning), "SKIPPED:", &format!(" {text}"), SENTENCE_LINES)
     };
     let all = sentences(&summary.run.left_out);
     some(all.iter().map(line).collect(), "such: --table not-here")
 }
 
-/// What could not be enforced or measured.
+/// What could not be enforced or measured, and what reduces the accuracy of figures.
 fn not_known(summary: &Summary) -> Vec<Line> {
     let all = summary.not_measured.iter();
-    let line = |text: &String| {
-        let text = format!(" {text}");
-        Line::marked(Tone::Warning, "NOT MEASURED:", cut(&text, COLUMNS_MAX - 13))
-    };
+    let line =
+        |text: &String| sentence(Some(Tone::Warning), "NOTE:", &format!(" {text}"), SENTENCE_LINES);
     some(all.map(line).collect(), "such: --config")
 }

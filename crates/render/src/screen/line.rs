@@ -1,9 +1,14 @@
 //! Lines of a screen, and parts of them.
 
 use crate::tone::Tone;
+use crate::wrap::wrap;
+use kvdyno_record::text::one_line;
 
 /// Columns of a screen.
 pub const COLUMNS_MAX: usize = 100;
+
+/// A note below figures has so many lines.
+pub(super) const NOTE_LINES: usize = 2;
 
 /// A line: a first part with its colour, and the rest of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,9 +57,24 @@ impl Part {
     }
 }
 
+/// A sentence after a word with a colour, on at most so many lines; only what exceeds them is cut.
+pub(super) fn sentence(tone: Option<Tone>, word: &str, text: &str, lines_max: usize) -> Vec<Line> {
+    let whole = wrap(&one_line(&format!("{word}{text}")), 2);
+    let mut lines: Vec<String> = whole.lines().map(str::to_owned).collect();
+    if lines.len() > lines_max {
+        lines.truncate(lines_max);
+        lines.iter_mut().skip(lines_max - 1).for_each(|last| *last += " ..");
+    }
+    let mut lines = lines.iter().map(|line| cut(line, COLUMNS_MAX));
+    let first = lines.next().unwrap_or_default();
+    let text = first.strip_prefix(word).unwrap_or(&first).to_owned();
+    let first = Line { tone, word: word.to_owned(), text };
+    std::iter::once(first).chain(lines.map(Line::plain)).collect()
+}
+
 /// At most so many columns, on one line.
 pub(super) fn cut(text: &str, columns: usize) -> String {
-    let text = kvdyno_record::text::one_line(text);
+    let text = one_line(text);
     if text.chars().count() <= columns {
         return text.into_owned();
     }

@@ -7,7 +7,7 @@ use super::super::table::{Side, Table};
 use super::super::wrap::wrap;
 use super::block::NAME_MAX;
 use super::contest::Contest;
-use super::line::{COLUMNS_MAX, Line, Part, cut};
+use super::line::{COLUMNS_MAX, Line, Part, cut, sentence};
 use kvdyno_analysis::answers::search as found;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue as c;
@@ -16,6 +16,9 @@ use kvdyno_analysis::figures::group::{Group, LoadRow, RoleRow, RunRow};
 use kvdyno_analysis::figures::lists::{several, unique};
 use kvdyno_analysis::figures::metric::{Definition, Metrics};
 use kvdyno_record::units;
+
+/// Lines of an engine's fate.
+const FATE_LINES: usize = 3;
 
 /// Lines of a search's answer.
 const SENTENCE_LINES: usize = 8;
@@ -278,11 +281,18 @@ pub(super) fn fates(contest: &Contest<'_>, room: usize) -> Part {
         let fate = groups().find_map(|group| group.fate(0))?;
         let message = groups().flat_map(|group| &group.trials).find_map(|t| t.message.as_deref());
         let message = message.map_or_else(String::new, |message| format!(": {message}"));
-        Some(Line::plain(cut(&format!("{} {fate}{message}", contest.name(label)), COLUMNS_MAX)))
+        Some(sentence(None, "", &format!("{} {fate}{message}", contest.name(label)), FATE_LINES))
     };
-    let mut lines: Vec<Line> = contest.labels.iter().filter_map(line).collect();
-    let more = lines.len().saturating_sub(room);
-    lines.truncate(room);
+    let fates: Vec<Vec<Line>> = contest.labels.iter().filter_map(line).collect();
+    let mut lines: Vec<Line> = Vec::new();
+    let fit = fates.iter().take_while(|fate| {
+        let fits = lines.len() + fate.len() <= room;
+        if fits {
+            lines.extend_from_slice(fate);
+        }
+        fits
+    });
+    let more = fates.len() - fit.count();
     Part { lines, left_out: (more > 0).then(|| format!("{more} more engines")) }
 }
 

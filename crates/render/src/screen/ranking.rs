@@ -3,7 +3,7 @@
 
 use super::super::footnotes::Footnotes;
 use super::super::ranking::{behind, heading, short_figure};
-use super::line::{COLUMNS_MAX, Line, Part, cut};
+use super::line::{COLUMNS_MAX, Line, NOTE_LINES, Part, cut, sentence};
 use crate::tone::Tone;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::lists::{several, together, unique};
@@ -27,7 +27,7 @@ pub(super) fn part(summary: &Summary, room: usize) -> Part {
     let mut left: Vec<String> = Vec::new();
     let of = if classes { " of the class" } else { "" };
     let aid =
-        format!("Place and times behind the best{of}; =: tied with the first there; ?: few trials");
+        format!("Place, times behind the best{of}; =: tied there; ~: undecided; ?: below 4 trials");
     for (at, setting) in settings.iter().enumerate() {
         let lines = block(setting, classes);
         let gap = usize::from(at > 0);
@@ -124,7 +124,8 @@ fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
         }
     }
     let all = notes.lines();
-    lines.extend(all.iter().take(NOTES_MAX).map(|note| Line::plain(cut(note, COLUMNS_MAX))));
+    let notes = all.iter().take(NOTES_MAX);
+    lines.extend(notes.flat_map(|note| sentence(None, "", note, NOTE_LINES)));
     lines
 }
 

@@ -279,7 +279,7 @@ fn what_voids_figures_stands_on_the_screen() {
     }
     let text = screen(&fixture.summary());
     assert!(text.contains("\nINVALID keys-missing: "), "{text}");
-    assert!(text.contains("\nNOT MEASURED: cachestat is not there"), "{text}");
+    assert!(text.contains("\nNOTE: cachestat is not there"), "{text}");
 }
 
 #[test]
@@ -348,4 +348,18 @@ fn a_rate_that_still_moved_is_marked_as_a_burst() {
     let marked = text.lines().filter(|line| line.contains("7,917 [1]")).count();
     assert_eq!(marked, 1, "{text}");
     assert!(text.matches("[1]").count() == 2, "{text}");
+}
+
+#[test]
+fn a_sentence_is_wrapped_and_only_its_end_is_cut() {
+    let words = |count: usize, lines_max| {
+        let text = format!(" {}", vec!["power"; count].join(" "));
+        let lines = line::sentence(Some(Tone::Warning), "NOTE:", &text, lines_max);
+        lines.iter().map(Line::whole).collect::<Vec<_>>()
+    };
+    assert_eq!(words(2, 3), ["NOTE: power power"]);
+    let wrapped = words(20, 3);
+    assert_eq!((wrapped.len(), wrapped.concat().matches("power").count()), (2, 20));
+    let cut = words(90, 2);
+    assert!(cut.len() == 2 && cut[1].starts_with("  power") && cut[1].ends_with(".."), "{cut:?}");
 }

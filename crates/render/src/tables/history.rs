@@ -1,7 +1,7 @@
 //! Engines over their versions: a row for each figure, a column for each version.
 
 use crate::table::{Side, Table, Titled};
-use crate::versus::figure;
+use crate::versus::{expected_alarms, figure};
 use crate::wrap::wrap;
 use kvdyno_analysis::answers::history::{History, VersionSeries};
 use kvdyno_analysis::answers::summary::Summary;
@@ -37,8 +37,8 @@ fn aid(history: &History) -> String {
     let mut lines = vec![wrap(
         &format!(
             "{engine}: medians of {trials} trials. +8%: a rate against the version before, where \
-             its 99 % interval leaves 1 out; chance alone would mark {:.1} of all steps.",
-            history.false_alarms_expected
+             its 99 % interval leaves 1 out; chance alone would mark {} of all steps.",
+            expected_alarms(history.false_alarms_expected)
         ),
         0,
     )];

@@ -416,3 +416,21 @@ fn versions_read_by_different_calls_are_marked_at_their_reads() {
     }
     assert!(text_of(&versus).contains(why));
 }
+
+/// Four pairs of which one is far off leave an interval that says nothing.
+#[test]
+fn an_interval_without_bounds_is_not_shown() {
+    let mut table = Table::new([("interval".to_owned(), Column::Right)]);
+    let (base, new) = (record(&Fixture::with_trials(6)), later(6, |_| ()));
+    let mut row = compared(&base, &new, None).pairs[0].rows[0].clone();
+    (row.ratio_low, row.ratio_high) = (Some(0.0001), Some(3.4e9));
+    assert_eq!(interval(&row, &mut table), "- [1]");
+    assert_eq!(table.footnotes.lines(), ["[1] too few trials for an interval"]);
+    (row.ratio_low, row.ratio_high) = (Some(0.5), Some(2.0));
+    assert_eq!(interval(&row, &mut table), "0.500 .. 2.000");
+}
+
+#[test]
+fn false_alarms_are_never_none() {
+    assert_eq!([0.03, 0.1, 1.26].map(expected_alarms), ["under 0.1", "about 0.1", "about 1.3"]);
+}

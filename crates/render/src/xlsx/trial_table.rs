@@ -235,8 +235,8 @@ fn verdict(beside: &RelativeTo) -> &'static str {
         Significance::Base => "base",
         Significance::Different => "different",
         Significance::NotDistinguishable if beside.decided => "= equal",
-        Significance::NotDistinguishable => "~ undecided",
-        Significance::SpreadUnknown => "? too few trials",
+        _ if beside.is_too_few() => "? too few trials",
+        _ => "~ undecided",
     }
 }
 

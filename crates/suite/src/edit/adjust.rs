@@ -36,16 +36,16 @@ pub(crate) fn table_at<'t, 'i>(
     }
 }
 
-/// Adds the installed engines of `requested` that the suite lacks, and returns a note for each.
-/// Unknown names are reported later, when engines are selected.
+/// Adds the installed engines of `requested` that the suite lacks, and returns their names. Unknown
+/// names are reported later, when engines are selected.
 pub(crate) fn add_engines<'i>(
     suite: &mut DeTable<'i>,
     requested: impl Iterator<Item = &'i str>,
     installed: &[String],
     source: &mut Source,
-) -> Vec<String> {
+) -> Vec<&'i str> {
     let has_drive = suite.get("drive").is_some();
-    let mut notes = Vec::new();
+    let mut added = Vec::new();
     for name in requested {
         let exists = tables(suite, "engine").any(|engine| is_called(engine, name));
         let is_drive = has_drive && name == DRIVE;
@@ -55,15 +55,8 @@ pub(crate) fn add_engines<'i>(
         let start = source.add("--engine", name);
         let span = start..start + name.len();
         let durability = common(suite, "durability", "async");
-        let class = durability.as_deref().unwrap_or("async");
         let preset = common(suite, "preset", "").filter(|preset| !preset.is_empty());
-        let options = match &preset {
-            Some(preset) => format!("preset {preset}"),
-            None => "its default options".to_owned(),
-        };
-        notes.push(format!(
-            "engine {name} is not in the suite: added with {options}, durability {class}"
-        ));
+        added.push(name);
         let mut engine = DeTable::new();
         put(&mut engine, "name", text(name, &span));
         let as_others = [("durability", durability), ("preset", preset)];
@@ -82,7 +75,26 @@ pub(crate) fn add_engines<'i>(
             }
         }
     }
-    notes
+    added
+}
+
+/// A note on each engine that was added, with what it has in the end.
+pub(crate) fn describe_added(suite: &DeTable<'_>, names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| added_note(suite, name)).collect()
+}
+
+fn added_note(suite: &DeTable<'_>, name: &str) -> String {
+    let engine = tables(suite, "engine").find(|engine| is_called(engine, name));
+    let words = |key: &str| {
+        let value = engine?.get(key)?.get_ref();
+        let list = value.as_array().into_iter().flat_map(|list| list.iter());
+        let listed = list.filter_map(|word| word.get_ref().as_str()).collect::<Vec<_>>();
+        Some(value.as_str().map_or_else(|| listed.join(", "), str::to_owned))
+    };
+    let options =
+        words("preset").map_or("its default options".to_owned(), |p| format!("preset {p}"));
+    let class = words("durability").unwrap_or_else(|| "async".to_owned());
+    format!("engine {name} is not in the suite: added with {options}, durability {class}")
 }
 
 /// Whether a path leads into an engine that `--engine` names and the suite lacks.

@@ -107,8 +107,8 @@ fn durability(engine: &Engine, description: &Description, mistakes: &mut Mistake
             format!("{} has no durability `{}`{set_up}", description.name, class.as_str());
         let mistake = mistakes.at(span, message);
         mistake.label(format!("expected durability = one of: {}", names.join(", ")));
-        if typed.is_none() {
-            mistake.help(format!("`--durability {}` sets it for all engines", names.join(",")));
+        if let Some(last) = names.last() {
+            mistake.help(format!("`--set engine.{}.durability={last}` sets it", engine.label.0));
         }
     }
     class

@@ -53,6 +53,9 @@ fn an_engine_that_is_added_can_be_set() {
     let plan = plan_of(SMALL, &Overrides { set, ..with(&["null", "rocksdb"]) }).unwrap();
     let rocksdb = plan.cases.iter().find(|case| case.engine == "rocksdb").unwrap();
     assert_eq!((rocksdb.options.integer("block_cache"), rocksdb.data.seed), (Ok(1 << 20), 7));
+    let set = vec!["engine.rocksdb.durability=commit".to_owned()];
+    let plan = plan_of(SMALL, &Overrides { set, ..with(&["null", "rocksdb"]) }).unwrap();
+    assert!(plan.sized[0].ends_with(", durability commit"), "{:?}", plan.sized);
     let set = vec!["engine.lmdb.options.readahead=true".to_owned()];
     let refused = refusal(SMALL, &Overrides { set, ..with(&["rocksdb"]) });
     assert!(refused.contains("the list has no member `lmdb`"), "{refused}");
@@ -63,6 +66,7 @@ fn an_added_engine_has_the_durability_of_the_others() {
     let text = SMALL.replace("name = \"null\"", "name = \"rocksdb\"\ndurability = \"commit\"");
     let refused = refusal(&text, &with(&["rocksdb", "lmdb"]));
     assert!(refused.contains("lmdb has no durability `commit`"), "{refused}");
+    assert!(refused.contains("`--set engine.lmdb.durability="), "{refused}");
     let text = SMALL.replace(
         "name = \"null\"",
         "name = \"rocksdb\"\ndurability = \"commit\"\nlabel = \"mine\"",

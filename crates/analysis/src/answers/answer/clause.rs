@@ -58,9 +58,9 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
     let text = match others {
         [] => format!("{best} {verb} {} {noun} per second", figure.spread()),
         [(other, other_figure)] => match compare(figure, other_figure) {
-            Comparison::Tied => format!(
-                "undecided between {best} and {other}: {best} {verb} {} {noun} per second, \
-                 {other} {}",
+            tied @ (Comparison::Equal | Comparison::Undecided) => format!(
+                "{} {best} and {other}: {best} {verb} {} {noun} per second, {other} {}",
+                tied.between(),
                 figure.spread(),
                 other_figure.spread()
             ),
@@ -75,9 +75,13 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
             }
         },
         several if several.iter().all(|(_, other_figure)| is_same(figure, other_figure)) => {
+            let is_equal = |other| matches!(compare(figure, other), Comparison::Equal);
+            let all_equal = several.iter().all(|(_, other_figure)| is_equal(other_figure));
+            let tied = if all_equal { Comparison::Equal } else { Comparison::Undecided };
             let all: Vec<String> = ranked.iter().map(|(label, _)| (*label).to_owned()).collect();
             format!(
-                "undecided between {}: {best} {verb} {} {noun} per second",
+                "{} {}: {best} {verb} {} {noun} per second",
+                tied.between(),
                 list(&all),
                 figure.spread()
             )
@@ -140,11 +144,19 @@ fn ranked(
 }
 
 enum Comparison {
-    Tied,
+    Equal,
+    Undecided,
     None,
     Times(String),
     /// The factor, and why it is uncertain.
     Unsure(String, String),
+}
+
+impl Comparison {
+    /// The words before the names of engines that are not told apart.
+    fn between(&self) -> &'static str {
+        if matches!(self, Self::Equal) { "no difference between" } else { "undecided between" }
+    }
 }
 
 fn compare(best: &Figure<'_>, other: &Figure<'_>) -> Comparison {
@@ -159,7 +171,8 @@ fn compare(best: &Figure<'_>, other: &Figure<'_>) -> Comparison {
     };
     let ratio = relative.ratio;
     match relative.verdict {
-        Significance::NotDistinguishable => Comparison::Tied,
+        Significance::NotDistinguishable if relative.decided => Comparison::Equal,
+        Significance::NotDistinguishable => Comparison::Undecided,
         _ if trials < 2 => Comparison::Unsure(times(ratio, ratio), ONE_TRIAL.to_owned()),
         Significance::SpreadUnknown => {
             let why = format!("{trials} trials: too few to be sure");
@@ -175,16 +188,18 @@ fn compare(best: &Figure<'_>, other: &Figure<'_>) -> Comparison {
 }
 
 fn is_same(best: &Figure<'_>, other: &Figure<'_>) -> bool {
-    matches!(compare(best, other), Comparison::Tied)
+    matches!(compare(best, other), Comparison::Equal | Comparison::Undecided)
 }
 
 /// `1.9 (1.7 to 2.1) times A and 3 (2 to 4) times B; undecided against C and D`.
 fn multiples(best: &Figure<'_>, others: &[(&str, Figure<'_>)]) -> String {
-    let (mut times, mut tied, mut unsure, mut idle) = (vec![], vec![], vec![], vec![]);
+    let (mut times, mut equal, mut undecided) = (vec![], vec![], vec![]);
+    let (mut unsure, mut idle) = (vec![], vec![]);
     let mut reasons: Vec<String> = Vec::new();
     for (label, other) in others {
         match compare(best, other) {
-            Comparison::Tied => tied.push((*label).to_owned()),
+            Comparison::Equal => equal.push((*label).to_owned()),
+            Comparison::Undecided => undecided.push((*label).to_owned()),
             Comparison::None => idle.push((*label).to_owned()),
             Comparison::Times(more) => times.push(format!("{more} times {label}")),
             Comparison::Unsure(more, why) => {
@@ -197,7 +212,8 @@ fn multiples(best: &Figure<'_>, others: &[(&str, Figure<'_>)]) -> String {
     let clauses = [
         (times, String::new(), String::new()),
         (unsure, String::new(), format!(" ({})", reasons.join("; "))),
-        (tied, "undecided against ".to_owned(), String::new()),
+        (equal, "equal to ".to_owned(), String::new()),
+        (undecided, "undecided against ".to_owned(), String::new()),
         (idle, String::new(), ": none".to_owned()),
     ];
     let clauses = clauses.into_iter().filter(|(labels, ..)| !labels.is_empty());

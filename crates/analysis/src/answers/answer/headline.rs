@@ -194,6 +194,7 @@ struct Lead {
     ratio: f64,
     interval: Option<(f64, f64)>,
     verdict: Significance,
+    decided: bool,
 }
 
 impl Entrant<'_> {
@@ -203,22 +204,23 @@ impl Entrant<'_> {
             Direction::Higher => (self, other),
             Direction::Lower | Direction::Neither => (other, self),
         };
-        let RelativeTo { ratio, low, high, verdict, .. } =
+        let RelativeTo { ratio, low, high, verdict, decided, .. } =
             RelativeTo::between("", (base.group, base.metric), (new.group, new.metric))?;
-        Some(Lead { ratio, interval: low.zip(high), verdict })
+        Some(Lead { ratio, interval: low.zip(high), verdict, decided })
     }
 }
 
-/// `RocksDB: 20.0 k ops/s, 2.1x LMDB`; of many: the first, those tied with it, and the last.
+/// `RocksDB: 20.0 k ops/s, 2.1x LMDB`; of many: the first, those it does not differ from, and the
+/// last.
 fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> Option<String> {
     let (best, others) = all.split_first().filter(|(best, _)| best.value > 0.0)?;
     let threads_text = threads.map_or_else(String::new, |threads| format!(" at {threads}"));
     let figure = |entrant: &Entrant<'_>| format!("{} {unit}", units::si(entrant.value));
-    let (mut tied, mut behind) = (Vec::new(), Vec::new());
+    let (mut equal, mut undecided, mut behind) = (Vec::new(), Vec::new(), Vec::new());
     for other in others {
         match best.lead_over(other) {
             Some(lead) if lead.verdict == Significance::NotDistinguishable => {
-                tied.push(other.name.to_owned());
+                if lead.decided { &mut equal } else { &mut undecided }.push(other.name);
             }
             lead => behind.push((other, lead)),
         }
@@ -245,7 +247,7 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
         ends.map_or_else(String::new, words)
     };
     let mut text = role.to_owned();
-    let written = if others.is_empty() || tied.is_empty() && all.len() <= NAMED_MAX {
+    let written = if behind.len() == others.len() && all.len() <= NAMED_MAX {
         write!(text, "{}{colon} {}{threads_text}", best.name, figure(best)).and_then(|()| {
             let against: Vec<String> = behind
                 .iter()
@@ -253,15 +255,13 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
                 .collect();
             write!(text, "{}{few}", against.concat())
         })
-    } else if tied.len() == others.len() && all.len() <= NAMED_MAX {
+    } else if behind.is_empty() && all.len() <= NAMED_MAX {
         let each: Vec<String> = all.iter().map(|entrant| units::si(entrant.value)).collect();
         let names: Vec<String> = all.iter().map(|entrant| entrant.name.to_owned()).collect();
-        write!(text, "undecided between {}{threads_text}: {} {unit}", list(&names), list(&each))
+        let verdict = if undecided.is_empty() { "equal:" } else { "undecided between" };
+        write!(text, "{verdict} {}{threads_text}: {} {unit}", list(&names), list(&each))
     } else {
-        let against = match tied.as_slice() {
-            [] => String::new(),
-            tied => format!(" (tied with {})", tied.join(", ")),
-        };
+        let against = not_behind(&equal, &undecided);
         write!(text, "{} fastest{against}{threads_text}, {}", best.name, figure(best)).and_then(
             |()| match behind.last() {
                 Some(last) => {
@@ -273,6 +273,14 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
         )
     };
     written.ok().map(|()| text)
+}
+
+/// ` (tied with LMDB; undecided against redb)`; empty if the best differs from all.
+fn not_behind(equal: &[&str], undecided: &[&str]) -> String {
+    let all = [("tied with", equal), ("undecided against", undecided)];
+    let all = all.into_iter().filter(|(_, names)| !names.is_empty());
+    let all: Vec<_> = all.map(|(words, names)| format!("{words} {}", names.join(", "))).collect();
+    if all.is_empty() { String::new() } else { format!(" ({})", all.join("; ")) }
 }
 
 /// `update p99 4.8 ms (LMDB 15.1, SQLite 16.2)`: of the operation that takes the leader longest.
@@ -331,4 +339,17 @@ fn short(value: f64) -> String {
 pub(super) fn time(ns: f64) -> String {
     let (scale, unit) = scale(ns);
     format!("{} {unit}", short(ns / scale))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_equal_engines_are_tied() {
+        assert_eq!(not_behind(&[], &[]), "");
+        assert_eq!(not_behind(&["LMDB"], &[]), " (tied with LMDB)");
+        let both = not_behind(&["LMDB"], &["redb", "SQLite"]);
+        assert_eq!(both, " (tied with LMDB; undecided against redb, SQLite)");
+    }
 }

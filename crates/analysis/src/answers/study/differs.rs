@@ -113,7 +113,7 @@ fn drive(study: &StudyHead, figures: &Figures) -> Option<Difference> {
     let drive = figures.host.drive.as_ref()?;
     let kind = match (drive.name.starts_with("nvme"), drive.rotational) {
         (true, _) => "nvme",
-        (false, Some(true)) => "rotating, or says so",
+        (false, Some(true)) => "reports itself as rotational",
         (false, _) => "virtual or SATA",
     };
     let model = drive.model.clone().unwrap_or_else(|| drive.name.clone());

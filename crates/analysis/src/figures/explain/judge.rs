@@ -244,10 +244,8 @@ impl RoleTime<'_> {
     }
 
     fn without_cpu(&self) -> String {
-        let mut words = format!(
-            "was runnable, waiting for CPU, {} of the time",
-            self.percent(&[Part::RunQueue])
-        );
+        let mut words =
+            format!("was ready but without a CPU {} of the time", self.percent(&[Part::RunQueue]));
         if let Some(cpus) = self.facts.cpu_ns.and_then(|ns| mean(ns, self.facts.wall_ns)) {
             let who = if self.facts.server { "server" } else { "process" };
             words +=
@@ -298,7 +296,7 @@ impl RoleTime<'_> {
         let kinds: [(&[Part], &str); 8] = [
             (&[Part::User, Part::System], "computed for"),
             (&Part::AT_DEVICE, "waited for the device for"),
-            (&[Part::RunQueue], "was runnable, waiting for CPU, for"),
+            (&[Part::RunQueue], "was ready but without a CPU for"),
             (&[Part::Stall], "lost to stalls"),
             (&[Part::Lock], "waited for other threads for"),
             (&[Part::Idle], "had nothing due for"),
@@ -326,7 +324,7 @@ impl RoleTime<'_> {
             }
         };
         add(Cause::Stalls, Part::Stall, "lost to the engine's stalls");
-        add(Cause::NoCpu, Part::RunQueue, "runnable, waiting for CPU");
+        add(Cause::NoCpu, Part::RunQueue, "ready but without a CPU");
         let at_device = self.time.share(&Part::AT_DEVICE);
         if cause == Cause::NoCpu && at_device >= REPORTED_MIN {
             words.push(format!("{} waiting for the device", self.percent(&Part::AT_DEVICE)));

@@ -304,7 +304,7 @@ fn waiting_for_others_has_its_own_words() {
         (
             Cause::Lock,
             "writer waited 75 % of the time for other threads (futex), while the device was busy \
-             for 90 %; also 15 % runnable, waiting for CPU"
+             for 90 %; also 15 % ready but without a CPU"
                 .to_owned()
         )
     );
@@ -314,7 +314,7 @@ fn waiting_for_others_has_its_own_words() {
             Cause::Stalls,
             "writer lost 75 % of the time to the engine's stalls, as it counts them, while the \
              device was busy for 90 %: it wrote 100 MiB/s, 14.0 ms per request; also 15 % \
-             runnable, waiting for CPU"
+             ready but without a CPU"
                 .to_owned()
         )
     );

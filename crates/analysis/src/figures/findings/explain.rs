@@ -52,7 +52,7 @@ fn words(id: Id, one: &Explained) -> String {
         (Id::CpuWanting, _) | (_, None) => {
             let percent = one.metrics.value(&c::TIME_RUNQUEUE).unwrap_or(0.0);
             let who = one.role.as_deref().unwrap_or("the load");
-            format!("{who} was runnable, waiting for CPU, {percent:.0} % of the time")
+            format!("{who} was ready but without a CPU {percent:.0} % of the time")
         }
         (_, Some(sentence)) => sentence.clone(),
     }

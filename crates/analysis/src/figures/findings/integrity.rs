@@ -166,11 +166,12 @@ fn cases_not_done(evidence: &Evidence) -> Option<Finding> {
 fn retry_advice(evidence: &Evidence, cases: &[(String, String)]) -> String {
     let left = evidence.left();
     let again = |(id, _): &&(String, String)| left.iter().any(|case| case.case.id == *id);
-    let final_ones = "would end the same way again, and stay as they are";
     match cases.iter().filter(again).count() {
-        0 => format!("they {final_ones}"),
+        0 => "retrying would fail the same way; not retried".to_owned(),
         n if n == cases.len() => "`kvdyno resume` tries them again".to_owned(),
-        n => format!("`kvdyno resume` tries {n} of them again; the others {final_ones}"),
+        n => format!(
+            "`kvdyno resume` tries {n} of them again; retrying the others would fail the same way"
+        ),
     }
 }
 

@@ -5,6 +5,9 @@ use kvdyno_record::engine::{Description, OptionSpec, Preset};
 use std::path::Path;
 use toml::Value;
 
+/// The class of writes, unless another is requested.
+const ASYNC: &str = "async";
+
 /// The baselines to measure with the engines, if available.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extras {
@@ -157,7 +160,7 @@ fn engine(engine: &AskedEngine, args: &QuickArgs) -> String {
         "[[engine]]\nname = {}\n{}durability = {}\n{}",
         quoted(name),
         versions.unwrap_or_default(),
-        quoted(&args.durability),
+        quoted(args.durability.as_deref().unwrap_or(ASYNC)),
         engine
             .description
             .as_ref()

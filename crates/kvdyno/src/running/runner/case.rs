@@ -7,9 +7,10 @@ use super::launcher;
 use super::memory::CaseMemory;
 use super::outcome::{self, Ending};
 use super::recording;
-use super::supervisor::Supervisor;
+use super::supervisor::{Complaint, Supervisor};
 use super::talk::Talk;
 use super::turns::{self, OneOfPair};
+use super::volume_failure::{blame_volume, find_cause};
 use super::worker::Worker;
 use crate::running::libraries;
 use kvdyno_host::child::ExitStatus;
@@ -170,6 +171,7 @@ fn file_end(
 ) -> anyhow::Result<CaseRecord> {
     let EndedCase { mut record, counters, mut ending, exit } = ended;
     let log = environment.folder.path.join("log.txt");
+    blame_volume(environment, &exit, &mut ending);
     ending.launcher = environment.case.crew.as_ref().and_then(|_| launcher::last_words(&log));
     if environment.case.is_counted() {
         count::move_counts(&environment.folder.path, &mut record.phases)?;
@@ -224,7 +226,11 @@ fn start<'r>(
     let failed = |error| not_run(format!("failed to start {}: {error}", worker.path.display()));
     let supervisor = match Supervisor::start(environment, &memory, worker) {
         Ok(supervisor) => supervisor,
-        Err(complaint) => {
+        Err(mut complaint) => {
+            let Complaint { class, message, .. } = &complaint;
+            if let Some((class, message)) = find_cause(environment, *class, message) {
+                complaint = Complaint { class, message, ..complaint };
+            }
             let mut not_measured = Vec::new();
             let ram_limit = memory.end(&mut not_measured);
             let outcome = outcome::unstarted(environment.case, worker, complaint, &ram_limit);

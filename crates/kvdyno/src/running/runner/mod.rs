@@ -21,6 +21,7 @@ mod supervisor;
 mod talk;
 mod tiers;
 mod turns;
+mod volume_failure;
 mod volumes;
 mod worker;
 
@@ -150,7 +151,9 @@ impl Pass<'_> {
             };
             let failed = self.done.get(&loader.id).is_some_and(Outcome::is_volume_failure);
             if !failed && !self.done.get(&loader.id).is_some_and(Outcome::is_hopeless) {
+                self.announce(loader);
                 self.load(loader)?;
+                self.announce(case);
             }
             if !self.env.databases.contains_key(&case.database.id) {
                 let word = self.done.get(&loader.id).map_or("not run", Outcome::word);
@@ -342,9 +345,22 @@ impl Pass<'_> {
         Ok(())
     }
 
+    /// A case's number in the plan, from 1.
+    fn number(&self, case: &Case) -> usize {
+        self.plan.cases.iter().take_while(|other| other.id != case.id).count() + 1
+    }
+
+    fn announce(&self, case: &Case) {
+        self.progress.case_started(self.number(case), &case.id);
+    }
+
     fn record_case(&mut self, record: &CaseRecord) {
         let headline = record.outcome.message().map_or_else(|| headline(record), str::to_owned);
-        self.progress.case_finished(&record.case.id, record.outcome.word(), &headline);
+        let word = match (record.outcome.word(), record.attempt) {
+            (word, 1) => word.to_owned(),
+            (word, attempt) => format!("{word} (again, try {attempt})"),
+        };
+        self.progress.case_finished(self.number(&record.case), &record.case.id, &word, &headline);
         passed(&format!("filed {}", record.case.id));
         self.done.insert(record.case.id.clone(), record.outcome.clone());
     }

@@ -7,7 +7,7 @@ use super::memory::CaseMemory;
 use super::outcome::exit_words;
 use super::worker::{Worker, WorkerMessage};
 use kvdyno_host::processor::Processor;
-use kvdyno_record::case::{ServerRecord, WorkerIdentity};
+use kvdyno_record::case::{ServerRecord, WorkerIdentity, is_from_outside};
 use kvdyno_record::engine::{ErrorClass, Options};
 use kvdyno_record::protocol::{Event, ServerJob, SupervisorOrder};
 use std::fs::File;
@@ -30,7 +30,7 @@ const ENDING: Duration = Duration::from_secs(1);
 pub(super) struct Complaint {
     pub(super) class: ErrorClass,
     pub(super) message: String,
-    /// The cause of the supervisor's death, if it was external.
+    /// The signal that the server or its supervisor died of, if somebody else sent it.
     pub(super) signal: Option<i32>,
 }
 
@@ -133,7 +133,10 @@ impl<'r> Supervisor<'r> {
     fn unexpected(&mut self, message: WorkerMessage) -> Complaint {
         match message {
             WorkerMessage::Event(event) => match *event {
-                Event::Failed { class, message, .. } => Complaint::new(class, message),
+                Event::Failed { class, message, signal, .. } => {
+                    let signal = signal.filter(|signal| is_from_outside(*signal));
+                    Complaint { class, message, signal }
+                }
                 other => nonsense(&other),
             },
             WorkerMessage::Nonsense(line) => {

@@ -2,6 +2,7 @@
 //! each. `outcome.rs` judges the results.
 
 mod machine;
+mod open_close;
 mod overtime;
 mod served;
 mod turns;
@@ -25,6 +26,7 @@ use kvdyno_record::protocol::{Control, Event};
 use kvdyno_record::turns::TurnsRecord;
 use kvdyno_record::usage::{DatabaseSize, ProcessUsage, Residency, Snapshot};
 use kvdyno_record::workload::{Activity, Phase};
+use open_close::OpenClose;
 use overtime::Overtime;
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -59,6 +61,7 @@ pub(super) struct Talk<'r> {
     /// The phase announced or running, with the readings before it.
     current: Option<RunningPhase>,
     stopping: Option<Instant>,
+    open_close: OpenClose,
     pub(super) ending: Ending,
     pub(super) record: CaseRecord,
     counters: CounterFile,
@@ -117,6 +120,7 @@ impl<'r> Talk<'r> {
             next_size: started,
             current: None,
             stopping: None,
+            open_close: OpenClose::begin(),
             ending: Ending::default(),
             record,
             counters: CounterFile::default(),
@@ -212,6 +216,7 @@ impl<'r> Talk<'r> {
         }
         self.look_at_server(worker);
         self.look_at_overtime(worker);
+        self.look_at_open_close(worker);
         let budget = Duration::from_nanos(self.environment.case.budget_ns);
         if self.ending.cut.is_none() && self.started.elapsed() > budget {
             self.ending.cut = Some(EarlyEnd::Overrun);
@@ -408,11 +413,15 @@ impl<'r> Talk<'r> {
             live_records,
             stopped,
             ranks,
-            failed: _,
+            failed,
         } = event
         else {
             return;
         };
+        if let Some((class, message)) = failed {
+            // The engine may not return from its close.
+            self.fail(class, message);
+        }
         let after = self.snapshot(usage.clone());
         let Some(begun) = self.current.take() else { return };
         if let Some(phase) = self.environment.case.phases.get(begun.index) {

@@ -36,7 +36,7 @@ pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
         let name = name.trim_end();
         progress.case_started(index + 1, name);
         if let Some(library) = find_current(&args.name, version) {
-            progress.case_finished(name, "is already installed", &words(&library));
+            progress.case_finished(index + 1, name, "is already installed", &words(&library));
             continue;
         }
         let library = keep(&args.name, |folder| match &published {
@@ -53,7 +53,7 @@ pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
             (_, Build::System) => "linked",
             (_, Build::Official | Build::Yours) => "fetched",
         };
-        progress.case_finished(name, how, &words(&library));
+        progress.case_finished(index + 1, name, how, &words(&library));
         if let Some(problem) = unusable(&args.name, &library.path) {
             printer.warning(&problem);
         }
