@@ -29,7 +29,7 @@ const part = (at: number) => (theme: Theme): string => theme.parts[at] ?? theme.
 export const PARTS: Part[] = [
   { name: "computing, user mode", short: "user", colour: part(0), read: (of) => of("user") },
   { name: "computing, kernel", short: "sys", colour: part(1), read: (of) => of("system") },
-  { name: "runnable, waiting for CPU", short: "wait CPU", colour: part(2), read: (of) => of("runqueue") },
+  { name: "ready but without a CPU", short: "wait CPU", colour: part(2), read: (of) => of("runqueue") },
   { name: "device: reads", short: "read", colour: part(3), read: (of) => of("device_read") },
   { name: "device: writes", short: "write", colour: part(4), read: (of) => of("device_write") },
   { name: "device: syncs", short: "sync", colour: part(5), read: (of) => of("device_sync") },
