@@ -78,12 +78,14 @@ fetch:
 build engines:
 	cargo build --release --workspace --locked
 
+# Parts of it are chosen by `--bin`, not by `-p`: with `--workspace` cargo turns on the same features
+# of shared crates, and does not compile them again for all engines.
 program:
-	cargo build --release --locked -p kvdyno
+	cargo build --release --workspace --locked --bin kvdyno
 
 # No more than the demo runs: a first table in minutes. `make engines` builds the others.
 build-demo:
-	cargo build --release --locked -p kvdyno $(DEMO:%=-p kvdyno-%)
+	cargo build --release --workspace --locked --bin kvdyno $(DEMO:%=--bin kvdyno-%)
 
 # Where it cannot be had it says why, and the demo goes without.
 library:

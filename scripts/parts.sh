@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes several of this project's targets, one after the other, and says at the end where the time
-# went: `parts.sh build run-demo`. Seconds on the clock, and of processors; it ends at the first part
+# went: `parts.sh build run-demo`. Seconds on the clock, and of CPU time; it ends at the first part
 # that fails, with its exit code. Parts joined by `+` are made side by side.
 set -uo pipefail
 
@@ -26,7 +26,7 @@ done
     echo "Where the time went, in seconds (on $(nproc) processors, load average $(cut -d' ' -f1 /proc/loadavg)):"
     printf '%s\n' "${rows[@]}" | awk '
         function seconds(text, p) { split(text, p, /[ms]/); return 60 * p[1] + p[2] }
-        BEGIN { printf "  %-24s %8s %11s\n", "part", "clock", "processors" }
+        BEGIN { printf "  %-24s %8s %11s\n", "part", "clock", "CPU s" }
         {
             clock = $3 - $2
             cpu = seconds($6) + seconds($7) - seconds($4) - seconds($5)

@@ -19,7 +19,7 @@ conform() {
     if [ $code -eq 0 ]; then
         echo "$engine conforms ($((SECONDS - began)) s)"
     elif [ $code -eq 2 ] && [[ $engine =~ ^(rocksdb|wiredtiger|leveldb|redis|postgres|mariadb|memcached|mongodb|aerospike)$ ]]; then
-        skip "$engine" "$output"
+        skip "$engine" "${output#error: }"
     else
         printf 'error: %s does not conform:\n%s\n' "$engine" "$output" >&2
         touch "$scratch/failed"

@@ -26,6 +26,8 @@ pub(crate) fn bend(
     for document in documents.iter_mut() {
         let run = table(&mut document.tables, "run")?;
         put(run, "count", text(word, &span));
+        // Counts need no time, so they need no turns.
+        run.remove("turns");
     }
     (counting == Counting::Valgrind).then(|| for_valgrind(documents, &span))
 }
