@@ -83,10 +83,10 @@ struct Import<'i> {
 impl Import<'_> {
     fn run(&self, store: &Path) -> Result<StoredState, String> {
         let begun = Instant::now();
+        self.check_unused()?;
+        self.check_room(store.ancestors().find(|path| path.exists()).unwrap_or(store))?;
         let states = States::create(store).map_err(|error| error.to_string())?;
         let around = states.folder().parent().unwrap_or(states.folder());
-        self.check_room(around)?;
-        self.check_unused()?;
         let scratch = tempfile::Builder::new().prefix("kvdyno-copy-").tempdir_in(around);
         let scratch = scratch.map_err(|error| cannot("make a folder in", around, &error))?;
         let copy = scratch.path().join("database");

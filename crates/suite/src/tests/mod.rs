@@ -17,6 +17,7 @@ mod refusals;
 mod replays;
 mod studies;
 mod tiers;
+mod turns;
 mod vocabulary;
 mod volumes;
 
