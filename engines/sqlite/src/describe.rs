@@ -116,8 +116,8 @@ fn database() -> Vec<OptionSpec> {
         OptionSpec::words(
             "table",
             &["without_rowid", "rowid"],
-            "Of a table that is created. without_rowid: one B-tree with key and value; rowid: the values in a B-tree by \
-             number, and an index from keys to numbers.",
+            "Kind of a table that is created. without_rowid: one B-tree with key and value; rowid: \
+             the values in a B-tree by number, and an index from keys to numbers.",
         )
         .as_it_comes("rowid", "sqlite.org/withoutrowid.html"),
         OptionSpec::bytes("page_size", 4096, "Of the file; a power of two from 512 to 65536."),
