@@ -64,7 +64,7 @@ impl Engine for RocksDb {
             Samples::default()
         });
         let transactions = transactions::opening(library, options)?;
-        existing::refuse_other_semantics(&directory)?;
+        existing::refuse_other_semantics(&directory, describe::own_options(options)?)?;
         let families = Families::in_folder(library, &effective, &directory, options)?;
         let events = Events::listen(api, &effective, &directory);
         let database = Database::open(effective, &directory, &families, transactions)?;

@@ -15,13 +15,15 @@ pub(crate) fn newest_options_file(directory: &Path) -> Option<String> {
     std::fs::read_to_string(newest.max()?).ok()
 }
 
-/// Refuses a database whose keys are in another order, or whose values a merge operator makes: it
-/// is code of the program that made the database.
-pub(crate) fn refuse_other_semantics(directory: &Path) -> Result<()> {
-    newest_options_file(directory).map_or(Ok(()), |text| refuse_in(&text))
+/// Refuses a database whose keys are in another order, or whose values a merge operator makes,
+/// which is code of the program that made the database. One of `RocksDB`'s own may be named in
+/// `own_options`, the user's.
+pub(crate) fn refuse_other_semantics(directory: &Path, own_options: &str) -> Result<()> {
+    let has_operator = own_options.contains("merge_operator");
+    newest_options_file(directory).map_or(Ok(()), |text| refuse_in(&text, has_operator))
 }
 
-fn refuse_in(text: &str) -> Result<()> {
+fn refuse_in(text: &str, has_operator: bool) -> Result<()> {
     let mut family = "";
     for line in text.lines().map(str::trim) {
         if let Some(name) = line.strip_prefix("[CFOptions \"") {
@@ -35,9 +37,10 @@ fn refuse_in(text: &str) -> Result<()> {
                     "column family `{family}` has comparator `{value}`: expected {COMPARATOR}"
                 )));
             }
-            "merge_operator" if value != "nullptr" => {
+            "merge_operator" if value != "nullptr" && !has_operator => {
                 return Err(Error::invalid(format!(
-                    "column family `{family}` has merge operator `{value}`: expected none"
+                    "column family `{family}` has merge operator `{value}`: expected none; \
+                     hint: name it in option `options` if it is one of RocksDB's own"
                 )));
             }
             _ => {}
@@ -65,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_file_without_column_families_is_no_reason_to_refuse() {
-        assert_eq!(refuse_in(""), Ok(()));
-        assert_eq!(refuse_in("[DBOptions]\n  stats_dump_period_sec=600\n"), Ok(()));
+        assert_eq!(refuse_in("", false), Ok(()));
+        assert_eq!(refuse_in("[DBOptions]\n  stats_dump_period_sec=600\n", false), Ok(()));
     }
 }

@@ -212,6 +212,11 @@ fn other_orders_and_merge_operators_are_refused_by_name() {
     assert_refused(
         folder.path(),
         "sums",
-        "column family `default` has merge operator `UInt64AddOperator`: expected none",
+        "column family `default` has merge operator `UInt64AddOperator`: expected none; hint: name \
+         it in option `options` if it is one of RocksDB's own",
     );
+    let named = [("column_family", "sums"), ("options", "merge_operator=uint64add")];
+    let engine = open(folder.path(), &named).unwrap();
+    assert_eq!(keys(&mut engine.session().unwrap()), "abc");
+    engine.close().unwrap();
 }
