@@ -79,6 +79,20 @@ impl Error {
     }
 }
 
+/// Names for a message, in backquotes: the first twenty, and how many more there are; or `none`.
+pub fn list_names<N: AsRef<str>>(names: &[N]) -> String {
+    const MOST: usize = 20;
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let quoted = |name: &N| format!("`{}`", name.as_ref());
+    let mut list: Vec<String> = names.iter().take(MOST).map(quoted).collect();
+    if names.len() > MOST {
+        list.push(format!("and {} more", names.len() - MOST));
+    }
+    list.join(", ")
+}
+
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         use std::io::ErrorKind;

@@ -41,7 +41,7 @@ pub mod conformance;
 pub use counters::{Counters, Edge, EngineEvent, EventKind, EventLog, Value};
 pub use describe::{BatchKind, Capabilities, Description, PlaceKind, Planning};
 pub use durability::{Durability, PowerLoss, PowerLossUnder, Promise};
-pub use error::{Error, ErrorClass, Result};
+pub use error::{Error, ErrorClass, Result, list_names};
 pub use option::{OptionKind, OptionSpec, Preset, Setting};
 pub use options::Options;
 pub use range::{Direction, Range, Walk, show_records};

@@ -85,6 +85,11 @@ impl OptionSpec {
         let default = Value::Text(choices.first().cloned().unwrap_or_default());
         Self::new(name, OptionKind::Choice { of: choices }, default, help)
     }
+
+    /// Any text.
+    pub fn text(name: &str, default: &str, help: &str) -> Self {
+        Self::new(name, OptionKind::Text, Value::Text(default.to_owned()), help)
+    }
 }
 
 impl OptionSpec {

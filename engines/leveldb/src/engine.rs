@@ -55,9 +55,8 @@ impl Engine for LevelDb {
             .map_err(|_| Error::invalid("the database's folder holds a zero byte"))?;
         let mut raw = null_mut();
         // SAFETY: a C string, settings in the shim's order, and an out parameter.
-        api.call_checked(unsafe {
-            (api.open)(folder.as_ptr(), &raw const settings, &raw mut raw)
-        })?;
+        let opened = unsafe { (api.open)(folder.as_ptr(), &raw const settings, &raw mut raw) };
+        api.call_checked(opened).map_err(explain_comparator)?;
         Ok(Self {
             database: Arc::new(Database { api, raw }),
             durability: options.durability,
@@ -139,6 +138,15 @@ impl Engine for LevelDb {
         });
         figures.collect()
     }
+}
+
+/// `LevelDB` names both comparators, but not which of them the database has.
+fn explain_comparator(mut error: Error) -> Error {
+    if error.message.contains("does not match existing comparator") {
+        error.message += "; hint: the first is the database's, and kvdyno opens databases with the \
+                          second alone";
+    }
+    error
 }
 
 fn figure(text: String) -> Value {

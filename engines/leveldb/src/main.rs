@@ -3,6 +3,8 @@
 mod api;
 mod describe;
 mod engine;
+#[cfg(test)]
+mod existing_tests;
 mod library;
 mod session;
 

@@ -8,6 +8,8 @@
 
 #[path = "../src/cursor.rs"]
 mod cursor;
+#[path = "../src/database.rs"]
+mod database;
 #[path = "../src/describe.rs"]
 mod describe;
 #[path = "../src/device.rs"]

@@ -69,11 +69,18 @@ fn capabilities() -> Capabilities {
 
 fn options() -> Vec<OptionSpec> {
     vec![
+        OptionSpec::text(
+            "database",
+            "",
+            "Name of the database in the environment. Empty: the unnamed database. A name that is \
+             missing is created only in an empty environment.",
+        ),
         OptionSpec::bytes(
             "map_size",
             0,
             "Size of the memory map, the most the file can grow to; 0: from the size of the data, \
-             with room for copies (on a raw device: all of it).",
+             with room for copies and for a file that is larger already (on a raw device: all of \
+             it).",
         ),
         OptionSpec::flag(
             "readahead",

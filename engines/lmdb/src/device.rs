@@ -5,7 +5,7 @@
 //! device may be overwritten, and blanks it before each load.
 
 use crate::library::{PAGE_HEADER_BYTES, ffi};
-use crate::raw::Env;
+use crate::raw::{Env, Setup};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{Seek as _, SeekFrom};
@@ -72,7 +72,7 @@ impl Device {
     }
 
     /// Opens the database on the device, or makes one on a blank device.
-    pub(crate) fn open(&self, flags: u32, map_bytes: u64, readers: u32) -> Result<Env> {
+    pub(crate) fn open(&self, setup: Setup<'_>) -> Result<Env> {
         // LMDB makes its lock file beside the path it is given: beside a link in a folder of our
         // own, not in /dev. Once open it needs neither any more, so both go when this returns: a
         // worker that is killed later leaves nothing, one killed in this millisecond an empty
@@ -82,11 +82,11 @@ impl Device {
         let folder = private_folder()?;
         let link = folder.path().join("device");
         symlink(&self.path, &link)?;
-        if self.blank && flags & ffi::MDB_WRITEMAP != 0 {
+        if self.blank && setup.flags & ffi::MDB_WRITEMAP != 0 {
             // The first meta pages are written into the map before there is one.
-            drop(Env::open(&link, flags & !ffi::MDB_WRITEMAP, map_bytes, readers)?);
+            drop(Env::open(&link, Setup { flags: setup.flags & !ffi::MDB_WRITEMAP, ..setup })?);
         }
-        let env = Env::open(&link, flags, map_bytes, readers)?;
+        let env = Env::open(&link, setup)?;
         // LMDB enlarges the map to the size in the meta page, which may be from a larger device.
         let mapped = env.info()?.me_mapsize as u64;
         if mapped > self.bytes {

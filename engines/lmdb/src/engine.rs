@@ -3,7 +3,7 @@
 use crate::describe;
 use crate::device::{Device, PAGE};
 use crate::library::{self, ffi};
-use crate::raw::Env;
+use crate::raw::{Env, Setup};
 use crate::session::EnvSession;
 use crate::size;
 use kvdyno_engine::{
@@ -37,20 +37,22 @@ impl Engine for Lmdb {
             readers => readers as u32,
         };
         let append = options.boolean("append")?;
+        let database = options.text("database")?;
         if let Some(path) = raw_device(location) {
             let device = Device::claim(path)?;
-            let env = device.open(flags, device.map_bytes(map_size, file_bytes)?, readers)?;
+            let map_bytes = device.map_bytes(map_size, file_bytes)?;
+            let env = device.open(Setup { flags, map_bytes, readers, database })?;
             return Ok(Self { env, append, _device: Some(device) });
         }
         let directory = location.directory()?;
         let map_bytes = match map_size {
-            0 => size::map_bytes(data, PAGE),
+            0 => map_bytes(directory, data),
             bytes => bytes.next_multiple_of(PAGE),
         };
         if flags & ffi::MDB_WRITEMAP != 0 {
             size::refuse_sigbus(directory, file_bytes.min(map_bytes))?;
         }
-        let env = Env::open(directory, flags, map_bytes, readers)?;
+        let env = Env::open(directory, Setup { flags, map_bytes, readers, database })?;
         Ok(Self { env, append, _device: None })
     }
 
@@ -97,6 +99,13 @@ impl Engine for Lmdb {
         }
         counters
     }
+}
+
+/// Enough for the data, and beside it for a file that would take more than that.
+fn map_bytes(directory: &Path, data: &DataShape) -> u64 {
+    let bytes = size::map_bytes(data, PAGE);
+    let length = directory.join(library::FILE).metadata().map_or(0, |file| file.len());
+    if length <= bytes { bytes } else { bytes + length.next_multiple_of(PAGE) }
 }
 
 /// The device to open, where this library opens any.

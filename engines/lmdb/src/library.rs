@@ -21,3 +21,6 @@ pub(crate) const OVERFLOW_NODE_BYTES: u64 = 8;
 /// The file with the data, and the flag for writing through the map.
 pub(crate) const FILE: &str = "data.mdb";
 pub(crate) const WRITEMAP: &str = "MDB_WRITEMAP";
+
+/// `sizeof(MDB_db)`: the value under a database's name in the unnamed database.
+pub(crate) const DATABASE_RECORD_BYTES: usize = 48;

@@ -1,6 +1,7 @@
 //! `kvdyno-lmdb`: the worker of engine `lmdb`.
 
 mod cursor;
+mod database;
 mod describe;
 mod device;
 mod engine;
@@ -15,6 +16,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     kvdyno_worker::main::<engine::Lmdb>()
 }
+
+#[cfg(test)]
+mod existing_tests;
 
 #[cfg(test)]
 mod tests {

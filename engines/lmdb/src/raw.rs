@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::cursor::Steps;
+use crate::database;
 use crate::library::ffi;
 use crate::size::free_bytes;
 use crate::value::{bytes, check, error, val};
@@ -15,10 +16,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 
-/// An open environment and its unnamed database.
+/// An open environment and one database of it.
 pub(crate) struct Env {
     env: *mut ffi::MDB_env,
     dbi: ffi::MDB_dbi,
+}
+
+/// How an environment is opened.
+#[derive(Clone, Copy)]
+pub(crate) struct Setup<'a> {
+    pub(crate) flags: u32,
+    pub(crate) map_bytes: u64,
+    pub(crate) readers: u32,
+    /// Empty: the unnamed database.
+    pub(crate) database: &'a str,
 }
 
 // SAFETY: an MDB_env may be used by any number of threads ("Caveats" in lmdb.h restricts
@@ -28,7 +39,8 @@ unsafe impl Send for Env {}
 unsafe impl Sync for Env {}
 
 impl Env {
-    pub(crate) fn open(path: &Path, flags: u32, map_bytes: u64, readers: u32) -> Result<Self> {
+    pub(crate) fn open(path: &Path, setup: Setup<'_>) -> Result<Self> {
+        let Setup { flags, map_bytes, readers, database } = setup;
         let path = CString::new(path.as_os_str().as_bytes())
             .map_err(|_| Error::invalid("the path holds a zero byte"))?;
         let mut env = null_mut();
@@ -40,18 +52,18 @@ impl Env {
         check("mdb_env_set_mapsize", unsafe { ffi::mdb_env_set_mapsize(env, map_bytes as usize) })?;
         // SAFETY: as above.
         check("mdb_env_set_maxreaders", unsafe { ffi::mdb_env_set_maxreaders(env, readers) })?;
+        if !database.is_empty() {
+            // SAFETY: as above.
+            check("mdb_env_set_maxdbs", unsafe { ffi::mdb_env_set_maxdbs(env, 1) })?;
+        }
         // SAFETY: `path` is a C string that outlives the call.
         check("mdb_env_open", unsafe { ffi::mdb_env_open(env, path.as_ptr(), flags, 0o644) })?;
         // A killed worker leaves its slots in the reader table, and they hold old pages back.
         let mut dead = 0;
         // SAFETY: `dead` is an out parameter.
         check("mdb_reader_check", unsafe { ffi::mdb_reader_check(env, &raw mut dead) })?;
-        opened.dbi = opened.write(|txn| {
-            let mut dbi = 0;
-            // SAFETY: the transaction is live; a null name means the unnamed database.
-            let rc = unsafe { ffi::mdb_dbi_open(txn.txn, null(), 0, &raw mut dbi) };
-            check("mdb_dbi_open", rc).map(|()| dbi)
-        })?;
+        // SAFETY: the environment is open, and no transaction of this thread is live.
+        opened.dbi = unsafe { database::open(env, database) }?;
         Ok(opened)
     }
 
@@ -125,11 +137,8 @@ impl Env {
 
     /// Of the database.
     pub(crate) fn stat(&self) -> Result<ffi::MDB_stat> {
-        // SAFETY: a struct of integers, for which zeros are a value.
-        let mut stat = unsafe { std::mem::zeroed() };
-        // SAFETY: the environment is open; `stat` is an out parameter.
-        check("mdb_env_stat", unsafe { ffi::mdb_env_stat(self.env, &raw mut stat) })?;
-        Ok(stat)
+        // SAFETY: the transaction is live as long as the snapshot.
+        self.reader()?.renewed(|snapshot| unsafe { database::stat(snapshot.0.txn, self.dbi) })
     }
 
     pub(crate) fn info(&self) -> Result<ffi::MDB_envinfo> {

@@ -6,12 +6,17 @@
 
 #[path = "../../lmdb/src/cursor.rs"]
 mod cursor;
+#[path = "../../lmdb/src/database.rs"]
+mod database;
 #[path = "../../lmdb/src/describe.rs"]
 mod describe;
 #[path = "../../lmdb/src/device.rs"]
 mod device;
 #[path = "../../lmdb/src/engine.rs"]
 mod engine;
+#[cfg(test)]
+#[path = "../../lmdb/src/existing_tests.rs"]
+mod existing_tests;
 mod library;
 #[path = "../../lmdb/src/raw.rs"]
 mod raw;

@@ -10,6 +10,8 @@
 
 #[path = "../src/api.rs"]
 mod api;
+#[path = "../src/calls.rs"]
+mod calls;
 #[path = "../src/cursor.rs"]
 mod cursor;
 #[path = "../src/database.rs"]
@@ -20,8 +22,12 @@ mod describe;
 mod engine;
 #[path = "../src/events.rs"]
 mod events;
+#[path = "../src/existing.rs"]
+mod existing;
 #[path = "../src/facts.rs"]
 mod facts;
+#[path = "../src/families.rs"]
+mod families;
 #[path = "../src/library.rs"]
 mod library;
 #[path = "../src/log.rs"]

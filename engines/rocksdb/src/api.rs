@@ -138,6 +138,69 @@ library_functions! {
 }
 
 library_functions! {
+    /// Those with a handle, for a column family other than the default one.
+    struct FamilyApi: "rocksdb_"
+    required {
+        fn list_column_families(*const Options, Bytes, *mut usize, Failure) -> *mut *mut c_char;
+        fn list_column_families_destroy(*mut *mut c_char, usize);
+        fn get_pinned_cf(
+            *mut Db, *const ReadOptions, *mut Family, Bytes, usize, Failure
+        ) -> *mut Pinned;
+        fn multi_get_cf(
+            *mut Db, *const ReadOptions, *const *const Family, usize, *const Bytes, *const usize,
+            *mut *mut c_char, *mut usize, *mut *mut c_char
+        );
+        fn create_iterator_cf(*mut Db, *const ReadOptions, *mut Family) -> *mut Cursor;
+        fn put_cf(
+            *mut Db, *const WriteOptions, *mut Family, Bytes, usize, Bytes, usize, Failure
+        );
+        fn delete_cf(*mut Db, *const WriteOptions, *mut Family, Bytes, usize, Failure);
+        fn writebatch_put_cf(*mut Batch, *mut Family, Bytes, usize, Bytes, usize);
+        fn writebatch_delete_cf(*mut Batch, *mut Family, Bytes, usize);
+        fn flush_cf(*mut Db, *const FlushOptions, *mut Family, Failure);
+        fn compact_range_cf_opt(
+            *mut Db, *mut Family, *mut CompactOptions, Bytes, usize, Bytes, usize
+        );
+        fn property_int_cf(*mut Db, *mut Family, Bytes, *mut u64) -> c_int;
+        fn property_value_cf(*mut Db, *mut Family, Bytes) -> *mut c_char;
+    }
+    optional {
+        fn get_into_buffer_cf(
+            *mut Db, *const ReadOptions, *mut Family, Bytes, usize, *mut c_char, usize,
+            *mut usize, *mut c_uchar, Failure
+        ) -> c_uchar;
+    }
+}
+
+library_functions! {
+    /// Those of transactions in a column family other than the default one.
+    #[expect(clippy::struct_field_names, reason = "the C API's own names")]
+    struct TransactionFamilyApi: "rocksdb_"
+    required {
+        fn transactiondb_put_cf(
+            *mut LockingDb, *const WriteOptions, *mut Family, Bytes, usize, Bytes, usize, Failure
+        );
+        fn transactiondb_delete_cf(
+            *mut LockingDb, *const WriteOptions, *mut Family, Bytes, usize, Failure
+        );
+        fn transaction_get_pinned_cf(
+            *mut Transaction, *const ReadOptions, *mut Family, Bytes, usize, Failure
+        ) -> *mut Pinned;
+        fn transaction_get_pinned_for_update_cf(
+            *mut Transaction, *const ReadOptions, *mut Family, Bytes, usize, c_uchar, Failure
+        ) -> *mut Pinned;
+        fn transaction_put_cf(
+            *mut Transaction, *mut Family, Bytes, usize, Bytes, usize, Failure
+        );
+        fn transaction_delete_cf(*mut Transaction, *mut Family, Bytes, usize, Failure);
+        fn transaction_create_iterator_cf(
+            *mut Transaction, *const ReadOptions, *mut Family
+        ) -> *mut Cursor;
+    }
+    optional {}
+}
+
+library_functions! {
     /// Those of transactions: from 7.10 on, the locking ones from 8.11.
     struct TransactionApi: "rocksdb_"
     required {

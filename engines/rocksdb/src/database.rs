@@ -3,16 +3,14 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::api::{self, Api};
+use crate::families::{Families, NamedFamily};
 use crate::owned::{Owned, call_checked, owned_text};
-use crate::transactions::{OpenTransactions, TransactionDb};
+use crate::transactions::{FamilyArguments, OpenTransactions, TransactionDb};
 use kvdyno_engine::{Error, Result};
-use std::ffi::{CStr, CString};
+use std::ffi::{CString, c_int};
 use std::path::Path;
 use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
-
-/// The default column family; a multiget needs its handle.
-const FAMILY: &CStr = c"default";
 
 /// The block cache, by the options.
 pub(crate) struct CacheSize {
@@ -21,7 +19,7 @@ pub(crate) struct CacheSize {
     pub(crate) entry_bytes: Option<usize>,
 }
 
-/// Options of the database and its one family.
+/// Options of the database and of each of its column families.
 pub(crate) struct OpenOptions {
     api: &'static Api,
     options: Owned<api::Options>,
@@ -81,7 +79,12 @@ pub(crate) struct Database {
     pub(crate) api: &'static Api,
     pub(crate) db: *mut api::Db,
     pub(crate) transactions: Option<TransactionDb>,
+    /// The handle of the chosen column family; a batched multiget always needs one.
     pub(crate) family: *mut api::Family,
+    /// None: the default one, for which there are calls without a handle.
+    pub(crate) named: Option<NamedFamily>,
+    /// Of all column families of the database.
+    handles: Vec<*mut api::Family>,
     /// Kept for the statistics, which hang on it.
     options: OpenOptions,
 }
@@ -96,30 +99,58 @@ impl Database {
     pub(crate) fn open(
         options: OpenOptions,
         folder: &Path,
+        families: &Families,
         transactions: Option<OpenTransactions>,
     ) -> Result<Self> {
         let api = options.api;
         let folder = c_string(&folder.to_string_lossy())?;
-        let (mut family, name) = (null_mut(), FAMILY.as_ptr());
+        let names: Vec<_> = families.names.iter().map(|name| name.as_ptr()).collect();
         let all = options.raw().cast_const();
-        let (folder, to) = (folder.as_ptr(), &raw mut family);
+        let each = vec![all; names.len()];
+        let mut handles = vec![null_mut(); names.len()];
+        let arguments = FamilyArguments {
+            count: names.len() as c_int,
+            names: names.as_ptr(),
+            options: each.as_ptr(),
+            handles: handles.as_mut_ptr(),
+        };
         let (db, transactions) = match transactions {
             None => {
+                let FamilyArguments { count, names, options, handles } = arguments;
                 let open = api.open_column_families;
-                // SAFETY: one family: one name, one set of options, room for one handle.
+                // SAFETY: as many names, sets of options and handles as there are families.
                 let db = call_checked(api, |error| unsafe {
-                    open(all, folder, 1, &raw const name, &raw const all, to, error)
+                    open(all, folder.as_ptr(), count, names, options, handles, error)
                 })?;
                 (db, None)
             }
             Some(open) => {
-                let opened = call_checked(api, |error| {
-                    open(all, folder, (&raw const name, &raw const all), to, error)
-                })?;
+                let opened =
+                    call_checked(api, |error| open(all, folder.as_ptr(), arguments, error))?;
                 (opened.base(), Some(opened))
             }
         };
-        Ok(Self { api, db, transactions, family, options })
+        let family = handles[families.chosen];
+        let named = families.named.map(|calls| NamedFamily { calls, handle: family });
+        Ok(Self { api, db, transactions, family, named, handles, options })
+    }
+
+    /// # Safety
+    /// The options outlive the iterator, and the iterator does not outlive the database.
+    #[inline]
+    pub(crate) unsafe fn create_iterator(
+        &self,
+        options: *const api::ReadOptions,
+    ) -> *mut api::Cursor {
+        // SAFETY: the database is live; the rest is the caller's promise.
+        unsafe {
+            match self.named {
+                None => (self.api.create_iterator)(self.db, options),
+                Some(NamedFamily { calls, handle }) => {
+                    (calls.plain.create_iterator_cf)(self.db, options, handle)
+                }
+            }
+        }
     }
 
     pub(crate) fn flush(&self) -> Result<()> {
@@ -127,7 +158,12 @@ impl Database {
         call_checked(self.api, |error| unsafe {
             let create = self.api.flushoptions_create;
             let options = Owned::new(create(), self.api.flushoptions_destroy);
-            (self.api.flush)(self.db, options.raw(), error);
+            match self.named {
+                None => (self.api.flush)(self.db, options.raw(), error),
+                Some(NamedFamily { calls, handle }) => {
+                    (calls.plain.flush_cf)(self.db, options.raw(), handle, error);
+                }
+            }
         })
     }
 
@@ -216,7 +252,13 @@ impl Database {
             let options = Owned::new((api.compactoptions_create)(), api.compactoptions_destroy);
             let set = api.compactoptions_set_bottommost_level_compaction;
             set(options.raw(), FORCE_OPTIMIZED);
-            (api.compact_range_opt)(self.db, options.raw(), null(), 0, null(), 0);
+            match self.named {
+                None => (api.compact_range_opt)(self.db, options.raw(), null(), 0, null(), 0),
+                Some(NamedFamily { calls, handle }) => {
+                    let compact = calls.plain.compact_range_cf_opt;
+                    compact(self.db, handle, options.raw(), null(), 0, null(), 0);
+                }
+            }
         }
     }
 
@@ -239,17 +281,31 @@ impl Database {
     /// A property that is a number.
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
         let (name, mut value) = (c_string(name).ok()?, 0);
+        let (name, to) = (name.as_ptr(), &raw mut value);
         // SAFETY: the database is live, the name a C string, the value an out parameter.
-        let is_known =
-            unsafe { (self.api.property_int)(self.db, name.as_ptr(), &raw mut value) == 0 };
-        is_known.then_some(value)
+        let outcome = unsafe {
+            match self.named {
+                None => (self.api.property_int)(self.db, name, to),
+                Some(NamedFamily { calls, handle }) => {
+                    (calls.plain.property_int_cf)(self.db, handle, name, to)
+                }
+            }
+        };
+        (outcome == 0).then_some(value)
     }
 
     /// A property that is a text.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         let name = c_string(name).ok()?;
         // SAFETY: as in `number`; what comes back is null or ours.
-        let text = unsafe { (self.api.property_value)(self.db, name.as_ptr()) };
+        let text = unsafe {
+            match self.named {
+                None => (self.api.property_value)(self.db, name.as_ptr()),
+                Some(NamedFamily { calls, handle }) => {
+                    (calls.plain.property_value_cf)(self.db, handle, name.as_ptr())
+                }
+            }
+        };
         owned_text(self.api, text)
     }
 
@@ -263,9 +319,11 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // SAFETY: the family before its database, and each once; sessions borrow the database.
+        // SAFETY: the families before their database, and each once; sessions borrow the database.
         unsafe {
-            (self.api.column_family_handle_destroy)(self.family);
+            for handle in &self.handles {
+                (self.api.column_family_handle_destroy)(*handle);
+            }
             match &self.transactions {
                 None => (self.api.close)(self.db),
                 Some(transactions) => transactions.close(self.db),
@@ -274,7 +332,7 @@ impl Drop for Database {
     }
 }
 
-fn c_string(text: &str) -> Result<CString> {
+pub(crate) fn c_string(text: &str) -> Result<CString> {
     CString::new(text)
         .map_err(|_| Error::invalid("an option or the database's folder holds a zero byte"))
 }

@@ -1,10 +1,11 @@
 //! What `RocksDB` is and can do, and its options under `RocksDB`'s own names.
 
+use crate::families::DEFAULT_FAMILY;
 use crate::library::RocksLibrary;
 use crate::presets::with_presets;
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, Error, OptionKind, OptionSpec, Options,
-    Planning, PowerLoss, Result, Transactions, Value,
+    BatchKind, Capabilities, Description, Durability, Error, OptionSpec, Options, Planning,
+    PowerLoss, Result, Transactions, Value,
 };
 use std::collections::BTreeMap;
 
@@ -116,7 +117,7 @@ enum Default {
     Bytes(u64),
     Count(u64),
     Words(&'static [&'static str]),
-    Text,
+    Text(&'static str),
 }
 
 struct Entry(&'static str, Home, Default, &'static str);
@@ -132,9 +133,7 @@ impl Entry {
                 let supported = words.iter().copied().filter(|word| !lacks.contains(word));
                 OptionSpec::words(name, &supported.collect::<Vec<_>>(), help)
             }
-            Default::Text => {
-                OptionSpec::new(name, OptionKind::Text, Value::Text(String::new()), help)
-            }
+            Default::Text(text) => OptionSpec::text(name, text, help),
         }
     }
 }
@@ -143,6 +142,7 @@ impl Entry {
 /// same settings, and what a version chose for itself is one more option to give.
 #[rustfmt::skip]
 const OPTIONS: &[Entry] = &[
+    Entry("column_family", Home::Code, Default::Text("default"), "Column family that is measured. One that is missing is created only in a new database. All column families of a database are opened with the same options."),
     Entry("block_cache", Home::Code, Default::Bytes(32 << 20), "Capacity of the block cache; 0: none."),
     Entry("cache_type", Home::Code, Default::Words(&["lru_cache", "hyper_clock_cache", "auto_hyper_clock_cache"]), "Kind of the block cache; hyper clock caches scale to many threads, with a configured or an automatic size of entries."),
     Entry("bloom_bits", Home::Code, Default::Count(0), "Bits per key of a full Bloom filter; 0: no filter."),
@@ -191,7 +191,7 @@ const OPTIONS: &[Entry] = &[
     Entry("enable_pipelined_write", Home::Options, Default::Flag(false), "Log and memtable writes of different threads overlap."),
     Entry("statistics", Home::Code, Default::Flag(false), "Tickers and histograms in the record, and the growth of stalls, block cache hits and compaction bytes on the time line, once a slice; at a cost to every operation."),
     Entry("settle", Home::Code, Default::Words(&["wait", "compact"]), "What settling does: wait for running compactions, or compact everything first as db_bench's `compact`."),
-    Entry("options", Home::Code, Default::Text, "Any other options in RocksDB's own form, `a=1;b=2`; applied last. None that put files elsewhere (wal_dir, db_paths, ...)."),
+    Entry("options", Home::Code, Default::Text(""), "Any other options in RocksDB's own form, `a=1;b=2`; applied last. None that put files elsewhere (wal_dir, db_paths, ...)."),
 ];
 
 /// Options for paths outside of the database's folder, which a run must not write to and cannot
@@ -214,6 +214,9 @@ pub(crate) fn own_options(options: &Options) -> Result<&str> {
 /// options, and the user's string.
 pub(crate) fn options_string(options: &Options) -> Result<String> {
     let mut parts = vec!["create_if_missing=true".to_owned()];
+    if options.text("column_family")? != DEFAULT_FAMILY {
+        parts.push("create_missing_column_families=true".to_owned());
+    }
     let (mut table, mut universal) = (Vec::new(), Vec::new());
     for Entry(name, home, ..) in OPTIONS {
         let value = &options.values[*name];

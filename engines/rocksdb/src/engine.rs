@@ -3,6 +3,8 @@
 use crate::database::{CacheSize, Database, OpenOptions};
 use crate::describe;
 use crate::events::Events;
+use crate::existing::{self, newest_options_file};
+use crate::families::Families;
 use crate::library;
 use crate::samples::Samples;
 use crate::session::{ReadCalls, RocksDbSession};
@@ -62,9 +64,12 @@ impl Engine for RocksDb {
             Samples::default()
         });
         let transactions = transactions::opening(library, options)?;
+        existing::refuse_other_semantics(&directory, describe::own_options(options)?)?;
+        let families = Families::in_folder(library, &effective, &directory, options)?;
         let events = Events::listen(api, &effective, &directory);
+        let database = Database::open(effective, &directory, &families, transactions)?;
         Ok(Self {
-            database: Arc::new(Database::open(effective, &directory, transactions)?),
+            database: Arc::new(database),
             durability: options.durability,
             compact_to_settle: options.text("settle")? == "compact",
             value_bytes_max: data.value_bytes_max,
@@ -231,15 +236,6 @@ fn statistic(line: &str) -> Vec<(String, Value)> {
             .map(|pair| (format!("{name}.{}", pair[0]), figure(pair[1])))
             .collect(),
     }
-}
-
-/// What `RocksDB` really runs with, every default written out.
-fn newest_options_file(directory: &Path) -> Option<String> {
-    let names = std::fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
-    let newest = names.filter(|path| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("OPTIONS-"))
-    });
-    std::fs::read_to_string(newest.max()?).ok()
 }
 
 /// Of each that is a number, without the `rocksdb.` before it.

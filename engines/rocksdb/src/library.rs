@@ -1,6 +1,6 @@
 //! The one `RocksDB` library of this process: chosen, loaded, and refused where it will not do.
 
-use crate::api::{Api, TransactionApi};
+use crate::api::{Api, FamilyApi, TransactionApi, TransactionFamilyApi};
 use crate::facts::{self, Facts};
 use kvdyno_engine::Result;
 use kvdyno_engine::library::{
@@ -22,6 +22,9 @@ pub(crate) struct RocksLibrary {
     pub(crate) api: Api,
     /// None: it is too old for them.
     pub(crate) transactions: Option<TransactionApi>,
+    /// None: it opens databases with the default column family alone.
+    pub(crate) families: Option<FamilyApi>,
+    pub(crate) transaction_families: Option<TransactionFamilyApi>,
     path: PathBuf,
     library: Library,
     facts: OnceLock<Facts>,
@@ -53,5 +56,8 @@ fn open(path: Option<&Path>) -> Result<RocksLibrary> {
         SPEC.refused(&path, &what)
     })?;
     let transactions = TransactionApi::load(&library).ok();
-    Ok(RocksLibrary { api, transactions, path, library, facts: OnceLock::new() })
+    let families = FamilyApi::load(&library).ok();
+    let transaction_families = TransactionFamilyApi::load(&library).ok();
+    let facts = OnceLock::new();
+    Ok(RocksLibrary { api, transactions, families, transaction_families, path, library, facts })
 }

@@ -1,12 +1,17 @@
 //! `kvdyno-rocksdb`: the worker of engine `rocksdb`.
 
 mod api;
+mod calls;
 mod cursor;
 mod database;
 mod describe;
 mod engine;
 mod events;
+mod existing;
+#[cfg(test)]
+mod existing_tests;
 mod facts;
+mod families;
 mod library;
 mod log;
 mod owned;

@@ -3,8 +3,10 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::api::{self, TransactionApi};
+use crate::calls::{ShortGet, Writes, fill_batch};
 use crate::cursor::{Ranged, WalkPosition, bytes, key_of, pinned_value, show, value_of};
 use crate::database::Database;
+use crate::families::NamedFamily;
 use crate::owned::{Owned, call_checked, check_error};
 use crate::transactions::{RocksTransaction, TransactionDb};
 use kvdyno_engine::{Durability, Error, Options, Range, Result, Session, Transaction, Walk, Write};
@@ -23,8 +25,10 @@ pub(crate) struct RocksDbSession<'e> {
     write: Owned<api::WriteOptions>,
     /// Keeps its memory from one batch to the next.
     batch: Owned<api::Batch>,
-    /// Where values are short; empty: they are not, or are read by another call.
+    /// Room for a short value.
     short: Vec<u8>,
+    short_get: ShortGet,
+    writes: Writes,
     many: Many,
     /// None: several keys are looked up one by one.
     batched: Option<BatchedMultiGet>,
@@ -55,6 +59,8 @@ struct Many {
     pinned: Vec<*mut api::Pinned>,
     values: Vec<*mut c_char>,
     value_lengths: Vec<usize>,
+    /// The same for each key.
+    families: Vec<*const api::Family>,
 }
 
 /// By which calls records are read, where the library has them.
@@ -102,20 +108,26 @@ impl<'e> RocksDbSession<'e> {
             (api.writeoptions_disable_WAL)(write.raw(), no_log);
         }
         let is_short = calls.into_buffer && value_bytes_max <= SHORT_BYTES;
-        let short = api.get_into_buffer.filter(|_| is_short);
-        // At least one byte, so that a buffer exists even if every value is empty.
-        let short = short.map(|_| vec![0; value_bytes_max.max(1) as usize]).unwrap_or_default();
+        let short_get = if is_short { ShortGet::for_database(database) } else { ShortGet::Missing };
+        let short = match short_get {
+            ShortGet::Missing => Vec::new(),
+            // At least one byte, so that a buffer exists even if every value is empty.
+            _ => vec![0; value_bytes_max.max(1) as usize],
+        };
+        let family = database.named.and_then(NamedFamily::in_transactions);
         Self {
             database,
             read,
             write,
             batch,
             short,
+            short_get,
+            writes: Writes::for_database(database),
             many: Many::default(),
             batched: api.batched_multi_get_cf.filter(|_| calls.batched),
             ranged: Ranged::new(api),
             walking: None,
-            transaction: transactions.map(|db| RocksTransaction::new(api, db)),
+            transaction: transactions.map(|db| RocksTransaction::new(api, db, family)),
             locking: transactions.and_then(TransactionDb::locking),
         }
     }
@@ -124,24 +136,23 @@ impl<'e> RocksDbSession<'e> {
     #[inline]
     fn get_short(&mut self, key: &[u8]) -> Result<Short> {
         let api = self.database.api;
-        let Some(get) = api.get_into_buffer.filter(|_| !self.short.is_empty()) else {
-            return Ok(Short::Otherwise);
-        };
+        let (db, read) = (self.database.db, self.read.raw());
+        let (key, key_bytes) = (key.as_ptr().cast(), key.len());
+        let (buffer, room) = (self.short.as_mut_ptr().cast(), self.short.len());
         let (mut length, mut exists, mut error) = (0, 0, null_mut());
+        let (to_length, to_exists, to_error) = (&raw mut length, &raw mut exists, &raw mut error);
         // SAFETY: database and options are live; the key is only read; RocksDB writes at most
-        // `short.len()` bytes into the buffer, and the rest are out parameters.
+        // `room` bytes into the buffer, and the rest are out parameters.
         let fits = unsafe {
-            get(
-                self.database.db,
-                self.read.raw(),
-                key.as_ptr().cast(),
-                key.len(),
-                self.short.as_mut_ptr().cast(),
-                self.short.len(),
-                &raw mut length,
-                &raw mut exists,
-                &raw mut error,
-            )
+            match self.short_get {
+                ShortGet::Missing => return Ok(Short::Otherwise),
+                ShortGet::Default(get) => {
+                    get(db, read, key, key_bytes, buffer, room, to_length, to_exists, to_error)
+                }
+                ShortGet::Named(get, family) => get(
+                    db, read, family, key, key_bytes, buffer, room, to_length, to_exists, to_error,
+                ),
+            }
         };
         check_error(api, error)?;
         Ok(match (fits, exists) {
@@ -194,16 +205,21 @@ impl<'e> RocksDbSession<'e> {
         many.value_lengths.resize(count, 0);
         // SAFETY: database and options are live; each array has `count` elements.
         unsafe {
-            (api.multi_get)(
-                self.database.db,
-                self.read.raw(),
-                count,
-                many.keys.as_ptr(),
-                many.key_lengths.as_ptr(),
-                many.values.as_mut_ptr(),
-                many.value_lengths.as_mut_ptr(),
-                many.errors.as_mut_ptr(),
-            );
+            let (db, read) = (self.database.db, self.read.raw());
+            let (keys, key_lengths) = (many.keys.as_ptr(), many.key_lengths.as_ptr());
+            let (values, lengths) = (many.values.as_mut_ptr(), many.value_lengths.as_mut_ptr());
+            let errors = many.errors.as_mut_ptr();
+            match self.database.named {
+                None => {
+                    (api.multi_get)(db, read, count, keys, key_lengths, values, lengths, errors);
+                }
+                Some(NamedFamily { calls, handle }) => {
+                    many.families.clear();
+                    many.families.resize(count, handle.cast_const());
+                    let (get, families) = (calls.plain.multi_get_cf, many.families.as_ptr());
+                    get(db, read, families, count, keys, key_lengths, values, lengths, errors);
+                }
+            }
         }
         let mut outcome = Ok(());
         let values = many.values.iter().zip(&many.value_lengths).zip(&many.errors);
@@ -244,8 +260,14 @@ impl Session for RocksDbSession<'_> {
         let api = self.database.api;
         let (db, options) = (self.database.db, self.read.raw());
         // SAFETY: database and options are live; the key is only read.
+        let (key, bytes) = (key.as_ptr().cast(), key.len());
         let pinned = call_checked(api, |error| unsafe {
-            (api.get_pinned)(db, options, key.as_ptr().cast(), key.len(), error)
+            match self.database.named {
+                None => (api.get_pinned)(db, options, key, bytes, error),
+                Some(NamedFamily { calls, handle }) => {
+                    (calls.plain.get_pinned_cf)(db, options, handle, key, bytes, error)
+                }
+            }
         })?;
         let pinned = pinned_value(api, pinned);
         Ok(visit(pinned.as_ref().map(|pinned| value_of(api, pinned))))
@@ -258,10 +280,19 @@ impl Session for RocksDbSession<'_> {
         let (value, value_bytes) = (value.as_ptr().cast(), value.len());
         // SAFETY: database and options are live; key and value are only read.
         call_checked(api, |error| unsafe {
-            match self.locking {
-                None => (api.put)(db, options, key, key_bytes, value, value_bytes, error),
-                Some((api, db)) => {
+            match self.writes {
+                Writes::Default => {
+                    (api.put)(db, options, key, key_bytes, value, value_bytes, error);
+                }
+                Writes::Locking(api, db) => {
                     (api.transactiondb_put)(db, options, key, key_bytes, value, value_bytes, error);
+                }
+                Writes::Named(api, family) => {
+                    (api.put_cf)(db, options, family, key, key_bytes, value, value_bytes, error);
+                }
+                Writes::NamedLocking(api, db, family) => {
+                    let put = api.transactiondb_put_cf;
+                    put(db, options, family, key, key_bytes, value, value_bytes, error);
                 }
             }
         })
@@ -272,9 +303,17 @@ impl Session for RocksDbSession<'_> {
         let (key, bytes) = (key.as_ptr().cast(), key.len());
         // SAFETY: database and options are live; the key is only read.
         call_checked(api, |error| unsafe {
-            match self.locking {
-                None => (api.delete)(db, options, key, bytes, error),
-                Some((api, db)) => (api.transactiondb_delete)(db, options, key, bytes, error),
+            match self.writes {
+                Writes::Default => (api.delete)(db, options, key, bytes, error),
+                Writes::Locking(api, db) => {
+                    (api.transactiondb_delete)(db, options, key, bytes, error);
+                }
+                Writes::Named(api, family) => {
+                    (api.delete_cf)(db, options, family, key, bytes, error);
+                }
+                Writes::NamedLocking(api, db, family) => {
+                    (api.transactiondb_delete_cf)(db, options, family, key, bytes, error);
+                }
             }
         })
     }
@@ -288,7 +327,7 @@ impl Session for RocksDbSession<'_> {
         let options = self.ranged.bounded_by(&range);
         // SAFETY: database and options are live longer than the iterator.
         let cursor = unsafe {
-            let raw = (api.create_iterator)(self.database.db, options);
+            let raw = self.database.create_iterator(options);
             Owned::new(raw, api.iter_destroy)
         };
         show(api, &cursor, &range, None, &mut visit)
@@ -310,7 +349,7 @@ impl Session for RocksDbSession<'_> {
         let goes_on = walking.is_some();
         // SAFETY: the database is live as long as the session, and the options as well.
         let cursor = walking.unwrap_or_else(|| unsafe {
-            let raw = (api.create_iterator)(self.database.db, self.read.raw());
+            let raw = self.database.create_iterator(self.read.raw());
             Owned::new(raw, api.iter_destroy)
         });
         let range = Range { from: walk.last(), ..Range::all(walk.direction()).limit(limit) };
@@ -355,15 +394,7 @@ impl Session for RocksDbSession<'_> {
         // SAFETY: database, options and batch are live; keys and values are only read.
         call_checked(api, |error| unsafe {
             (api.writebatch_clear)(batch);
-            for write in writes {
-                let (key, key_bytes) = (write.key().as_ptr().cast(), write.key().len());
-                match write.value().map(|value| (value.as_ptr().cast(), value.len())) {
-                    Some((value, bytes)) => {
-                        (api.writebatch_put)(batch, key, key_bytes, value, bytes);
-                    }
-                    None => (api.writebatch_delete)(batch, key, key_bytes),
-                }
-            }
+            fill_batch(self.database, batch, writes);
             let options = self.write.raw();
             match self.locking {
                 None => (api.write)(self.database.db, options, batch, error),

@@ -3,12 +3,12 @@
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
-use crate::api::{self, Api, TransactionApi};
+use crate::api::{self, Api, TransactionApi, TransactionFamilyApi};
 use crate::cursor::{Ranged, pinned_value, show, value_of};
 use crate::library::RocksLibrary;
 use crate::owned::{Owned, call_checked};
 use kvdyno_engine::{Error, Options, Range, Records, Result, Transaction, ValueVisitor};
-use std::ffi::c_char;
+use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
 
 /// A database that makes transactions, which holds the plain one inside.
@@ -26,15 +26,22 @@ enum Kind {
 
 type BaseOf = unsafe extern "C" fn(*mut api::LockingDb) -> *mut api::Db;
 type CloseBase = unsafe extern "C" fn(*mut api::Db);
-type Named = (*const *const c_char, *const *const api::Options);
 
-/// Opens such a database: options, folder, the one family with its options, its handle, an error.
+/// The column families to open: arrays of `count` elements.
+#[derive(Clone, Copy)]
+pub(crate) struct FamilyArguments {
+    pub(crate) count: c_int,
+    pub(crate) names: *const *const c_char,
+    pub(crate) options: *const *const api::Options,
+    pub(crate) handles: *mut *mut api::Family,
+}
+
+/// Opens such a database: options, folder, families, an error.
 pub(crate) type OpenTransactions = Box<
     dyn FnOnce(
         *const api::Options,
         *const c_char,
-        Named,
-        *mut *mut api::Family,
+        FamilyArguments,
         *mut *mut c_char,
     ) -> TransactionDb,
 >;
@@ -51,23 +58,25 @@ pub(crate) fn opening(
     let lacks = || Error::invalid(format!("this version of RocksDB has no transactions = {word}"));
     let api = library.transactions.as_ref().ok_or_else(lacks)?;
     if word == "optimistic" {
-        return Ok(Some(Box::new(|options, folder, (names, all), family, error| {
+        return Ok(Some(Box::new(|options, folder, families, error| {
             let open = api.optimistictransactiondb_open_column_families;
-            // SAFETY: the caller's: one family of each.
-            let db = unsafe { open(options, folder, 1, names, all, family, error) };
+            let FamilyArguments { count, names, options: each, handles } = families;
+            // SAFETY: the caller's: arrays of `count` elements.
+            let db = unsafe { open(options, folder, count, names, each, handles, error) };
             TransactionDb { api, kind: Kind::Optimistic(db) }
         })));
     }
     let base = api.transactiondb_get_base_db.zip(api.transactiondb_close_base_db);
     let (base_of, close_base) = base.ok_or_else(lacks)?;
-    Ok(Some(Box::new(move |options, folder, (names, all), family, error| {
+    Ok(Some(Box::new(move |options, folder, families, error| {
         let open = api.transactiondb_open_column_families;
-        // SAFETY: the caller's: one family of each; the database copies the options it is given.
+        let FamilyArguments { count, names, options: each, handles } = families;
+        // SAFETY: the caller's: arrays of `count` elements; the database copies its options.
         let db = unsafe {
             let transaction_options = (api.transactiondb_options_create)();
             let transaction_options =
                 Owned::new(transaction_options, api.transactiondb_options_destroy);
-            open(options, transaction_options.raw(), folder, 1, names, all, family, error)
+            open(options, transaction_options.raw(), folder, count, names, each, handles, error)
         };
         TransactionDb { api, kind: Kind::Locking(db, base_of, close_base) }
     })))
@@ -151,12 +160,19 @@ pub(crate) struct RocksTransaction<'e> {
     database: &'e TransactionDb,
     transaction: *mut api::Transaction,
     read: Ranged,
+    /// None: the default one.
+    family: Option<(&'static TransactionFamilyApi, *mut api::Family)>,
 }
 
 impl<'e> RocksTransaction<'e> {
     /// None has begun.
-    pub(crate) fn new(plain: &'static Api, database: &'e TransactionDb) -> Self {
-        Self { plain, database, transaction: null_mut(), read: Ranged::new(plain) }
+    pub(crate) fn new(
+        plain: &'static Api,
+        database: &'e TransactionDb,
+        family: Option<(&'static TransactionFamilyApi, *mut api::Family)>,
+    ) -> Self {
+        let read = Ranged::new(plain);
+        Self { plain, database, transaction: null_mut(), read, family }
     }
 
     /// One transaction, from its beginning to its end.
@@ -206,7 +222,13 @@ impl Transaction for RocksTransaction<'_> {
         // SAFETY: transaction and options are live; the key is only read.
         let options = self.read.unbounded();
         let pinned = call_checked(self.plain, |error| unsafe {
-            get(self.transaction, options, key, bytes, error)
+            match self.family {
+                None => get(self.transaction, options, key, bytes, error),
+                Some((api, family)) => {
+                    let get = api.transaction_get_pinned_cf;
+                    get(self.transaction, options, family, key, bytes, error)
+                }
+            }
         });
         self.shown(pinned, visit)
     }
@@ -218,7 +240,13 @@ impl Transaction for RocksTransaction<'_> {
         let options = self.read.unbounded();
         // SAFETY: as above.
         let pinned = call_checked(self.plain, |error| unsafe {
-            get(self.transaction, options, key, bytes, ALONE, error)
+            match self.family {
+                None => get(self.transaction, options, key, bytes, ALONE, error),
+                Some((api, family)) => {
+                    let get = api.transaction_get_pinned_for_update_cf;
+                    get(self.transaction, options, family, key, bytes, ALONE, error)
+                }
+            }
         });
         self.shown(pinned, visit)
     }
@@ -226,9 +254,16 @@ impl Transaction for RocksTransaction<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let put = self.database.api.transaction_put;
         let (key, key_bytes) = (key.as_ptr().cast(), key.len());
+        let (value, value_bytes) = (value.as_ptr().cast(), value.len());
         // SAFETY: the transaction is live; key and value are only read.
         call_checked(self.plain, |error| unsafe {
-            put(self.transaction, key, key_bytes, value.as_ptr().cast(), value.len(), error);
+            match self.family {
+                None => put(self.transaction, key, key_bytes, value, value_bytes, error),
+                Some((api, family)) => {
+                    let put = api.transaction_put_cf;
+                    put(self.transaction, family, key, key_bytes, value, value_bytes, error);
+                }
+            }
         })
     }
 
@@ -236,7 +271,13 @@ impl Transaction for RocksTransaction<'_> {
         let delete = self.database.api.transaction_delete;
         // SAFETY: the transaction is live; the key is only read.
         call_checked(self.plain, |error| unsafe {
-            delete(self.transaction, key.as_ptr().cast(), key.len(), error);
+            let (key, bytes) = (key.as_ptr().cast(), key.len());
+            match self.family {
+                None => delete(self.transaction, key, bytes, error),
+                Some((api, family)) => {
+                    (api.transaction_delete_cf)(self.transaction, family, key, bytes, error);
+                }
+            }
         })
     }
 
@@ -244,8 +285,15 @@ impl Transaction for RocksTransaction<'_> {
         let create = self.database.api.transaction_create_iterator;
         let options = self.read.bounded_by(&range);
         // SAFETY: transaction and options are live longer than the iterator.
-        let cursor =
-            unsafe { Owned::new(create(self.transaction, options), self.plain.iter_destroy) };
+        let cursor = unsafe {
+            let raw = match self.family {
+                None => create(self.transaction, options),
+                Some((api, family)) => {
+                    (api.transaction_create_iterator_cf)(self.transaction, options, family)
+                }
+            };
+            Owned::new(raw, self.plain.iter_destroy)
+        };
         show(self.plain, &cursor, &range, None, &mut |key, value| visit(key, value))
     }
 }

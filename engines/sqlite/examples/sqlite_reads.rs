@@ -18,6 +18,8 @@ mod engine;
 mod session;
 #[path = "../src/statement.rs"]
 mod statement;
+#[path = "../src/table.rs"]
+mod table;
 
 use engine::Sqlite;
 use kvdyno_engine::{Durability, Engine, Error};

@@ -65,6 +65,32 @@ impl Connection {
         self.prepare(sql)?.first(&[], |row| row.map(|row| row.text(0)).unwrap_or_default())
     }
 
+    /// The order of a column's texts, by name.
+    pub(crate) fn collation(&self, table: &str, column: &str) -> Result<String> {
+        let name = |name| CString::new(name).map_err(|_| Error::invalid("a zero byte in a name"));
+        let (table, column) = (name(table)?, name(column)?);
+        let mut collation = null();
+        // SAFETY: the connection is open, the names are C strings, and the rest are out parameters
+        // or null. The answer is the connection's, and is copied at once.
+        unsafe {
+            let rc = ffi::sqlite3_table_column_metadata(
+                self.db,
+                c"main".as_ptr(),
+                table.as_ptr(),
+                column.as_ptr(),
+                null_mut(),
+                &raw mut collation,
+                null_mut(),
+                null_mut(),
+                null_mut(),
+            );
+            if rc != ffi::SQLITE_OK {
+                return Err(self.failed("sqlite3_table_column_metadata"));
+            }
+            Ok(CStr::from_ptr(collation).to_string_lossy().into_owned())
+        }
+    }
+
     /// Pages in the write-ahead log, and how many of them a checkpoint without waiting has moved to
     /// the database. Both zero without a log.
     pub(crate) fn checkpoint(&self) -> Result<(i32, i32)> {

@@ -96,11 +96,28 @@ fn database() -> Vec<OptionSpec> {
             &["auto", "off", "normal", "full", "extra"],
             "auto: the least that the durability class needs; less is refused.",
         ),
+        OptionSpec::text("file", "kv.sqlite", "Name of the database's file in its directory."),
+        OptionSpec::text(
+            "table_name",
+            "kv",
+            "Table that is measured. An empty database gets it; in another one it must exist.",
+        ),
+        OptionSpec::text(
+            "key_column",
+            "k",
+            "Column of the keys: the primary key, or one with a unique index. Keys are bound as \
+             text or as blobs, as the first key is.",
+        ),
+        OptionSpec::text(
+            "value_column",
+            "v",
+            "Column of the values. Puts change no other column of a record.",
+        ),
         OptionSpec::words(
             "table",
             &["without_rowid", "rowid"],
-            "without_rowid: one B-tree with key and value; rowid: the values in a B-tree by \
-             number, and an index from keys to numbers.",
+            "Kind of a table that is created. without_rowid: one B-tree with key and value; rowid: \
+             the values in a B-tree by number, and an index from keys to numbers.",
         )
         .as_it_comes("rowid", "sqlite.org/withoutrowid.html"),
         OptionSpec::bytes("page_size", 4096, "Of the file; a power of two from 512 to 65536."),
@@ -172,6 +189,15 @@ pub(crate) enum Journal {
     Rollback,
     /// Nothing.
     Off,
+}
+
+/// The file's name, which must not lead out of the database's directory.
+pub(crate) fn file(options: &Options) -> Result<&str> {
+    let name = options.text("file")?;
+    if name.is_empty() || name.contains('/') || name == ".." {
+        return Err(Error::invalid(format!("file: expected a name without `/`, found `{name}`")));
+    }
+    Ok(name)
 }
 
 pub(crate) fn settings(options: &Options, data: &DataShape) -> Result<Settings> {

@@ -4,11 +4,12 @@ use crate::checkpoints::Checkpoints;
 use crate::connection::{CACHE_COUNTS, Connection, library};
 use crate::describe::{self, Journal, Settings};
 use crate::session::{SqliteSession, Statements};
+use crate::table::Table;
 use kvdyno_engine::{
     Counters, DataShape, Description, Engine, EngineEvent, Error, EventLog, Location, Options,
     Result, Settled, Value,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use std::time::Duration;
 pub(crate) struct Sqlite {
     path: PathBuf,
     settings: Settings,
-    rowid: bool,
+    table: Table,
     checkpoints: Arc<Checkpoints>,
     /// Connections of sessions that have ended. The last that closes makes a checkpoint and takes
     /// the log away, which must not happen between two phases: so they are kept.
@@ -41,19 +42,21 @@ impl Engine for Sqlite {
         let settings = describe::settings(options, data)?;
         let after_pages = options.integer("wal_autocheckpoint")?;
         let queue = options.text("writers")? == "queue";
-        let mut engine = Self {
-            path: location.directory()?.join("kv.sqlite"),
+        let path = location.directory()?.join(describe::file(options)?);
+        let checkpoints = Arc::new(Checkpoints { after_pages, events: EventLog::default() });
+        let connection = connect(&path, &settings, &checkpoints)?;
+        let table = Table::open(&connection, options)?;
+        let engine = Self {
+            path,
             settings,
-            rowid: options.text("table")? == "rowid",
-            checkpoints: Arc::new(Checkpoints { after_pages, events: EventLog::default() }),
+            checkpoints,
             idle: Mutex::default(),
             turn: queue.then(Mutex::default),
             cache_counts: Mutex::default(),
-            effective: Counters::new(),
+            effective: effective(&connection, after_pages)?,
+            table,
         };
-        let statements = engine.connect()?;
-        engine.effective = effective(&statements.connection, after_pages)?;
-        engine.give_back(statements);
+        engine.give_back(Statements::prepare(connection, &engine.table)?);
         Ok(engine)
     }
 
@@ -123,7 +126,11 @@ impl Sqlite {
 
     fn acquire(&self) -> Result<Statements> {
         let idle = lock(&self.idle).pop();
-        idle.map_or_else(|| self.connect(), Ok)
+        let connect = || {
+            let connection = connect(&self.path, &self.settings, &self.checkpoints)?;
+            Statements::prepare(connection, &self.table)
+        };
+        idle.map_or_else(connect, Ok)
     }
 
     /// Keeps a session's connection for the next. An open transaction is rolled back.
@@ -136,21 +143,18 @@ impl Sqlite {
             lock(&self.idle).push(statements);
         }
     }
+}
 
-    fn connect(&self) -> Result<Statements> {
-        let connection = Connection::open(&self.path, &self.checkpoints)?;
-        for (name, value) in &self.settings.pragmas {
-            let set = connection.text(&format!("PRAGMA {name} = {value}"))?;
-            // The PRAGMA that returns the effective value.
-            if *name == "journal_mode" && set != *value {
-                return Err(Error::invalid(format!("journal_mode: expected {value}, found {set}")));
-            }
+fn connect(path: &Path, settings: &Settings, checkpoints: &Arc<Checkpoints>) -> Result<Connection> {
+    let connection = Connection::open(path, checkpoints)?;
+    for (name, value) in &settings.pragmas {
+        let set = connection.text(&format!("PRAGMA {name} = {value}"))?;
+        // The PRAGMA that returns the effective value.
+        if *name == "journal_mode" && set != *value {
+            return Err(Error::invalid(format!("journal_mode: expected {value}, found {set}")));
         }
-        let kind = if self.rowid { "" } else { " WITHOUT ROWID" };
-        let create = format!("CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB){kind}");
-        connection.text(&create)?;
-        Statements::prepare(connection, self.rowid)
     }
+    Ok(connection)
 }
 
 /// What the connection really runs with.

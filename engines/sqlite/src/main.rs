@@ -4,8 +4,11 @@ mod checkpoints;
 mod connection;
 mod describe;
 mod engine;
+#[cfg(test)]
+mod existing_tests;
 mod session;
 mod statement;
+mod table;
 
 use std::process::ExitCode;
 

@@ -5,6 +5,7 @@ use crate::connection::Connection;
 use crate::describe::Journal;
 use crate::engine::Sqlite;
 use crate::statement::{Row, Statement};
+use crate::table::Table;
 use kvdyno_engine::{
     Direction, Error, Range, Records, Result, Session, Transaction, ValueVisitor, Walk, Write,
 };
@@ -27,23 +28,29 @@ pub(crate) struct Statements {
 }
 
 impl Statements {
-    pub(crate) fn prepare(connection: Connection, rowid: bool) -> Result<Self> {
-        // Without rowid the new row takes the old one's place; with one, REPLACE would delete it
-        // and give the new one another number.
-        let put = if rowid {
-            "INSERT INTO kv VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v"
+    pub(crate) fn prepare(connection: Connection, table: &Table) -> Result<Self> {
+        let Table { name, key: k, value: v, keys, values, .. } = table;
+        let put = if table.replaces_rows {
+            format!("REPLACE INTO {name} ({k}, {v}) VALUES (?1, ?2)")
         } else {
-            "REPLACE INTO kv VALUES (?1, ?2)"
+            format!(
+                "INSERT INTO {name} ({k}, {v}) VALUES (?1, ?2) \
+                 ON CONFLICT ({k}) DO UPDATE SET {v} = excluded.{v}"
+            )
         };
         let on = |sql: &str| connection.prepare(sql);
+        let by_key = |sql: String| on(&sql).map(|on| on.with_inputs([*keys; 2]));
+        let records = format!("SELECT {k}, {v} FROM {name}");
         Ok(Self {
-            get: on("SELECT v FROM kv WHERE k = ?1")?,
-            put: on(put)?,
-            delete: on("DELETE FROM kv WHERE k = ?1")?,
-            forward: on("SELECT k, v FROM kv WHERE k >= ?1 ORDER BY k")?,
-            forward_until: on("SELECT k, v FROM kv WHERE k >= ?1 AND k < ?2 ORDER BY k")?,
-            reverse: on("SELECT k, v FROM kv WHERE k >= ?1 ORDER BY k DESC")?,
-            reverse_from: on("SELECT k, v FROM kv WHERE k <= ?1 AND k >= ?2 ORDER BY k DESC")?,
+            get: by_key(format!("SELECT {v} FROM {name} WHERE {k} = ?1"))?,
+            put: on(&put)?.with_inputs([*keys, *values]),
+            delete: by_key(format!("DELETE FROM {name} WHERE {k} = ?1"))?,
+            forward: by_key(format!("{records} WHERE {k} >= ?1 ORDER BY {k}"))?,
+            forward_until: by_key(format!("{records} WHERE {k} >= ?1 AND {k} < ?2 ORDER BY {k}"))?,
+            reverse: by_key(format!("{records} WHERE {k} >= ?1 ORDER BY {k} DESC"))?,
+            reverse_from: by_key(format!(
+                "{records} WHERE {k} <= ?1 AND {k} >= ?2 ORDER BY {k} DESC"
+            ))?,
             // A deferred one that read first could find at its first write that it is too late.
             begin: on("BEGIN IMMEDIATE")?,
             commit: on("COMMIT")?,
@@ -74,7 +81,7 @@ impl Statements {
             }
         };
         let first = range.from.unwrap_or_default();
-        // No blob is before the empty one.
+        // No blob is before the empty one, and no text before the empty text.
         let last = range.until.unwrap_or_default();
         match (range.direction, range.from, range.until) {
             (Direction::Forward, _, None) => self.forward.run(&[first], row),

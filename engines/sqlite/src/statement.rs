@@ -4,7 +4,7 @@
 
 use kvdyno_engine::{Error, ErrorClass, Result};
 use libsqlite3_sys as ffi;
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::ops::ControlFlow;
 use std::ptr::{null_mut, slice_from_raw_parts};
 
@@ -12,6 +12,50 @@ use std::ptr::{null_mut, slice_from_raw_parts};
 /// one that has statements left does not close.
 pub(crate) struct Statement {
     raw: *mut ffi::sqlite3_stmt,
+    /// How the inputs are bound, in order.
+    binders: [Binder; 2],
+}
+
+/// What a column contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Blob,
+    Text,
+}
+
+impl Kind {
+    fn binder(self) -> Binder {
+        match self {
+            Self::Blob => ffi::sqlite3_bind_blob64,
+            Self::Text => bind_text,
+        }
+    }
+}
+
+/// `sqlite3_bind_blob64`, or the same for text.
+type Binder = unsafe extern "C" fn(
+    *mut ffi::sqlite3_stmt,
+    c_int,
+    *const c_void,
+    ffi::sqlite3_uint64,
+    ffi::sqlite3_destructor_type,
+) -> c_int;
+
+/// # Safety
+/// That of `sqlite3_bind_text64`.
+unsafe extern "C" fn bind_text(
+    statement: *mut ffi::sqlite3_stmt,
+    position: c_int,
+    start: *const c_void,
+    length: ffi::sqlite3_uint64,
+    destructor: ffi::sqlite3_destructor_type,
+) -> c_int {
+    const ENCODING: u8 = ffi::SQLITE_UTF8 as u8;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let start = start.cast();
+        ffi::sqlite3_bind_text64(statement, position, start, length, destructor, ENCODING)
+    }
 }
 
 // SAFETY: SQLite in multi-thread mode lets a connection and its statements be used by any thread,
@@ -37,7 +81,13 @@ impl Statement {
                 return Err(error(db, sql));
             }
         }
-        Ok(Self { raw })
+        Ok(Self { raw, binders: [Kind::Blob.binder(); 2] })
+    }
+
+    /// Binds its inputs as these kinds.
+    pub(crate) fn with_inputs(mut self, kinds: [Kind; 2]) -> Self {
+        self.binders = kinds.map(Kind::binder);
+        self
     }
 
     /// Runs it with `inputs`, and shows each row until `row` breaks off.
@@ -118,13 +168,13 @@ impl Statement {
         inputs: &Inputs<'_>,
         destructor: ffi::sqlite3_destructor_type,
     ) -> Result<()> {
-        for (position, input) in (1..).zip(inputs) {
+        for (position, (input, bind)) in (1..).zip(inputs.iter().zip(self.binders)) {
             let bytes = input.as_ptr().cast();
             // SAFETY: the caller's promise; an empty slice's pointer is not null, which would bind
             // NULL in place of an empty blob.
             let rc = unsafe {
                 let length = input.len() as u64;
-                ffi::sqlite3_bind_blob64(self.raw, position, bytes, length, destructor)
+                bind(self.raw, position, bytes, length, destructor)
             };
             if rc != ffi::SQLITE_OK {
                 // SAFETY: the statement is live.
@@ -193,7 +243,14 @@ pub(crate) unsafe fn error(db: *mut ffi::sqlite3, call: &str) -> Error {
         let message = CStr::from_ptr(ffi::sqlite3_errmsg(db)).to_string_lossy().into_owned();
         (ffi::sqlite3_extended_errcode(db), message)
     };
-    Error::new(class_of(code), format!("{call}: {message} ({code})"))
+    let hint = match code {
+        ffi::SQLITE_CONSTRAINT_NOTNULL => {
+            "; hint: kvdyno can read this table but not write to it, since a column beside key and \
+             value is NOT NULL and has no default"
+        }
+        _ => "",
+    };
+    Error::new(class_of(code), format!("{call}: {message} ({code}){hint}"))
 }
 
 /// A code's low byte is its kind, the rest is more specific.

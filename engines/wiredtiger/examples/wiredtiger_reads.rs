@@ -21,6 +21,8 @@ mod events;
 mod library;
 #[path = "../src/session.rs"]
 mod session;
+#[path = "../src/table.rs"]
+mod table;
 
 use engine::WiredTiger;
 use kvdyno_engine::{Direction, Durability, Engine, Error, Range, Session};

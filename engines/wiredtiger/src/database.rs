@@ -4,19 +4,19 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::api::{self, Api, text};
+use crate::table;
 use kvdyno_engine::{Error, Result};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;
 use std::ptr::null_mut;
-
-/// Where the records are.
-pub(crate) const TABLE: &CStr = c"table:kvdyno";
 
 /// An open database. Any thread may use it.
 pub(crate) struct Database {
     pub(crate) api: &'static Api,
     /// Null once it is closed.
     connection: *mut api::Connection,
+    /// The URI of the table with the records.
+    table: CString,
 }
 
 // SAFETY: WiredTiger's connection is for all threads at once.
@@ -25,25 +25,35 @@ unsafe impl Send for Database {}
 unsafe impl Sync for Database {}
 
 impl Database {
-    /// Opens the database in `folder` and the table in it, or makes them.
+    /// Opens the database in `folder` and its table `name`, or makes them.
     pub(crate) fn open(
         api: &'static Api,
         folder: &Path,
         config: &str,
-        table: &str,
+        name: &str,
+        table_config: &str,
     ) -> Result<Self> {
         let (folder, config) = (c_string(&folder.to_string_lossy())?, c_string(config)?);
-        let table = c_string(table)?;
+        let table = c_string(&format!("table:{name}"))?;
+        let table_config = c_string(table_config)?;
         let mut connection = null_mut();
         // SAFETY: C strings, and an out parameter.
         let opened = unsafe { (api.open)(folder.as_ptr(), config.as_ptr(), &raw mut connection) };
         api.call_checked(opened)?;
-        let database = Self { api, connection };
+        let database = Self { api, connection, table };
         let session = database.session()?;
-        // SAFETY: the session is live; C strings.
-        api.call_checked(unsafe { (api.create)(session.raw, TABLE.as_ptr(), table.as_ptr()) })?;
+        if table::is_missing(&session, name)? {
+            let (uri, config) = (database.table.as_ptr(), table_config.as_ptr());
+            // SAFETY: the session is live; C strings.
+            api.call_checked(unsafe { (api.create)(session.raw, uri, config) })?;
+        }
         drop(session);
         Ok(database)
+    }
+
+    /// The URI of the table with the records.
+    pub(crate) fn table(&self) -> &CStr {
+        &self.table
     }
 
     /// For one thread at a time.
@@ -89,9 +99,9 @@ pub(crate) struct SessionHandle {
 unsafe impl Send for SessionHandle {}
 
 impl SessionHandle {
-    /// A cursor on the table, for the session's life. Its writes replace existing values.
-    pub(crate) fn table(&self) -> Result<*mut api::Cursor> {
-        self.cursor(TABLE, c"overwrite=true")
+    /// A cursor on a table, for the session's life. Its writes replace existing values.
+    pub(crate) fn table(&self, uri: &CStr) -> Result<*mut api::Cursor> {
+        self.cursor(uri, c"overwrite=true")
     }
 
     pub(crate) fn begin(&self) -> Result<()> {
@@ -153,6 +163,32 @@ impl SessionHandle {
         }
     }
 
+    /// The URIs of all objects.
+    pub(crate) fn uris(&self) -> Result<Vec<String>> {
+        // Raw: keys are texts with the zero byte at their end.
+        let cursor = self.cursor(c"metadata:", c"raw")?;
+        let mut uris = Vec::new();
+        // SAFETY: the cursor is live until it is closed, here and once; what it shows is copied
+        // before.
+        unsafe {
+            let ended = loop {
+                match self.api.check_found((self.api.step)(cursor, 0)) {
+                    Ok(true) => {}
+                    ended => break ended,
+                }
+                let (mut uri, mut length) = (std::ptr::null(), 0);
+                let key = (self.api.key)(cursor, &raw mut uri, &raw mut length);
+                if let Err(error) = self.api.call_checked(key) {
+                    break Err(error);
+                }
+                let uri = std::slice::from_raw_parts(uri, length);
+                uris.push(String::from_utf8_lossy(uri).trim_end_matches('\0').to_owned());
+            };
+            self.api.call_checked((self.api.close_cursor)(cursor))?;
+            ended.map(|_| uris)
+        }
+    }
+
     fn cursor(&self, uri: &CStr, config: &CStr) -> Result<*mut api::Cursor> {
         let mut cursor = null_mut();
         // SAFETY: the session is live; C strings, and an out parameter.
@@ -170,7 +206,7 @@ impl Drop for SessionHandle {
     }
 }
 
-fn c_string(text: &str) -> Result<CString> {
+pub(crate) fn c_string(text: &str) -> Result<CString> {
     CString::new(text)
         .map_err(|_| Error::invalid("an option or the database's folder holds a zero byte"))
 }

@@ -138,6 +138,12 @@ fn log(compressors: &[&str]) -> Vec<OptionSpec> {
 /// Options of the one table.
 fn table(types: &[&str], compressors: &[&str]) -> Vec<OptionSpec> {
     vec![
+        OptionSpec::text(
+            "table",
+            "kvdyno",
+            "Table that is measured. A new database gets it, with the options below; in another \
+             one it must exist, with keys and values of format `u`.",
+        ),
         OptionSpec::words("type", types, "A B-tree, or an LSM tree of them."),
         words("block_compressor", compressors, "Compression of pages in the file."),
         OptionSpec::bytes("leaf_page_max", 32 << 10, "Largest leaf page in the file."),
@@ -227,7 +233,7 @@ pub(crate) fn table_config(options: &Options) -> Result<String> {
     let kind = if options.text("type")? == "lsm" { "lsm" } else { "file" };
     let mut parts = vec![format!("key_format=u,value_format=u,type={kind}")];
     let named = table(&[], &[]).into_iter().map(|option| option.name);
-    let named = named.filter(|name| !["type", "session_create"].contains(&&**name));
+    let named = named.filter(|name| !["table", "type", "session_create"].contains(&&**name));
     parts.extend(named.filter_map(|name| Some(format!("{name}={}", options.values.get(&name)?))));
     parts.push(extra_config(options, "session_create")?.to_owned());
     Ok(parts.join(","))

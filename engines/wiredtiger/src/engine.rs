@@ -1,6 +1,6 @@
 //! `WiredTiger` behind the two traits.
 
-use crate::database::{Database, TABLE};
+use crate::database::{Database, c_string};
 use crate::describe;
 use crate::events::Checkpoints;
 use crate::library;
@@ -40,8 +40,8 @@ impl Engine for WiredTiger {
     fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let api = &library::load(None)?.api;
         let opened_with = describe::open_config(options, data)?;
-        let table = describe::table_config(options)?;
-        let database = Database::open(api, location.directory()?, &opened_with, &table)?;
+        let (name, config) = (options.text("table")?, describe::table_config(options)?);
+        let database = Database::open(api, location.directory()?, &opened_with, name, &config)?;
         Ok(Self {
             checkpoints: Checkpoints::watch(&database)?,
             database: Arc::new(database),
@@ -106,9 +106,12 @@ impl Engine for WiredTiger {
         };
         text("wiredtiger_open", self.opened_with.clone());
         let Ok(session) = self.database.session() else { return counters };
-        for uri in [TABLE, c"colgroup:kvdyno", c"file:kvdyno.wt", c"lsm:kvdyno"] {
-            if let Ok(Some(config)) = session.metadata(uri) {
-                text(&format!("metadata {}", uri.to_string_lossy()), config);
+        let table = self.database.table().to_string_lossy();
+        let name = table.trim_start_matches("table:");
+        let parts = [format!("colgroup:{name}"), format!("file:{name}.wt"), format!("lsm:{name}")];
+        for uri in std::iter::once(table.to_string()).chain(parts) {
+            if let Ok(Some(config)) = c_string(&uri).and_then(|uri| session.metadata(&uri)) {
+                text(&format!("metadata {uri}"), config);
             }
         }
         let main = |name: &str| KINDS.contains(&name.split(':').next().unwrap_or_default());

@@ -5,8 +5,11 @@ mod database;
 mod describe;
 mod engine;
 mod events;
+#[cfg(test)]
+mod existing_tests;
 mod library;
 mod session;
+mod table;
 
 use std::process::ExitCode;
 

@@ -38,7 +38,7 @@ struct Table {
 impl<'e> WiredTigerSession<'e> {
     pub(crate) fn new(database: &'e Database) -> Result<Self> {
         let handle = database.session()?;
-        let cursor = Table { api: database.api, raw: handle.table()? };
+        let cursor = Table { api: database.api, raw: handle.table(database.table())? };
         Ok(Self { database, handle, cursor, walking: None })
     }
 
@@ -278,7 +278,10 @@ impl Session for WiredTigerSession<'_> {
 impl Walking {
     fn begin(database: &Database) -> Result<Self> {
         let handle = database.session()?;
-        Ok(Self { cursor: Table { api: database.api, raw: handle.table()? }, _handle: handle })
+        Ok(Self {
+            cursor: Table { api: database.api, raw: handle.table(database.table())? },
+            _handle: handle,
+        })
     }
 }
 

@@ -1,0 +1,74 @@
+//! What a database that is there already was made with, by its newest OPTIONS file.
+
+use kvdyno_engine::{Error, Result};
+use std::path::Path;
+
+/// The order of keys in which this adapter scans.
+const COMPARATOR: &str = "leveldb.BytewiseComparator";
+
+/// What `RocksDB` really runs with, every default written out.
+pub(crate) fn newest_options_file(directory: &Path) -> Option<String> {
+    let names = std::fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
+    let newest = names.filter(|path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("OPTIONS-"))
+    });
+    std::fs::read_to_string(newest.max()?).ok()
+}
+
+/// Refuses a database whose keys are in another order, or whose values a merge operator makes,
+/// which is code of the program that made the database. One of `RocksDB`'s own may be named in
+/// `own_options`, the user's.
+pub(crate) fn refuse_other_semantics(directory: &Path, own_options: &str) -> Result<()> {
+    let has_operator = own_options.contains("merge_operator");
+    newest_options_file(directory).map_or(Ok(()), |text| refuse_in(&text, has_operator))
+}
+
+fn refuse_in(text: &str, has_operator: bool) -> Result<()> {
+    let mut family = "";
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix("[CFOptions \"") {
+            family = name.trim_end_matches("\"]");
+        }
+        let Some((name, value)) = line.split_once('=') else { continue };
+        let value = object_name(value);
+        match name {
+            "comparator" if value != COMPARATOR => {
+                return Err(Error::invalid(format!(
+                    "column family `{family}` has comparator `{value}`: expected {COMPARATOR}"
+                )));
+            }
+            "merge_operator" if value != "nullptr" && !has_operator => {
+                return Err(Error::invalid(format!(
+                    "column family `{family}` has merge operator `{value}`: expected none; \
+                     hint: name it in option `options` if it is one of RocksDB's own"
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Of `name`, or of `{id=name;other=..}`.
+fn object_name(value: &str) -> &str {
+    let inner = value.strip_prefix("{id=").unwrap_or(value);
+    inner.split([';', '}']).next().unwrap_or(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_written_by_name_or_with_their_options() {
+        assert_eq!(object_name("nullptr"), "nullptr");
+        assert_eq!(object_name("{id=StringAppendOperator;delimiter=,;}"), "StringAppendOperator");
+        assert_eq!(object_name("{id=UInt64AddOperator}"), "UInt64AddOperator");
+    }
+
+    #[test]
+    fn a_file_without_column_families_is_no_reason_to_refuse() {
+        assert_eq!(refuse_in("", false), Ok(()));
+        assert_eq!(refuse_in("[DBOptions]\n  stats_dump_period_sec=600\n", false), Ok(()));
+    }
+}

@@ -1,0 +1,222 @@
+//! Databases that another program made, here by calls of the C API, opened by the adapter.
+
+#![expect(unsafe_code, reason = "calls of a C API")]
+
+use crate::database::{OpenOptions, c_string};
+use crate::engine::RocksDb;
+use crate::library;
+use crate::owned::{Owned, call_checked};
+use kvdyno_engine::{
+    DataShape, Direction, Durability, Engine, ErrorClass, Location, Options, Range, Result,
+    Session, Value, Write,
+};
+use std::ffi::{CString, c_int};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::ptr::null_mut;
+use std::time::Duration;
+
+fn has_library(test: &str) -> bool {
+    let has = !kvdyno_engine::library::installed("rocksdb").is_empty();
+    if !has {
+        kvdyno_testing::skipped("rocksdb", test, "no library of RocksDB is installed");
+    }
+    has
+}
+
+/// Makes a database with these column families, the default one first: in each the keys `a` to `c`,
+/// whose values are the name of the family.
+fn make(folder: &Path, families: &[&str], options: &str) {
+    let library = library::load(None).unwrap();
+    let (api, calls) = (&library.api, library.families.as_ref().unwrap());
+    let options = OpenOptions::new(api, None)
+        .unwrap()
+        .with(&format!("create_if_missing=true;create_missing_column_families=true;{options}"));
+    let options = options.unwrap();
+    let folder = c_string(&folder.to_string_lossy()).unwrap();
+    let names: Vec<CString> = families.iter().map(|name| CString::new(*name).unwrap()).collect();
+    let names: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
+    let each = vec![options.raw().cast_const(); names.len()];
+    let mut handles = vec![null_mut(); names.len()];
+    // SAFETY: as many names, options and handles as families; each handle is destroyed once, before
+    // the database is closed.
+    unsafe {
+        let db = call_checked(api, |error| {
+            (api.open_column_families)(
+                options.raw(),
+                folder.as_ptr(),
+                names.len() as c_int,
+                names.as_ptr(),
+                each.as_ptr(),
+                handles.as_mut_ptr(),
+                error,
+            )
+        });
+        let db = db.unwrap();
+        let write = Owned::new((api.writeoptions_create)(), api.writeoptions_destroy);
+        for (handle, family) in handles.iter().zip(families) {
+            for key in [c"a", c"b", c"c"] {
+                let (value, bytes) = (family.as_ptr().cast(), family.len());
+                call_checked(api, |error| {
+                    let put = calls.put_cf;
+                    put(db, write.raw(), *handle, key.as_ptr(), 1, value, bytes, error);
+                })
+                .unwrap();
+            }
+            (api.column_family_handle_destroy)(*handle);
+        }
+        (api.close)(db);
+    }
+}
+
+fn open(folder: &Path, changes: &[(&str, &str)]) -> Result<RocksDb> {
+    let description = RocksDb::describe();
+    let mut options = Options::defaults(&description, Durability::Async);
+    for (name, value) in changes {
+        options.values.insert((*name).to_owned(), Value::Text((*value).to_owned()));
+    }
+    let options = options.resolve(&description).unwrap();
+    RocksDb::open(&Location::Directory(folder.to_owned()), &options, &DataShape::uniform(10, 1, 8))
+}
+
+fn keys(session: &mut impl Session) -> String {
+    let mut keys = String::new();
+    let shown = session.scan(Range::all(Direction::Forward), |key, _| {
+        keys.push_str(std::str::from_utf8(key).unwrap());
+        ControlFlow::Continue(())
+    });
+    assert_eq!(shown.unwrap(), keys.len() as u64);
+    keys
+}
+
+fn value(session: &mut impl Session, key: &[u8]) -> Option<String> {
+    let text = |value: &[u8]| String::from_utf8(value.to_vec()).unwrap();
+    session.get(key, |value| value.map(text)).unwrap()
+}
+
+#[track_caller]
+fn assert_refused(folder: &Path, family: &str, message: &str) {
+    let error = open(folder, &[("column_family", family)]).err().expect("it opened");
+    assert_eq!((error.class, error.message.as_str()), (ErrorClass::Invalid, message));
+}
+
+/// By every way to read and to write, in every kind of database.
+#[test]
+fn a_column_family_is_read_and_written() {
+    if !has_library("a_column_family_is_read_and_written") {
+        return;
+    }
+    for transactions in ["off", "optimistic", "pessimistic"] {
+        for (short_gets, multigets) in
+            [("get_into_buffer", "batched_multi_get_cf"), ("get_pinned", "multi_get")]
+        {
+            let folder = tempfile::tempdir().unwrap();
+            make(folder.path(), &["default", "users", "others"], "");
+            let calls = [
+                ("column_family", "users"),
+                ("transactions", transactions),
+                ("short_gets", short_gets),
+                ("multigets", multigets),
+            ];
+            let engine = open(folder.path(), &calls).unwrap();
+            use_family(&engine, transactions != "off");
+            engine.close().unwrap();
+            for (family, expected) in [("users", "bcdfg"), ("default", "abc"), ("others", "abc")] {
+                let engine = open(folder.path(), &[("column_family", family)]).unwrap();
+                assert_eq!(keys(&mut engine.session().unwrap()), expected, "{family}");
+                engine.close().unwrap();
+            }
+        }
+    }
+}
+
+/// Turns `abc` into `bcdfg`.
+fn use_family(engine: &RocksDb, has_transactions: bool) {
+    let mut session = engine.session().unwrap();
+    assert_eq!(value(&mut session, b"b").as_deref(), Some("users"));
+    assert_eq!(value(&mut session, b"x"), None);
+    assert_eq!(keys(&mut session), "abc");
+    session.delete(b"a").unwrap();
+    session.put(b"d", b"1").unwrap();
+    session.put(b"e", &[b'2'; 9]).unwrap();
+    assert_eq!(value(&mut session, b"e").as_deref(), Some("222222222"));
+    let put = Write::Put { key: b"f", value: b"3" };
+    session.write(&[put, Write::Delete { key: b"e" }]).unwrap();
+    let mut values = Vec::new();
+    session.multiget(&[b"b", b"x", b"f"], |_, value| values.push(value.map(<[u8]>::len))).unwrap();
+    assert_eq!(values, [Some(5), None, Some(1)]);
+    if has_transactions {
+        let body = |transaction: &mut dyn kvdyno_engine::Transaction| {
+            transaction.get(b"c", &mut |value| assert_eq!(value, Some(&b"users"[..])))?;
+            transaction.get_for_update(b"f", &mut |value| assert_eq!(value, Some(&b"3"[..])))?;
+            transaction.put(b"g", b"4")?;
+            transaction.put(b"h", b"5")?;
+            transaction.delete(b"h")?;
+            transaction.scan(Range::all(Direction::Forward), &mut |_, _| ControlFlow::Continue(()))
+        };
+        assert_eq!(session.transaction(body), Ok(5));
+    } else {
+        session.put(b"g", b"4").unwrap();
+    }
+    assert!(engine.settle(Duration::from_mins(1)).unwrap().idle);
+    assert_eq!(keys(&mut session), "bcdfg");
+    let counters = engine.counters();
+    assert_ne!(counters["rocksdb.total-sst-files-size"], Value::Integer(0));
+}
+
+#[test]
+fn a_missing_column_family_is_refused_with_those_that_are_there() {
+    if !has_library("a_missing_column_family_is_refused_with_those_that_are_there") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), &["default", "users"], "");
+    assert_refused(
+        folder.path(),
+        "user",
+        "expected a column family `user` in the database, found `default`, `users`",
+    );
+}
+
+#[test]
+fn a_new_database_gets_the_column_family() {
+    if !has_library("a_new_database_gets_the_column_family") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), &[("column_family", "new")]).unwrap();
+    engine.session().unwrap().put(b"k", b"v").unwrap();
+    engine.close().unwrap();
+    for (family, expected) in [("new", "k"), ("default", "")] {
+        let engine = open(folder.path(), &[("column_family", family)]).unwrap();
+        assert_eq!(keys(&mut engine.session().unwrap()), expected);
+        engine.close().unwrap();
+    }
+}
+
+#[test]
+fn other_orders_and_merge_operators_are_refused_by_name() {
+    if !has_library("other_orders_and_merge_operators_are_refused_by_name") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), &["default"], "comparator=rocksdb.ReverseBytewiseComparator");
+    assert_refused(
+        folder.path(),
+        "default",
+        "column family `default` has comparator `rocksdb.ReverseBytewiseComparator`: expected \
+         leveldb.BytewiseComparator",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), &["default", "sums"], "merge_operator=uint64add");
+    assert_refused(
+        folder.path(),
+        "sums",
+        "column family `default` has merge operator `UInt64AddOperator`: expected none; hint: name \
+         it in option `options` if it is one of RocksDB's own",
+    );
+    let named = [("column_family", "sums"), ("options", "merge_operator=uint64add")];
+    let engine = open(folder.path(), &named).unwrap();
+    assert_eq!(keys(&mut engine.session().unwrap()), "abc");
+    engine.close().unwrap();
+}
