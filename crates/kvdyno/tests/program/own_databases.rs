@@ -91,7 +91,7 @@ fn what_cannot_be_measured_is_refused_before_anything_is_copied() {
         refused("rocksdb", &own, "is a database of lmdb");
     }
     let mut holder = Command::new("sh")
-        .args(["-c", "exec 3< \"$0\"; echo open; sleep 60"])
+        .args(["-c", "exec 3< \"$0\"; echo open; exec sleep 60"])
         .arg(own.join("data.mdb"))
         .stdout(std::process::Stdio::piped())
         .spawn()

@@ -21,11 +21,6 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
         mistake.label(format!("expected a multiple of {slice}"));
         mistake.help("`slice` in [run] sets the interval");
     }
-    if typed.engine.len() != 2 {
-        let what = format!("two engines take turns, and the suite has {}", typed.engine.len());
-        let mistake = mistakes.at(&turns.span, what);
-        mistake.label("expected two engines, or no `turns`");
-    }
     if typed.sharing() != Sharing::Fresh {
         let what = "engines take turns on databases of their own";
         let mistake = mistakes.at(&turns.span, what);

@@ -71,7 +71,7 @@ impl CaseGroup<'_, '_> {
         let setting = |setup: &EngineSetup<'_>| {
             (setup.limit.bytes, setup.volume.map(|volume| volume.name.0.clone()))
         };
-        self.grid.part.typed.run.turns.is_some()
+        self.grid.takes_turns()
             && self.grid.index == other.grid.index
             && one.engine.label.0 != two.engine.label.0
             && one.engine.attached().or(two.engine.attached()).is_none()

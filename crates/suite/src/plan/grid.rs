@@ -93,14 +93,22 @@ impl<'a> Grid<'a> {
         grid
     }
 
+    /// Whether its engines take turns: two do, others are run one after the other.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.part.typed.run.turns.is_some() && self.runnable.len() == 2
+    }
+
     /// Resolves the phases of each engine at each thread count, and checks them.
     pub(crate) fn resolve_phases(&mut self, mistakes: &mut Mistakes) {
+        let takes_turns = self.takes_turns();
         for setup in &mut self.setups {
             let sized = &self.sets[setup.data];
             let point = |&swept: &Option<u32>| {
                 let context = PhaseContext { setup, sized, swept };
                 let mut phases = workload::phases(self.part, context);
-                turns::set_turns(self.part, &mut phases);
+                if takes_turns {
+                    turns::set_turns(self.part, &mut phases);
+                }
                 Point { swept, phases }
             };
             setup.points = self.threads.iter().map(point).collect();
@@ -189,8 +197,10 @@ impl<'a> Grid<'a> {
         let of_data = self.sets.iter().flat_map(|set| set.notes.iter().cloned());
         let notes = as_run.into_iter().chain(self.part.notes.iter().cloned()).chain(of_data);
         let mut notes: Vec<String> = notes.chain(warnings::preset_notes(&self.setups)).collect();
-        let points = self.setups.iter().flat_map(|setup| &setup.points);
-        notes.extend(turns::notes(self.part, points.flat_map(|point| &point.phases)));
+        if self.takes_turns() {
+            let points = self.setups.iter().flat_map(|setup| &setup.points);
+            notes.extend(turns::notes(self.part, points.flat_map(|point| &point.phases)));
+        }
         for agreed in self.setups.iter().flat_map(|setup| &setup.agreed) {
             if !notes.contains(agreed) {
                 notes.push(agreed.clone());
@@ -214,7 +224,11 @@ impl<'a> Grid<'a> {
             abilities::count_warning(&part.typed, engine, worker.engine())
         });
         let uncounted = uncounted.collect();
-        [untuned, compressed, fit, not_copied, attached, replayed, uncounted].concat()
+        let asked = part.typed.run.turns.is_some() && !self.takes_turns();
+        let engines = self.runnable.len();
+        let alone = format!("no turns: two engines take turns, and {engines} are run");
+        let no_turns = asked.then_some(alone).into_iter().collect();
+        [no_turns, untuned, compressed, fit, not_copied, attached, replayed, uncounted].concat()
     }
 
     /// The descriptions of engines and drive, by name.

@@ -243,14 +243,15 @@ impl Pass<'_> {
             Ok(site) => {
                 let Self { env, plan, progress, concurrent, .. } = self;
                 let environment = environment(env, plan, progress, case, &folder, site);
-                case::run(&environment, blank, concurrent)?
+                let record = case::run(&environment, blank, concurrent)?;
+                self.note_database(&record);
+                record
             }
             Err(error) => {
                 let outcome = Outcome::NotRun { message: error.message };
                 case::file(&folder, &CaseRecord { outcome, ..blank })?
             }
         };
-        self.note_database(&record);
         self.record_case(&record);
         Ok(record)
     }
