@@ -57,7 +57,9 @@ mod tests {
         let path = folder.path().join("keys");
         let keys: [&[u8]; 3] = [b"a", b"", &[0xff; 300]];
         let mut file = Vec::new();
-        keys.iter().for_each(|key| KeyList::write(&mut file, key).unwrap());
+        for key in keys {
+            KeyList::write(&mut file, key).unwrap();
+        }
         fs::write(&path, &file).unwrap();
         let list = KeyList::read(&path).unwrap();
         let read: Vec<&[u8]> = (0..6).map(|number| list.key(number)).collect();

@@ -39,7 +39,7 @@ pub(crate) struct QuickArgs {
     /// Bytes of all keys and values instead of --records, as 20GiB
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     pub(crate) size: Vec<String>,
-    /// A database of your own in place of a load: its directory, or the file of SQLite. A copy is
+    /// A database of your own in place of a load: its directory, or its file. A copy is
     /// measured; the original is never changed
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath,
           conflicts_with_all = ["records", "size"])]

@@ -85,7 +85,7 @@ fn prepared(args: &QuickArgs, text: &str) -> anyhow::Result<PreparedRun> {
     prepare_text(&file, text.to_owned(), overrides, &args.location, runs)
 }
 
-/// The options that a database of RocksDB was opened with last.
+/// The options that a database of `RocksDB` was opened with last.
 fn options_file(database: &Path) -> Option<(String, String)> {
     let entries = std::fs::read_dir(database).ok()?.flatten();
     let is_options = |path: &PathBuf| {

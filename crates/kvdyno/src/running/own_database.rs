@@ -16,7 +16,7 @@ use kvdyno_record::work::short_digest;
 use kvdyno_suite::OwnDatabase;
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -242,7 +242,6 @@ impl Kind {
                 path.is_file()
                     && fs::File::open(path).is_ok_and(|file| {
                         let mut bytes = vec![0; begin.len()];
-                        use std::io::Read as _;
                         (&file).read_exact(&mut bytes).is_ok() && bytes == *begin
                     })
             }

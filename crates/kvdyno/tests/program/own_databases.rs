@@ -10,13 +10,31 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A load of an engine's, kept as a database of somebody's.
-fn made(scratch: &Scratch, engine: &str, options: &str) -> PathBuf {
+fn make(scratch: &Scratch, engine: &str) -> PathBuf {
     let suite = format!(
-        "[suite]\nname = \"made\"\n[data]\nrecords = 5_000\nkey_bytes = {{ uniform = {{ min = 20, \
-         max = 40 }} }}\nvalue_bytes = {{ uniform = {{ min = 50, max = 300 }} }}\n[run]\ntrials = 1\n\
-         database = \"state\"\n[[engine]]\nname = \"{engine}\"\n{options}\n[[phase]]\nkind = \"load\"\n\
-         order = \"random\"\n[[phase]]\nkind = \"settle\"\n[[phase]]\nkind = \"measure\"\n\
-         duration = \"1s\"\n[[phase.role]]\nname = \"r\"\nmix = [{{ op = \"get\" }}]\n"
+        "[suite]
+name = \"made\"
+[data]
+records = 5_000
+key_bytes = {{ uniform = {{ min = 20, max = 40 }} }}
+value_bytes = {{ uniform = {{ min = 50, max = 300 }} }}
+[run]
+trials = 1
+database = \"state\"
+[[engine]]
+name = \"{engine}\"
+[[phase]]
+kind = \"load\"
+order = \"random\"
+[[phase]]
+kind = \"settle\"
+[[phase]]
+kind = \"measure\"
+duration = \"1s\"
+[[phase.role]]
+name = \"readers\"
+mix = [{{ op = \"get\" }}]
+"
     );
     scratch.write("made.toml", &suite);
     let runs = scratch.path("made");
@@ -54,7 +72,7 @@ fn a_copy_of_ones_own_database_is_measured_and_the_original_stays() {
         if !scratch.path(&format!("engines/kvdyno-{engine}")).exists() {
             scratch.link(engine, &find(engine).unwrap());
         }
-        let mut own = made(&scratch, engine, "");
+        let mut own = make(&scratch, engine);
         if engine == "sqlite" {
             own = own.join("kv.sqlite");
         }
@@ -80,7 +98,7 @@ fn a_copy_of_ones_own_database_is_measured_and_the_original_stays() {
 #[test]
 fn what_cannot_be_measured_is_refused_before_anything_is_copied() {
     let scratch = Scratch::new();
-    let own = made(&scratch, "lmdb", "");
+    let own = make(&scratch, "lmdb");
     let refused = |engine: &str, own: &Path, words: &str| {
         quick(&scratch, engine, own, &["--plan"]).assert_code(2).assert_says(words);
         assert!(!scratch.path("runs/states").exists(), "nothing is copied");

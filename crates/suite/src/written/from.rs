@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 
 /// A database of your own. A copy of it is measured; the original is read and never changed.
 #[derive(Clone, Debug, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(crate) struct From {
-    /// Its directory (of SQLite: its file). No process may have it open.
+#[schemars(deny_unknown_fields, rename = "From")]
+pub(crate) struct OwnData {
+    /// Its directory, or the file of `SQLite`. No process may have it open.
     pub(crate) path: At<String>,
     /// The most keys that requests ask for, drawn evenly from all. Default: 1M.
     pub(crate) keys: Option<At<Count>>,
@@ -21,7 +21,7 @@ pub(crate) struct From {
     pub(crate) origin: Option<Origin>,
 }
 
-impl FromToml for From {
+impl FromToml for OwnData {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut fields = Fields::read(toml, "a database of your own", mistakes)?;
         let path = fields.required("path");

@@ -6,7 +6,7 @@ use crate::written::crew::CrewTable;
 use crate::written::drive::Drive;
 use crate::written::engine::{Engine, EngineTable};
 use crate::written::fidelity::Fidelity;
-use crate::written::from::From;
+use crate::written::from::OwnData;
 use crate::written::length::Length;
 use crate::written::linkbench::{self, LinkBench};
 use crate::written::media::Media;
@@ -157,7 +157,7 @@ pub(crate) struct Data {
     pub(crate) linkbench: Option<At<LinkBench>>,
     /// A database of your own, in place of a load (docs/suites.md). Its records are as they are:
     /// the suite sets only `seed` and `compress_to` beside it, and has no load. Default: none.
-    pub(crate) from: Option<At<From>>,
+    pub(crate) from: Option<At<OwnData>>,
 }
 
 /// The memory limit of an engine's process and the page cache of its files, together (a memory

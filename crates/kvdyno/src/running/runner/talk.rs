@@ -341,21 +341,6 @@ impl<'r> Talk<'r> {
         worker.control(Control::Go);
     }
 
-    fn evict(&mut self) -> String {
-        let eviction = cache::evict(&self.environment.site.path);
-        let missed = match eviction.as_ref().map(|eviction| (eviction.is_cold(), &eviction.left)) {
-            Ok((false, Ok(residency))) => {
-                let percent = 100.0 * cache::share(residency);
-                Some(format!("after eviction {percent:.0} % of the database was still cached"))
-            }
-            Ok((true, Ok(_))) => None,
-            Ok((_, Err(error))) => Some(format!("cached after eviction: {error}")),
-            Err(error) => Some(format!("cannot empty the page cache: {error}")),
-        };
-        self.record.not_measured.extend(missed);
-        eviction.map_or_else(|error| format!("failed: {error}"), |eviction| eviction.words)
-    }
-
     fn residency(&self) -> Option<Residency> {
         cache::residency(&self.environment.site.path)
             .ok()

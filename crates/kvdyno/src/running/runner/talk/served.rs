@@ -4,6 +4,7 @@
 use super::Talk;
 use crate::running::runner::supervisor::{Complaint, Supervisor};
 use crate::running::runner::worker::Worker;
+use kvdyno_host::cache;
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::workload::Activity;
 use std::io::ErrorKind;
@@ -40,6 +41,21 @@ impl Talk<'_> {
         if let Err(why) = done {
             self.server_failed(why, worker);
         }
+    }
+
+    fn evict(&mut self) -> String {
+        let eviction = cache::evict(&self.environment.site.path);
+        let missed = match eviction.as_ref().map(|eviction| (eviction.is_cold(), &eviction.left)) {
+            Ok((false, Ok(residency))) => {
+                let percent = 100.0 * cache::share(residency);
+                Some(format!("after eviction {percent:.0} % of the database was still cached"))
+            }
+            Ok((true, Ok(_))) => None,
+            Ok((_, Err(error))) => Some(format!("cached after eviction: {error}")),
+            Err(error) => Some(format!("cannot empty the page cache: {error}")),
+        };
+        self.record.not_measured.extend(missed);
+        eviction.map_or_else(|error| format!("failed: {error}"), |eviction| eviction.words)
     }
 
     /// Puts the RAM limit in force where this is the phase that it begins with.
