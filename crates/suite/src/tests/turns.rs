@@ -56,7 +56,7 @@ fn what_is_counted_takes_no_turns() {
 
 const OWN: &str = "from = { path = \"/var/lib/app\", keys = 1000 }";
 
-fn own(text: &str, found: Result<Sample, &str>) -> Result<Plan, String> {
+fn own(text: &str, found: &Result<Sample, &str>) -> Result<Plan, String> {
     let mut suite = Suite::parse("suite.toml", text, &Overrides::default())
         .map_err(|error| format!("{error:?}"))?;
     let engines = engines();
@@ -82,14 +82,14 @@ fn a_database_of_ones_own_is_planned_by_what_it_holds() {
         key_bytes: Size::empirical(&[(8, 1.0), (24, 1.0)]),
         value_bytes: Size::Fixed { bytes: 300 },
     };
-    let plan = own(&text, Ok(sample)).unwrap();
+    let plan = own(&text, &Ok(sample)).unwrap();
     let [loader, measured] = &plan.cases[..2] else { panic!("{:?}", plan.cases) };
     assert!(loader.phases.is_empty() && loader.makes_state(), "{loader:?}");
     assert!(measured.copies_state() && measured.database.loaded_by == loader.id);
     assert_eq!((measured.data.records, measured.shape.key_bytes), (70_000, 24));
     assert_eq!(measured.shape.value_bytes_mean, 300);
     assert!(plan.sized.iter().any(|note| note.contains("1,000 of their keys")), "{:?}", plan.sized);
-    let refused = own(&text, Err("it is open")).unwrap_err();
+    let refused = own(&text, &Err("it is open")).unwrap_err();
     assert!(refused.contains("it is open"), "{refused}");
 }
 
