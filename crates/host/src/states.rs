@@ -90,9 +90,11 @@ pub struct StateSummary {
 }
 
 impl StateSummary {
-    /// What is in a broken state may be somebody's, so it is removed only by name.
+    /// What is in a broken state may be somebody's, and a copy of somebody's database is needed by
+    /// its runs: they are removed only by name.
     fn is_removable(&self) -> bool {
-        self.record.is_ok() && !self.in_use
+        let is_made = |record: &StateRecord| record.description.sample.is_none();
+        self.record.as_ref().is_ok_and(is_made) && !self.in_use
     }
 }
 
@@ -358,7 +360,11 @@ impl States {
 
     fn no_room(&self, wanted: u64, budget: u64, not_removable: &[StateSummary]) -> StateError {
         let words = |state: &StateSummary| {
-            let reason = if state.in_use { "in use" } else { "broken" };
+            let reason = match (state.in_use, &state.record) {
+                (true, _) => "in use",
+                (false, Ok(_)) => "a copy of a database of your own",
+                (false, Err(_)) => "broken",
+            };
             format!("{} with {}: {reason}", state.id, units::bytes(state.bytes))
         };
         let held = not_removable.iter().map(|state| state.bytes).sum();

@@ -64,8 +64,13 @@ impl<'c> Work<'c> {
     pub fn equal(&self, purpose: Purpose) -> Value {
         use Purpose::{AnswerOnVolumes, Engines, Runs, Volumes, VolumesLoading};
         let case = self.case;
+        let mut data = case.data.unpacked();
+        if let Some(from) = &mut data.from {
+            // Each store, and each build of the worker, has a copy of its own.
+            (from.state, from.keys) = Default::default();
+        }
         let mut all = json!({
-            "data": case.data.unpacked(),
+            "data": data,
             "durability": case.options.durability,
             "ram_limit_bytes": case.ram_limit_bytes,
             "tier": case.tier_below().map(TierKey::from_tier),

@@ -82,5 +82,11 @@ impl Suite {
 fn note(origin: &Origin) -> String {
     let [records, keys] = [origin.sample.records, origin.sample.keys].map(units::grouped);
     let path = origin.path.display();
-    format!("a copy of {path}: {records} records; requests ask for {keys} of their keys")
+    // Each with its length, and where it ends.
+    let list = origin.sample.keys as f64 * (origin.sample.key_bytes.mean() + 12.0);
+    let list = units::bytes(list as u64);
+    format!(
+        "a copy of {path}: {records} records; requests ask for {keys} of their keys, whose list \
+         takes {list} of the RAM limit"
+    )
 }

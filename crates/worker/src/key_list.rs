@@ -5,33 +5,35 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Keys one after the other.
+/// A file's keys, each behind its length.
 #[derive(Debug)]
 pub(crate) struct KeyList {
-    bytes: Vec<u8>,
-    /// Where each begins, and where the last one ends.
-    starts: Vec<u64>,
+    file: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<u64>,
 }
+
+/// Bytes of a length.
+const LENGTH_BYTES: usize = 4;
 
 impl KeyList {
     /// The list in a file.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let file = fs::read(path)
             .map_err(|error| Error::from(error).context(&format!("reading {}", path.display())))?;
-        let (mut bytes, mut starts) = (Vec::with_capacity(file.len()), vec![0]);
-        let mut rest = file.as_slice();
-        while let Some((length, after)) = rest.split_first_chunk() {
-            let length = u32::from_le_bytes(*length) as usize;
-            let Some((key, after)) = after.split_at_checked(length) else { break };
-            bytes.extend_from_slice(key);
-            starts.push(bytes.len() as u64);
-            rest = after;
+        let (mut ends, mut end) = (Vec::new(), 0);
+        while let Some(length) = file[end..].first_chunk::<LENGTH_BYTES>() {
+            end += LENGTH_BYTES + u32::from_le_bytes(*length) as usize;
+            if end > file.len() {
+                break;
+            }
+            ends.push(end as u64);
         }
-        if !rest.is_empty() || starts.len() < 2 {
+        if end != file.len() || ends.is_empty() {
             let what = format!("{}: expected a list of keys, found another file", path.display());
             return Err(Error::invalid(what));
         }
-        Ok(Self { bytes, starts })
+        Ok(Self { file, ends })
     }
 
     /// Adds a key to a file.
@@ -42,8 +44,9 @@ impl KeyList {
 
     /// The key of a number. Numbers beyond the last begin with the first again.
     pub(crate) fn key(&self, number: u64) -> &[u8] {
-        let index = (number % (self.starts.len() as u64 - 1)) as usize;
-        &self.bytes[self.starts[index] as usize..self.starts[index + 1] as usize]
+        let index = (number % self.ends.len() as u64) as usize;
+        let before = index.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        &self.file[before + LENGTH_BYTES..self.ends[index] as usize]
     }
 }
 

@@ -83,6 +83,7 @@ struct Import<'i> {
 impl Import<'_> {
     fn run(&self, store: &Path) -> Result<StoredState, String> {
         let begun = Instant::now();
+        self.check_links()?;
         self.check_unused()?;
         self.check_room(store.ancestors().find(|path| path.exists()).unwrap_or(store))?;
         let states = States::create(store).map_err(|error| error.to_string())?;
@@ -124,6 +125,14 @@ impl Import<'_> {
         }
         let [needed, free] = [needed, free].map(units::bytes);
         Err(format!("its copy needs {needed}, and {free} are free in {}", around.display()))
+    }
+
+    /// A copy of a link leads to the original, which the engine would then open.
+    fn check_links(&self) -> Result<(), String> {
+        let link = self.files.iter().find(|file| file.is_symlink());
+        link.map_or(Ok(()), |link| {
+            Err(format!("{} is a symbolic link: expected files alone", link.display()))
+        })
     }
 
     fn check_unused(&self) -> Result<(), String> {
@@ -202,7 +211,9 @@ fn list_lines(file: &Path, keys: &Path) -> io::Result<u64> {
     let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let (mut list, mut number) = (Vec::new(), 0);
     for line in lines {
-        list.extend_from_slice(&(line.len() as u32).to_le_bytes());
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let length = u32::try_from(line.len()).map_err(io::Error::other)?;
+        list.extend_from_slice(&length.to_le_bytes());
         list.extend_from_slice(line);
         number += 1;
     }

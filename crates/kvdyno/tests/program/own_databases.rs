@@ -108,6 +108,10 @@ fn what_cannot_be_measured_is_refused_before_anything_is_copied() {
     if needs("rocksdb", "what_cannot_be_measured_is_refused_before_anything_is_copied") {
         refused("rocksdb", &own, "is a database of lmdb");
     }
+    let linked = scratch.path("linked");
+    fs::create_dir(&linked).unwrap();
+    std::os::unix::fs::symlink(own.join("data.mdb"), linked.join("data.mdb")).unwrap();
+    refused("lmdb", &linked, "is a symbolic link");
     let mut holder = Command::new("sh")
         .args(["-c", "exec 3< \"$0\"; echo open; exec sleep 60"])
         .arg(own.join("data.mdb"))

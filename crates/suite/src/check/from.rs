@@ -13,9 +13,14 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
         let mistake = mistakes.at(&keys.span, "keys are drawn, or read from a file");
         mistake.label("expected either `keys` or `keys_file`");
     }
-    for load in typed.phase.iter().filter(|phase| phase.kind() == "load") {
-        let mistake = mistakes.at(&load.span, "the database is there already");
-        mistake.label("expected no load with `from` in [data]");
+    for phase in &typed.phase {
+        let what = match phase.kind() {
+            "load" => "the database is there already",
+            "verify" => "what its values are is not known",
+            _ => continue,
+        };
+        let label = format!("expected no {} with `from` in [data]", phase.kind());
+        mistakes.at(&phase.span, what).label(label);
     }
     let stems = typed.engine.iter().map(|engine| &engine.name.0);
     let first = stems.clone().next();
@@ -62,7 +67,7 @@ fn check_keys(data: &At<Data>, mistakes: &mut Mistakes) {
         ("linkbench", data.linkbench.as_ref().map(|at| &at.span)),
     ];
     for (key, span) in spans.into_iter().filter_map(|(key, span)| Some((key, span?))) {
-        let mistake = mistakes.at(span, format!("`{key}` is as it is in your database"));
+        let mistake = mistakes.at(span, format!("your database decides `{key}`"));
         mistake.label(format!("expected no `{key}` with `from`"));
     }
 }

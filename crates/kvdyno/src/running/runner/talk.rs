@@ -408,14 +408,13 @@ impl<'r> Talk<'r> {
             self.fail(class, message);
         }
         let after = self.snapshot(usage.clone());
-        let Some(begun) = self.current.take() else { return };
-        if let Some(phase) = self.environment.case.phases.get(begun.index) {
-            self.block_io.phase_ended(&phase.name);
-        }
-        let resident_after = self.residency();
         let Some(phase) = self.environment.case.phases.get(phase as usize) else { return };
-        let before = Snapshot { process: Some(usage_before), ..begun.before };
+        self.block_io.phase_ended(&phase.name);
+        let resident_after = self.residency();
+        // Readings leave out what was between the turns of the current phase.
         let synced = (phase.work != Activity::Evict).then(|| self.sync(usage)).flatten();
+        let Some(begun) = self.current.take() else { return };
+        let before = Snapshot { process: Some(usage_before), ..begun.before };
         self.counters.phases.entry(phase.name.clone()).or_default().after = counters;
         self.record.phases.push(PhaseRecord {
             name: phase.name.clone(),
@@ -450,7 +449,8 @@ impl<'r> Talk<'r> {
         let (done, rest) = case.phases.split_at(self.record.phases.len());
         let measures = |phase: &Phase| matches!(phase.work, Activity::Measure(_));
         let Some(last) = done.last().filter(|last| measures(last)) else { return };
-        if !rest.iter().any(measures) {
+        // A case of a pair waits for the other one.
+        if !rest.iter().any(measures) && self.turns.is_none() {
             return;
         }
         let message = format!("kvdyno ended after `{}`", last.name);

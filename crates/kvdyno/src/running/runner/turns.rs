@@ -14,8 +14,8 @@ impl Pass<'_> {
         let watched = self.env.block_io != Watch::Off || case.io_latency;
         let with = case.turns_with.as_ref().filter(|_| !watched && self.env.trace.is_none())?;
         let other = plan.cases.iter().find(|other| other.id == *with)?;
-        let has_worker = |case| self.env.workers.identity(case).is_some();
-        (self.is_pending(other) && has_worker(case) && has_worker(other)).then_some(other)
+        let can_run = |case: &Case| !case.lacks_rate() && self.env.workers.identity(case).is_some();
+        (self.is_pending(other) && can_run(case) && can_run(other)).then_some(other)
     }
 
     /// Runs two cases side by side, each on a database of its own.
@@ -84,9 +84,12 @@ impl OneOfPair<'_, '_> {
     /// Works until its next turn, or its phase, is over.
     fn work(&mut self, phase: usize) {
         if self.has_more(phase) {
-            // A worker that dies before it reads its job is handled at its end.
-            self.job.take().map(|job| self.worker.send(job));
-            self.ended = !self.talk.work(self.worker);
+            if let Some(job) = self.job.take() {
+                self.talk.begin_now();
+                // A worker that dies before it reads its job is handled at its end.
+                let _ = self.worker.send(job);
+            }
+            self.work_on();
             if !self.ended {
                 self.talk.stop_processes(self.worker);
             }
@@ -96,7 +99,15 @@ impl OneOfPair<'_, '_> {
     /// Closes the engine.
     fn end(&mut self) {
         while !self.ended {
-            self.ended = !self.talk.work(self.worker);
+            self.work_on();
+        }
+    }
+
+    /// A server whose client has ended would work on beside the other case.
+    fn work_on(&mut self) {
+        self.ended = !self.talk.work(self.worker);
+        if self.ended {
+            self.talk.end_server();
         }
     }
 }

@@ -9,11 +9,15 @@ use kvdyno_record::turns::TurnsRecord;
 use kvdyno_record::usage::{DeviceUsage, Snapshot};
 use std::time::Instant;
 
+/// How often the processes of a case are looked for while it is stopped.
+const STOP_ROUNDS: usize = 5;
+
 /// How a case takes turns.
 pub(super) struct TurnsOfCase {
     /// The other case.
     with: String,
     state: State,
+    made: Instant,
 }
 
 /// Where a case that takes turns is.
@@ -37,7 +41,15 @@ pub(super) struct Meanwhile {
 impl Talk<'_> {
     /// From here on it is held after each turn and each phase; `with` is the other case.
     pub(in crate::running::runner) fn take_turns(&mut self, with: &str) {
-        self.turns = Some(TurnsOfCase { with: with.to_owned(), state: State::Working });
+        let (with, made) = (with.to_owned(), Instant::now());
+        self.turns = Some(TurnsOfCase { with, state: State::Working, made });
+    }
+
+    /// Its time begins: the other case has worked until now.
+    pub(in crate::running::runner) fn begin_now(&mut self) {
+        if let Some(turns) = &self.turns {
+            self.started += turns.made.elapsed();
+        }
     }
 
     /// How many of its phases are over.
@@ -61,7 +73,16 @@ impl Talk<'_> {
 
     /// Stops its processes while it is held.
     pub(in crate::running::runner) fn stop_processes(&mut self, worker: &Worker) {
-        process::stop(self.meter.root, &self.processes(worker));
+        // One that was started meanwhile is found in the next round.
+        let mut stopped = Vec::new();
+        for _ in 0..STOP_ROUNDS {
+            let processes = self.processes(worker);
+            if processes == stopped {
+                break;
+            }
+            process::stop(self.meter.root, &processes);
+            stopped = processes;
+        }
         let (since, at_stop) = (Instant::now(), Box::new(self.meter.snapshot()));
         if let Some(turns) = &mut self.turns {
             turns.state = State::Stopped { since, at_stop };
