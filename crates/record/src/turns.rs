@@ -1,6 +1,6 @@
 //! Two cases side by side: both engines are open at once, and while one works all processes of the
-//! other are stopped. Phases that only read are measured in short turns, so that the pair of figures
-//! is of one time; every other phase is run by one engine and then by the other.
+//! other are stopped. Phases that only read are measured in short turns, so that the pair of
+//! figures is of one time; every other phase is run by one engine and then by the other.
 
 use crate::workload::{Ends, Phase, Role};
 use schemars::JsonSchema;
