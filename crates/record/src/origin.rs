@@ -5,6 +5,7 @@ use crate::workload::Size;
 use kvdyno_engine::{Location, Options};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// The database that was there, whose records a case works on.
@@ -47,6 +48,13 @@ pub struct SampleJob {
     /// The file for their list, which is not there yet: each with its length before it, as 32 bits
     /// with the lowest byte first.
     pub keys: PathBuf,
+}
+
+/// Adds a key to a list.
+pub fn write_key(list: &mut impl Write, key: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(key.len()).map_err(io::Error::other)?;
+    list.write_all(&length.to_le_bytes())?;
+    list.write_all(key)
 }
 
 // Compiled here, as all JSON of a worker.

@@ -2,7 +2,6 @@
 
 use kvdyno_engine::{Error, Result};
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
 
 /// A file's keys, each behind its length.
@@ -36,12 +35,6 @@ impl KeyList {
         Ok(Self { file, ends })
     }
 
-    /// Adds a key to a file.
-    pub(crate) fn write(file: &mut impl Write, key: &[u8]) -> io::Result<()> {
-        file.write_all(&(key.len() as u32).to_le_bytes())?;
-        file.write_all(key)
-    }
-
     /// The key of a number. Numbers beyond the last begin with the first again.
     pub(crate) fn key(&self, number: u64) -> &[u8] {
         let index = (number % self.ends.len() as u64) as usize;
@@ -53,6 +46,7 @@ impl KeyList {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_record::origin::write_key;
 
     #[test]
     fn keys_are_read_as_they_were_written() {
@@ -61,7 +55,7 @@ mod tests {
         let keys: [&[u8]; 3] = [b"a", b"", &[0xff; 300]];
         let mut file = Vec::new();
         for key in keys {
-            KeyList::write(&mut file, key).unwrap();
+            write_key(&mut file, key).unwrap();
         }
         fs::write(&path, &file).unwrap();
         let list = KeyList::read(&path).unwrap();

@@ -1,10 +1,9 @@
 //! The command `sample`: what a database holds that was not loaded by kvdyno, by a walk over all of
 //! its records.
 
-use crate::key_list::KeyList;
 use crate::rng::Rng;
 use kvdyno_engine::{DataShape, Direction, Engine, Error, Range, Result, Session};
-use kvdyno_record::origin::{Sample, SampleJob};
+use kvdyno_record::origin::{Sample, SampleJob, write_key};
 use kvdyno_record::workload::Size;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -31,20 +30,20 @@ fn sample<E: Engine>(job: &SampleJob) -> Result<Sample> {
     // What is there says how much room it needs.
     let shape = DataShape::uniform(job.file_bytes.div_ceil(100), 100, 0);
     let engine = E::open(&job.location, &job.options, &shape)?;
-    let mut seen = Seen::new(job.keys_max);
+    let mut contents = Contents::new(job.keys_max);
     {
         let mut session = engine.session()?;
         session.scan(Range::all(Direction::Forward), |key, value| {
-            seen.add(key, value);
+            contents.add(key, value);
             ControlFlow::Continue(())
         })?;
     }
     engine.close()?;
-    seen.end(job)
+    contents.end(job)
 }
 
 /// What the walk has come by.
-struct Seen {
+struct Contents {
     records: u64,
     key_bytes: BTreeMap<u64, u64>,
     value_bytes: BTreeMap<u64, u64>,
@@ -55,7 +54,7 @@ struct Seen {
     rng: Rng,
 }
 
-impl Seen {
+impl Contents {
     fn new(keys_max: u64) -> Self {
         Self {
             records: 0,
@@ -92,7 +91,7 @@ impl Seen {
         }
         let mut file = BufWriter::new(File::create_new(&job.keys)?);
         for key in &self.keys {
-            KeyList::write(&mut file, key)?;
+            write_key(&mut file, key)?;
         }
         file.flush()?;
         let size = |lengths: &BTreeMap<u64, u64>| {

@@ -25,10 +25,10 @@ pub(crate) fn is_missing(session: &SessionHandle, name: &str) -> Result<bool> {
 
 fn refuse_formats(name: &str, config: &str) -> Result<()> {
     for format in ["key_format", "value_format"] {
-        let found = value(config, format).unwrap_or_default();
-        if found != BYTES {
+        let actual = value(config, format).unwrap_or_default();
+        if actual != BYTES {
             return Err(Error::invalid(format!(
-                "table `{name}` has {format}={found}: expected {BYTES}"
+                "table `{name}` has {format}={actual}: expected {BYTES}"
             )));
         }
     }

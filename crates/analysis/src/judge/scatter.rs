@@ -97,13 +97,17 @@ mod tests {
         let mut noise = Random::new(1);
         for made @ [trial, window] in [[0.02, 0.01], [0.01, 0.05], [0.0, 0.03]] {
             let runs: Vec<Components> = (0..4_000).map(|_| simulate(&mut noise, made)).collect();
-            let of =
+            let mean_of =
                 |part: fn(&Components) -> f64| mean(&runs.iter().map(part).collect::<Vec<_>>());
-            let (found_trial, found_window) = (of(|run| run.trial), of(|run| run.window));
-            assert!((found_window / (window * window) - 1.0).abs() < 0.05, "{made:?}");
+            let (recovered_trial, recovered_window) =
+                (mean_of(|run| run.trial), mean_of(|run| run.window));
+            assert!((recovered_window / (window * window) - 1.0).abs() < 0.05, "{made:?}");
             // Of what the mean of a trial scatters by.
             let allowed = 0.05 * (trial * trial + window * window / 10.0);
-            assert!((found_trial - trial * trial).abs() < allowed, "{made:?}: {found_trial}");
+            assert!(
+                (recovered_trial - trial * trial).abs() < allowed,
+                "{made:?}: {recovered_trial}"
+            );
         }
     }
 

@@ -9,7 +9,7 @@ use kvdyno_host::states::{States, StoredState};
 use kvdyno_host::{Root, Storage};
 use kvdyno_record::case::{Copying, WorkerIdentity};
 use kvdyno_record::engine::Location;
-use kvdyno_record::origin::{Origin, Sample, SampleJob};
+use kvdyno_record::origin::{Origin, Sample, SampleJob, write_key};
 use kvdyno_record::state::StateDescription;
 use kvdyno_record::units;
 use kvdyno_record::work::short_digest;
@@ -42,7 +42,7 @@ enum Kind {
 }
 
 /// Looks at a database: at the copy of an earlier run, or at a new one.
-pub(super) fn look(
+pub(super) fn find_or_import(
     database: &OwnDatabase<'_>,
     workers: &Workers,
     data_dir: Option<&Path>,
@@ -53,18 +53,18 @@ pub(super) fn look(
     let path =
         fs::canonicalize(&database.path).map_err(|error| cannot("find", &database.path, &error))?;
     check_kind(&path, database.engine)?;
-    let files = parts(&path).map_err(|error| cannot("list", &path, &error))?;
-    let id = id(database, worker, &path, &files)?;
+    let files = database_files(&path).map_err(|error| cannot("list", &path, &error))?;
+    let id = digest_inputs(database, worker, &path, &files)?;
     let store = states::store(data_dir, runs);
     let state = store.is_dir().then(|| States::open(&store).and_then(|states| states.find(&id)));
     let state = match state.transpose().map_err(|error| error.to_string())?.flatten() {
         Some(state) => state,
         None => Import { database, worker, path: &path, files: &files, id: &id }.run(&store)?,
     };
-    origin(&state, path)
+    describe_copy(&state, path)
 }
 
-fn origin(state: &StoredState, path: PathBuf) -> Result<Origin, String> {
+fn describe_copy(state: &StoredState, path: PathBuf) -> Result<Origin, String> {
     let description = &state.record().description;
     let sample =
         description.sample.clone().ok_or("its copy in the store of states has no sample")?;
@@ -95,7 +95,7 @@ impl Import<'_> {
         let before = signature(self.files)?;
         self.copy(&copy)?;
         self.check_unused()?;
-        let files = parts(self.path).map_err(|error| cannot("list", self.path, &error))?;
+        let files = database_files(self.path).map_err(|error| cannot("list", self.path, &error))?;
         if signature(&files)? != before {
             return Err(format!("{} changed while it was copied", self.path.display()));
         }
@@ -139,6 +139,10 @@ impl Import<'_> {
         let user = user_of(&Root::system(), self.files);
         match user.map_err(|error| cannot("look at", self.path, &error))? {
             None => Ok(()),
+            // A lock of an open file has no process.
+            Some(User { pid: 0, .. }) => {
+                Err(format!("{} is locked: close what uses it", self.path.display()))
+            }
             Some(User { pid, name }) => Err(format!(
                 "{} is open in process {pid} ({name}): close it, or copy it by the engine's own \
                  backup and name the copy",
@@ -163,16 +167,16 @@ impl Import<'_> {
 
     /// Opens the copy, which may be brought up to date by that, and walks over its records.
     fn sample(&self, copy: &Path, keys: &Path) -> Result<Sample, String> {
-        let given = self.database.keys_file.as_ref();
+        let keys_file = self.database.keys_file.as_ref();
         let job = SampleJob {
             location: Location::Directory(copy.to_owned()),
             options: self.database.options.clone(),
             file_bytes: file_bytes(self.files)?,
-            keys_max: if given.is_some() { 1 } else { self.database.keys_max },
+            keys_max: if keys_file.is_some() { 1 } else { self.database.keys_max },
             keys: keys.to_owned(),
         };
-        let sample = ask(self.worker, &job)?;
-        match given {
+        let sample = run_sample(self.worker, &job)?;
+        match keys_file {
             None => Ok(sample),
             Some(file) => {
                 let number =
@@ -184,7 +188,7 @@ impl Import<'_> {
 }
 
 /// Runs the command `sample` of a worker.
-fn ask(worker: &WorkerIdentity, job: &SampleJob) -> Result<Sample, String> {
+fn run_sample(worker: &WorkerIdentity, job: &SampleJob) -> Result<Sample, String> {
     let program = worker.path.display();
     let failed = |error: io::Error| format!("failed to run {program}: {error}");
     let mut command = workers::command(worker, "sample");
@@ -211,10 +215,7 @@ fn list_lines(file: &Path, keys: &Path) -> io::Result<u64> {
     let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let (mut list, mut number) = (Vec::new(), 0);
     for line in lines {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let length = u32::try_from(line.len()).map_err(io::Error::other)?;
-        list.extend_from_slice(&length.to_le_bytes());
-        list.extend_from_slice(line);
+        write_key(&mut list, line.strip_suffix(b"\r").unwrap_or(line))?;
         number += 1;
     }
     if number == 0 {
@@ -225,13 +226,13 @@ fn list_lines(file: &Path, keys: &Path) -> io::Result<u64> {
 }
 
 fn check_kind(path: &Path, engine: &str) -> Result<(), String> {
-    let found = KINDS.iter().find(|(_, kind)| kind.is_of(path)).map(|(engine, _)| *engine);
+    let kind = KINDS.iter().find(|(_, kind)| kind.is_of(path)).map(|(engine, _)| *engine);
     // LMDB 1.0 refuses the files of 0.9 itself.
     let engine = if engine == "lmdb1" { "lmdb" } else { engine };
-    match found {
-        Some(found) if found == engine => Ok(()),
-        Some(found) => {
-            Err(format!("{} is a database of {found}, and the engine {engine}", path.display()))
+    match kind {
+        Some(kind) if kind == engine => Ok(()),
+        Some(kind) => {
+            Err(format!("{} is a database of {kind}, and the engine {engine}", path.display()))
         }
         None => {
             let known: Vec<&str> = KINDS.iter().map(|(engine, _)| *engine).collect();
@@ -247,7 +248,7 @@ impl Kind {
             Self::Folder(name) => {
                 let entries = fs::read_dir(path).into_iter().flatten().flatten();
                 let mut names = entries.map(|entry| entry.file_name());
-                names.any(|found| found.to_string_lossy().starts_with(name))
+                names.any(|file| file.to_string_lossy().starts_with(name))
             }
             Self::File(begin) => {
                 path.is_file()
@@ -261,7 +262,7 @@ impl Kind {
 }
 
 /// The files of a database: all in its folder; of one in a file that, its log and its journal.
-fn parts(path: &Path) -> io::Result<Vec<PathBuf>> {
+fn database_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if path.is_dir() {
         return files_of(path);
     }
@@ -287,7 +288,7 @@ fn signature(files: &[PathBuf]) -> Result<Vec<Value>, String> {
 }
 
 /// A digest of all that the copy and its list of keys depend on.
-fn id(
+fn digest_inputs(
     database: &OwnDatabase<'_>,
     worker: &WorkerIdentity,
     path: &Path,

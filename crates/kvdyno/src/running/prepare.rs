@@ -81,7 +81,12 @@ pub(crate) fn prepare_text(
     prepared(text, workers, location, default_data_dir, |volume, host, location| {
         if suite.has_own_database() {
             let look = |database: &OwnDatabase<'_>| {
-                own_database::look(database, &known, data_dir.as_deref(), default_data_dir)
+                own_database::find_or_import(
+                    database,
+                    &known,
+                    data_dir.as_deref(),
+                    default_data_dir,
+                )
             };
             suite.read_databases(&engines, host.machine.memory_bytes, look)?;
         }

@@ -5,6 +5,7 @@ mod machine;
 mod open_close;
 mod overtime;
 mod served;
+mod stopwatch;
 mod turns;
 
 use super::blockio::BlockIoOfCase;

@@ -2,6 +2,7 @@
 //! after minutes.
 
 use super::Talk;
+use super::stopwatch::{Step, Stopwatch};
 use crate::running::runner::outcome::EarlyEnd;
 use crate::running::runner::worker::Worker;
 use kvdyno_record::units;
@@ -16,38 +17,20 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// After a failure nothing depends on a clean close.
 const LIMIT_FAILED: Duration = Duration::from_secs(30);
 
-/// Checks come many times per second.
-const LOOK_MAX: Duration = Duration::from_secs(1);
-
-/// The time that the opening or the closing has taken. If this program was stopped, the time counts
-/// little.
+/// An engine that is being opened or closed.
 pub(super) struct OpenClose {
-    elapsed: Duration,
-    looked: Instant,
+    /// How long that has taken.
+    pub(super) time: Stopwatch,
     reported: bool,
-}
-
-/// The next step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    Wait,
-    Tell,
-    /// It is cut off.
-    EarlyEnd,
 }
 
 impl OpenClose {
     pub(super) fn begin() -> Self {
-        Self { elapsed: Duration::ZERO, looked: Instant::now(), reported: false }
-    }
-
-    fn look(&mut self, now: Instant) {
-        self.elapsed += now.saturating_duration_since(self.looked).min(LOOK_MAX);
-        self.looked = now;
+        Self { time: Stopwatch::start(), reported: false }
     }
 
     fn step(&self, failed: bool) -> Step {
-        match self.elapsed {
+        match self.time.elapsed {
             elapsed if elapsed > if failed { LIMIT_FAILED } else { LIMIT } => Step::EarlyEnd,
             elapsed if elapsed > TELL_AFTER && !self.reported => Step::Tell,
             _ => Step::Wait,
@@ -63,11 +46,11 @@ impl Talk<'_> {
             return;
         }
         let failed = self.ending.failure.is_some();
-        self.open_close.look(Instant::now());
+        self.open_close.time.look(Instant::now());
         let what = self.phase_name();
         let text = format!(
             "{what} takes {} so far",
-            units::duration(self.open_close.elapsed.as_nanos() as u64)
+            units::duration(self.open_close.time.elapsed.as_nanos() as u64)
         );
         match self.open_close.step(failed) {
             Step::Wait => {}
@@ -109,16 +92,8 @@ mod tests {
             (31, true, true, Step::EarlyEnd),
         ] {
             let elapsed = Duration::from_secs(seconds);
-            let watch = OpenClose { elapsed, reported, ..OpenClose::begin() };
-            assert_eq!(watch.step(failed), step, "{seconds} {failed}");
+            let time = Stopwatch::at(elapsed);
+            assert_eq!(OpenClose { time, reported }.step(failed), step, "{seconds} {failed}");
         }
-    }
-
-    /// The program was stopped for an hour, but its worker was not.
-    #[test]
-    fn what_was_not_looked_at_does_not_count() {
-        let mut watch = OpenClose::begin();
-        watch.look(watch.looked + Duration::from_secs(3600));
-        assert_eq!(watch.elapsed, LOOK_MAX);
     }
 }

@@ -2,6 +2,7 @@
 //! stopped server. This is reported within seconds, and the phase has a limit of its own.
 
 use super::Talk;
+use super::stopwatch::{Step, Stopwatch};
 use crate::running::runner::outcome::EarlyEnd;
 use crate::running::runner::worker::Worker;
 use kvdyno_record::units;
@@ -14,51 +15,25 @@ const TELL_AFTER: Duration = Duration::from_secs(5);
 /// A phase may take its planned duration again, and at least this: a stall of a minute is a result.
 const OVERTIME_MIN: Duration = Duration::from_secs(120);
 
-/// Checks come many times per second.
-const LOOK_MAX: Duration = Duration::from_secs(1);
-
 /// The state of a phase that ends by time.
 pub(super) struct Overtime {
     duration: Duration,
-    /// The time that it has run, and the last check. If this program was stopped, the time counts
-    /// little: the worker may have ended meanwhile.
-    elapsed: Duration,
-    looked: Instant,
+    /// The time that it has run.
+    pub(super) time: Stopwatch,
     /// Threads that still run, by the worker's last message; none: it counts none.
     pub(super) threads: Option<u32>,
     reported: bool,
-}
-
-/// The next step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    Wait,
-    Tell,
-    /// It is cut off.
-    EarlyEnd,
 }
 
 impl Overtime {
     /// For a phase that starts now; none: it does not end by time.
     pub(super) fn of_phase(phase: &Phase) -> Option<Self> {
         let duration = Duration::from_nanos(phase.mix()?.ends.duration_ns?);
-        let (elapsed, looked) = (Duration::ZERO, Instant::now());
-        Some(Self { duration, elapsed, looked, threads: None, reported: false })
-    }
-
-    /// Updates the time that it has run.
-    fn look(&mut self, now: Instant) {
-        self.elapsed += now.saturating_duration_since(self.looked).min(LOOK_MAX);
-        self.looked = now;
-    }
-
-    /// The time until now does not count: its processes were stopped.
-    pub(super) fn skip(&mut self, now: Instant) {
-        self.looked = now;
+        Some(Self { duration, time: Stopwatch::start(), threads: None, reported: false })
     }
 
     fn late(&self) -> Duration {
-        self.elapsed.saturating_sub(self.duration)
+        self.time.elapsed.saturating_sub(self.duration)
     }
 
     fn step(&self) -> Step {
@@ -87,7 +62,7 @@ impl Talk<'_> {
         let phase = self.phase_name();
         let begun = self.current.as_mut().and_then(|begun| begun.overtime.as_mut());
         let Some(overtime) = begun.filter(|_| self.ending.cut.is_none()) else { return };
-        overtime.look(Instant::now());
+        overtime.time.look(Instant::now());
         let (late, waiting) = (overtime.late().as_secs(), overtime.waiting());
         let late = units::duration(late * 1_000_000_000);
         match overtime.step() {
@@ -113,7 +88,8 @@ mod tests {
 
     fn overtime(seconds: u64, elapsed: u64, threads: Option<u32>, reported: bool) -> Overtime {
         let [duration, elapsed] = [seconds, elapsed].map(Duration::from_secs);
-        Overtime { duration, elapsed, looked: Instant::now(), threads, reported }
+        let time = Stopwatch::at(elapsed);
+        Overtime { duration, time, threads, reported }
     }
 
     #[test]
@@ -135,16 +111,5 @@ mod tests {
         }
         assert_eq!(overtime(5, 0, Some(1), false).waiting(), "1 thread waits for a reply");
         assert_eq!(overtime(5, 0, Some(4), false).waiting(), "4 threads wait for a reply");
-    }
-
-    /// The program was stopped for an hour, but its worker was not.
-    #[test]
-    fn what_was_not_looked_at_does_not_count() {
-        let mut overtime = overtime(5, 4, Some(2), false);
-        let later = overtime.looked + Duration::from_secs(3600);
-        overtime.look(later);
-        assert_eq!((overtime.step(), overtime.elapsed.as_secs()), (Step::Wait, 5));
-        overtime.look(later + Duration::from_millis(500));
-        assert_eq!(overtime.elapsed.as_millis(), 5500);
     }
 }

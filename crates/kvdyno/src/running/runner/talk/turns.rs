@@ -98,8 +98,9 @@ impl Talk<'_> {
             let stopped = now - since;
             let moved = self.meter.snapshot();
             self.started += stopped;
+            self.open_close.time.skip(now);
             if let Some(begun) = &mut self.current {
-                begun.overtime.iter_mut().for_each(|overtime| overtime.skip(now));
+                begun.overtime.iter_mut().for_each(|overtime| overtime.time.skip(now));
                 begun.left_out.add(stopped.as_nanos() as u64, &at_stop, &moved);
                 let stopped_ns = begun.left_out.stopped_ns;
                 begun.turns.iter_mut().for_each(|turns| turns.stopped_ns = stopped_ns);

@@ -1,0 +1,64 @@
+//! How long something takes, looked at many times per second.
+
+use std::time::{Duration, Instant};
+
+/// Looks come many times per second.
+const LOOK_MAX: Duration = Duration::from_secs(1);
+
+/// A time that is running. If this program was stopped, that time counts little: the worker may
+/// have ended meanwhile.
+pub(super) struct Stopwatch {
+    pub(super) elapsed: Duration,
+    looked: Instant,
+}
+
+/// What is done about something that takes long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Wait,
+    Tell,
+    /// It is cut off.
+    EarlyEnd,
+}
+
+impl Stopwatch {
+    pub(super) fn start() -> Self {
+        Self { elapsed: Duration::ZERO, looked: Instant::now() }
+    }
+
+    #[cfg(test)]
+    pub(super) fn at(elapsed: Duration) -> Self {
+        Self { elapsed, ..Self::start() }
+    }
+
+    /// Adds the time since the last look.
+    pub(super) fn look(&mut self, now: Instant) {
+        self.elapsed += now.saturating_duration_since(self.looked).min(LOOK_MAX);
+        self.looked = now;
+    }
+
+    /// The time since the last look does not count: the case's processes were stopped.
+    pub(super) fn skip(&mut self, now: Instant) {
+        self.looked = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The program was stopped for an hour, but its worker was not.
+    #[test]
+    fn what_was_not_looked_at_does_not_count() {
+        let mut time = Stopwatch::at(Duration::from_secs(4));
+        let later = time.looked + Duration::from_secs(3600);
+        time.look(later);
+        assert_eq!(time.elapsed.as_secs(), 5);
+        time.look(later + Duration::from_millis(500));
+        assert_eq!(time.elapsed.as_millis(), 5500);
+        let much_later = later + Duration::from_secs(60);
+        time.skip(much_later);
+        time.look(much_later);
+        assert_eq!(time.elapsed.as_millis(), 5500);
+    }
+}
