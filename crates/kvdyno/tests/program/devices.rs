@@ -1,6 +1,7 @@
 //! Block devices that must not be changed, on real loop devices. Each refusal leaves every byte
 //! unchanged, for any name of the device.
 
+use super::locations::can_mount;
 use super::scratch::{Done, Scratch, records};
 use super::workers::{needs, needs_root, skipped};
 use std::fs::{self, File};
@@ -73,8 +74,14 @@ impl Loop {
     /// The program refuses it with this message, and leaves it unchanged.
     #[track_caller]
     pub(crate) fn assert_untouched(&self, scratch: &Scratch, arguments: &[&str], words: &[&str]) {
+        self.assert_untouched_by(scratch, scratch.kvdyno(arguments), words);
+    }
+
+    /// The same of a command that is started here.
+    #[track_caller]
+    pub(crate) fn assert_untouched_by(&self, scratch: &Scratch, run: Command, words: &[&str]) {
         let before = self.content();
-        let done = scratch.run(arguments);
+        let done = scratch.start(run).wait();
         done.assert_code(2);
         for words in words {
             done.assert_says(words);
@@ -90,9 +97,12 @@ impl Drop for Loop {
     }
 }
 
-/// Read-only: otherwise a mounted filesystem writes by itself.
-pub(crate) fn mount(device: &str, point: &Path) -> Option<String> {
-    output("mount", &["-o", "ro,noload", device, point.to_str().unwrap()])
+/// Makes a folder, and the command that mounts a device on it. Read-only: otherwise a mounted
+/// filesystem writes by itself. It is for a namespace of its own: one in which others run hands the
+/// mount on to each namespace that they make meanwhile, and there it outlives its removal.
+pub(crate) fn mounting(device: &str, point: &Path) -> String {
+    fs::create_dir_all(point).unwrap();
+    format!("mount -o ro,noload '{device}' '{}'", point.display())
 }
 
 pub(crate) fn output(program: &str, arguments: &[&str]) -> Option<String> {
@@ -177,31 +187,28 @@ fn a_mounted_device_is_refused_by_whatever_name() {
     let scratch = Scratch::new();
     let test = "a_mounted_device_is_refused_by_whatever_name";
     let Some(device) = Loop::new(&scratch, test) else { return };
-    let point = scratch.path("point");
-    fs::create_dir(&point).unwrap();
-    let mounted =
-        output("mkfs.ext4", &["-q", &device.path]).and_then(|_| mount(&device.path, &point));
-    if mounted.is_none() {
+    if !can_mount(test) || output("mkfs.ext4", &["-q", &device.path]).is_none() {
         return skipped("mount", test, "no ext4 can be mounted");
     }
-    let link = format!("/dev/kvdyno-test-{}", std::process::id());
-    std::os::unix::fs::symlink(&device.path, &link).unwrap();
+    let point = scratch.path("point");
+    let mounting = mounting(&device.path, &point);
+    let refused = |name: &str, words: &[&str]| {
+        let confirm = format!("--destroy-data-on={name}");
+        let run = scratch.kvdyno_after(&mounting, &["drive", name, &confirm]);
+        device.assert_untouched_by(&scratch, run, words);
+    };
+    let says = format!("{} is mounted at {}", device.path, point.display());
+    refused(&device.path, &[&says, "umount"]);
     let outside = scratch.path("link");
     std::os::unix::fs::symlink(&device.path, &outside).unwrap();
-    let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let says = [&*format!("{} is mounted at {}", device.path, point.display()), "umount"];
-        device.assert_refused(&scratch, &[&device.path, &device.confirm()], &says);
-        let confirm = format!("--destroy-data-on={link}");
-        let both = format!("{link} (which is {})", device.path);
-        device.assert_refused(&scratch, &[&link, &confirm], &[&both, says[0]]);
-        let outside = outside.to_str().unwrap();
-        let confirm = format!("--destroy-data-on={outside}");
-        let words = ["expected its full name", &device.path];
-        device.assert_refused(&scratch, &[outside, &confirm], &words);
+    refused(outside.to_str().unwrap(), &["expected its full name", &device.path]);
+    let link = format!("/dev/kvdyno-test-{}", std::process::id());
+    std::os::unix::fs::symlink(&device.path, &link).unwrap();
+    let by_link = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        refused(&link, &[&format!("{link} (which is {})", device.path), &says]);
     }));
-    let _ = output("umount", &[point.to_str().unwrap()]);
     fs::remove_file(link).unwrap();
-    refused.unwrap();
+    by_link.unwrap();
 }
 
 /// A DOS partition table with one partition from 1 MiB on.
@@ -231,15 +238,13 @@ fn a_partitioned_disk_is_refused_and_more_so_when_a_partition_is_mounted() {
     }
     let confirm = format!("--destroy-data-on={part}");
     device.assert_refused(&scratch, &[&part, &confirm], &["ext4 filesystem", &part]);
-    let point = scratch.path("point");
-    fs::create_dir(&point).unwrap();
-    mount(&part, &point).unwrap();
+    let mounting = mounting(&part, &scratch.path("point"));
     let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let words = [&*format!("{part} is mounted at")];
-        device.assert_refused(&scratch, &disk, &words);
-        device.assert_refused(&scratch, &[&part, &confirm], &words);
+        for arguments in [[&*disk[0], disk[1]], [&part, &confirm]] {
+            let run = scratch.kvdyno_after(&mounting, &["drive", arguments[0], arguments[1]]);
+            device.assert_untouched_by(&scratch, run, &[&format!("{part} is mounted at")]);
+        }
     }));
-    let _ = output("umount", &[point.to_str().unwrap()]);
     let _ = output("partx", &["-d", &device.path]);
     refused.unwrap();
 }

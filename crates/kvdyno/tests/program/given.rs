@@ -1,6 +1,7 @@
 //! Block devices for a suite's volumes or swap, on real loop devices.
 
-use super::devices::{Loop, mount, output};
+use super::devices::{Loop, mounting, output};
+use super::locations::can_mount;
 use super::scratch::{Scratch, records};
 use super::suites::{GET, suite};
 use super::workers::{find, needs, skipped};
@@ -35,13 +36,9 @@ fn a_device_as_volume_is_refused_as_a_place_would_be() {
     }
     refused(&[&confirm], &["ext4 filesystem (at byte 1080)", "nothing was touched"]);
     let point = scratch.path("point");
-    fs::create_dir(&point).unwrap();
-    mount(path, &point).unwrap();
-    let mounted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        refused(&[&confirm], &[&*format!("{path} is mounted at {}", point.display())]);
-    }));
-    let _ = output("umount", &[point.to_str().unwrap()]);
-    mounted.unwrap();
+    let run = scratch.kvdyno_after(&mounting(path, &point), &["run", "s.toml", &confirm]);
+    let says = format!("{path} is mounted at {}", point.display());
+    device.assert_untouched_by(&scratch, run, &[&says]);
     assert!(!scratch.path("runs").join("volume").exists());
 }
 
@@ -88,19 +85,13 @@ fn a_device_in_use_and_a_signed_one_are_refused_and_a_clean_one_is_taken() {
     let Some(device) = Loop::new(&scratch, test).filter(|_| needs("lmdb", test)) else { return };
     let path = device.path.as_str();
     write_suite(&scratch, &device, "lmdb", "filesystem = \"ext4\"");
-    let point = scratch.path("point");
-    fs::create_dir(&point).unwrap();
-    let mounted = output("mkfs.ext4", &["-q", path]).and_then(|_| mount(path, &point));
-    if mounted.is_none() {
+    if !can_mount(test) || output("mkfs.ext4", &["-q", path]).is_none() {
         return skipped("mount", test, "no ext4 can be mounted");
     }
     let (confirm, run) = (device.confirm(), ["run", "s.toml"]);
     let arguments = [run[0], run[1], &confirm];
-    let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        device.assert_untouched(&scratch, &arguments, &[&format!("{path} is mounted at")]);
-    }));
-    let _ = output("umount", &[point.to_str().unwrap()]);
-    refused.unwrap();
+    let mounted = scratch.kvdyno_after(&mounting(path, &scratch.path("point")), &arguments);
+    device.assert_untouched_by(&scratch, mounted, &[&format!("{path} is mounted at")]);
     device.assert_untouched(&scratch, &arguments, &["ext4 filesystem", "wipefs -a"]);
     output("wipefs", &["-q", "-a", path]).unwrap();
     scratch.run(&arguments).assert_ok();
