@@ -73,6 +73,13 @@ pub fn database(
     Ok((CopyRecord { method: by, state: None, files, bytes, took_ns }, warm))
 }
 
+/// Copies a file to a path that is not there yet, as [`database`] copies those of a folder.
+pub fn file(from: &Path, to: &Path, go_on: &mut dyn FnMut(u64) -> bool) -> Result<(), CopyError> {
+    let mut copier = Copier { by: Copying::Reflink, files: 0, bytes: 0, go_on };
+    let done = copier.file(from, to).map_err(failed(from))?;
+    if done { Ok(()) } else { Err(CopyError::Interrupted) }
+}
+
 /// The part in the page cache, as a sentence.
 fn warm(path: &Path) -> Option<String> {
     match cache::evict(path) {

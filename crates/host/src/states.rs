@@ -200,19 +200,9 @@ impl States {
 
     /// Keeps a finished database, whose engine is closed. It is renamed into the store; one on
     /// another filesystem is copied, and stays. If another process has kept the same id first, or
-    /// an error is returned, the folder stays, too. `go_on` gets the number of bytes copied and
-    /// read, and false stops it.
+    /// an error is returned, the folder stays, too. A list of keys is copied. `go_on` gets the
+    /// number of bytes copied and read, and false stops it.
     pub fn keep(
-        &self,
-        description: StateDescription,
-        database: &Path,
-        go_on: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<StoredState, StateError> {
-        self.keep_with_keys(description, database, None, go_on)
-    }
-
-    /// The same with the list of its keys, which is copied.
-    pub fn keep_with_keys(
         &self,
         description: StateDescription,
         database: &Path,

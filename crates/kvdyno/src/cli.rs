@@ -28,7 +28,7 @@ pub(crate) use named::NamedArgs;
 pub(crate) use quick::QuickArgs;
 pub(crate) use schema::SchemaOf;
 pub(crate) use search::{CapacityArgs, SearchArgs};
-pub(crate) use show::{NO_STUDY, OWN_STUDY, ReportArgs, ServeArgs, ShowArgs, ViewArgs};
+pub(crate) use show::{JudgeArgs, NO_STUDY, OWN_STUDY, ReportArgs, ServeArgs, ShowArgs, ViewArgs};
 pub(crate) use state::{ListStatesArgs, MakeArgs, StateAction, StateArgs, StoreArgs};
 use suite::SuiteName;
 pub(crate) use suite::{BendArgs, LocationArgs, PlanArgs, SuiteArgs};
@@ -70,7 +70,7 @@ Examples:
 Exit codes:
   0 success       1 the program failed            2 a mistake on the command line or in the suite
   3 a case failed or hung, or none completed      4 findings make the figures invalid
-  5 a figure regressed past the gate              130 interrupted (completed cases are kept)";
+  5 a regression past the gate, a missed target   130 interrupted (completed cases are kept)";
 
 /// A dynamometer for storage engines: puts them under a known load on a known machine, and measures
 /// what they deliver and what it costs.
@@ -99,7 +99,7 @@ pub(crate) struct Cli {
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a suite, record it, and show the results
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Compare engines without writing a suite
     Quick(Box<QuickArgs>),
     /// Measure the drive below a directory, or a block device
@@ -111,7 +111,9 @@ pub(crate) enum Command {
     /// List the runs
     List(ListArgs),
     /// Show a run on one screen, or its tables
-    Show(ShowArgs),
+    Show(Box<ShowArgs>),
+    /// Find which engines of a run meet a target
+    Judge(JudgeArgs),
     /// Write a run's report: one HTML file with figures, tables and raw data
     Report(ReportArgs),
     /// Show runs, reports and comparisons in a browser on this machine
@@ -138,7 +140,7 @@ pub(crate) enum Command {
     /// Pack a run into one file, to publish and repeat it elsewhere
     Bundle(BundleArgs),
     /// Repeat a recorded run on this host
-    Rerun(RerunArgs),
+    Rerun(Box<RerunArgs>),
     /// List the installed engines, or one engine's options; fetch their libraries
     Engines(EnginesArgs),
     /// Keep loaded databases for later runs: make, list, check and remove them
@@ -474,6 +476,14 @@ mod tests {
         }
     }
 
+    /// As a shell splits them: not between quotes.
+    fn words(line: &str) -> Vec<String> {
+        let parts = line.split('\'').enumerate();
+        let text = parts
+            .map(|(n, part)| if n % 2 == 0 { part.replace(' ', "\n") } else { part.to_owned() });
+        text.collect::<String>().split('\n').map(str::to_owned).collect()
+    }
+
     /// The command lines of a help text: up to a redirection, or to two spaces before a remark.
     fn examples(help: Option<&clap::builder::StyledStr>) -> Vec<Vec<String>> {
         let text = help.map(ToString::to_string).unwrap_or_default();
@@ -481,7 +491,7 @@ mod tests {
             let start = line.find("kvdyno ").filter(|_| line.starts_with("  "))?;
             let line = &line[start..];
             let end = ["  ", " >", " |"].iter().filter_map(|end| line.find(end)).min();
-            Some(line[..end.unwrap_or(line.len())].split(' ').map(str::to_owned).collect())
+            Some(words(&line[..end.unwrap_or(line.len())]))
         };
         text.lines().filter_map(command).collect()
     }

@@ -57,6 +57,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Resume(args) => commands::resume::run(args, printer),
         Command::List(args) => commands::list::run(args, printer),
         Command::Show(args) => commands::show::run(args, printer),
+        Command::Judge(args) => commands::judge::run(args, printer),
         Command::Report(args) => commands::report::run(args, printer),
         Command::Serve(args) => commands::serve::run(args, printer),
         Command::Check(args) => commands::check::run(args, printer),

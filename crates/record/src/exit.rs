@@ -20,7 +20,7 @@ pub enum Exit {
     /// It ran to the end, but findings make the figures invalid, or a gate of `compare` has too
     /// few data.
     Invalid = 4,
-    /// `compare` found a regression past the gate.
+    /// A figure regressed past the gate, or an engine misses its target.
     Regression = 5,
     /// Ctrl-C; finished work is kept.
     Interrupted = 130,

@@ -49,6 +49,10 @@ impl ExpectedHits {
                 let (hits, all) = (grouped(hits), grouped(looked_up));
                 Some(format!("expected no hits, found {hits} of {all}"))
             }
+            // Keys of a file, of which any may be there.
+            Self::Share { share: 0.0, or_more: true, .. } if hits == 0 && missing > 0 => {
+                Some(format!("none of {} keys looked up were there", grouped(looked_up)))
+            }
             Self::Share { share, deviation, or_more } if looked_up > 0 => {
                 let n = looked_up as f64;
                 let spread = (share * (1.0 - share) / n + deviation * deviation).sqrt();
@@ -240,6 +244,9 @@ mod tests {
         let grown = ExpectedHits::Share { share, deviation, or_more: true };
         assert_eq!(grown.mistake(900_000, 100_000), None);
         assert!(grown.mistake(600_000, 400_000).is_some());
+        let of_a_file = ExpectedHits::Share { share: 0.0, deviation: 0.0, or_more: true };
+        assert_eq!(of_a_file.mistake(1, 99), None);
+        assert!(of_a_file.mistake(0, 100).unwrap().starts_with("none of 100 keys"));
         assert!(
             ExpectedHits::All.mistake(99, 1).is_some()
                 && ExpectedHits::All.mistake(99, 0).is_none()

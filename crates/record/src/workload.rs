@@ -253,6 +253,10 @@ pub struct Role {
     /// Threads of the operating system that they share; null: each has one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_threads: Option<u32>,
+    /// Writes of a thread after which it flushes; null: it does not. The mix has the flush, with
+    /// weight 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_every: Option<u32>,
     /// The share of its lookups that must find their key.
     #[serde(default, skip_serializing_if = "ExpectedHits::is_all")]
     pub expected_hits: ExpectedHits,
@@ -399,6 +403,7 @@ impl Role {
             rate: None,
             depth: None,
             os_threads: None,
+            flush_every: None,
             pilot: None,
             expected_hits: ExpectedHits::All,
             replay: None,

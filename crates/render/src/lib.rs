@@ -26,6 +26,7 @@ pub mod search;
 pub mod study;
 pub mod table;
 pub mod tables;
+pub mod target;
 pub mod time_csv;
 pub mod tone;
 pub mod trace;

@@ -172,6 +172,35 @@ pub(crate) struct MixSource<'p> {
     strides: bool,
     inserter: Option<Inserter<'p>>,
     version: u32,
+    flushes: Option<Flushes>,
+}
+
+/// The flushes between a thread's writes.
+#[derive(Debug)]
+struct Flushes {
+    /// Its slot.
+    slot: u8,
+    /// Writes before each.
+    every: u32,
+    /// Writes since the last.
+    writes: u32,
+}
+
+impl Flushes {
+    fn new(role: &Role) -> Option<Self> {
+        let slot = role.mix.iter().position(|entry| entry.op == Op::Flush)? as u8;
+        Some(Self { slot, every: role.flush_every?, writes: 0 })
+    }
+
+    /// The flush that is due.
+    fn take_due(&mut self) -> Option<Step<KeyedStep>> {
+        if self.writes < self.every {
+            return None;
+        }
+        self.writes = 0;
+        let action = KeyedStep { action: Action::Flush, first: 0, items: 0, value: 0 };
+        Some(Step { slot: self.slot, action, write_bytes: 0 })
+    }
 }
 
 /// One operation of a mix, and how it is prepared: looked up once, and not for each.
@@ -229,6 +258,7 @@ pub(crate) fn action_of(op: &Op) -> Action {
         Op::Batch { .. } => Action::Batch,
         Op::Walk { reverse: false, .. } => Action::WalkForward,
         Op::Walk { reverse: true, .. } => Action::WalkReverse,
+        Op::Flush => Action::Flush,
         op => unreachable!("{} is no operation on keys", op.name()),
     }
 }
@@ -267,6 +297,7 @@ impl<'p> MixSource<'p> {
             strides: population.strides(grows),
             inserter: inserts.then(|| Inserter::new(population)),
             version: 0,
+            flushes: Flushes::new(role),
         }
     }
 
@@ -310,9 +341,13 @@ impl<'p> MixSource<'p> {
     ) {
         block.clear();
         while block.steps.len() < steps {
+            if let Some(flush) = self.flushes.as_mut().and_then(Flushes::take_due) {
+                block.steps.push(flush);
+                continue;
+            }
             let slot = self.slot();
             let Self { supply, rng, entries, records, inserter, version, .. } = self;
-            let Self { population, strides, .. } = self;
+            let Self { population, strides, flushes, .. } = self;
             let (entry, data) = (&mut entries[slot], &mut block.data);
             let (first, value) = (data.numbers.len() as u32, data.values.len() as u32);
             let keys = draw(&entry.keys, rng) as u32;
@@ -337,6 +372,9 @@ impl<'p> MixSource<'p> {
             block.writes |= write_bytes > 0;
             let action = KeyedStep { action: entry.action, first, items, value };
             block.steps.push(Step { slot: slot as u8, action, write_bytes });
+            if let Some(flushes) = flushes {
+                flushes.writes += u32::from(entry.counts);
+            }
         }
     }
 

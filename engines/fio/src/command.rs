@@ -59,9 +59,11 @@ fn weight(role: &Role, is: impl Fn(&MixEntry) -> bool) -> f64 {
 }
 
 fn pattern(role: &Role) -> Result<&'static str> {
-    let random = role.mix.iter().all(|entry| entry.keys == Choice::Uniform);
-    let ordered = role.mix.iter().all(|entry| entry.keys == Choice::Sequential { step: 1 });
-    let supported = role.mix.iter().all(|entry| matches!(entry.op, Op::Get | Op::Update));
+    let blocks = || role.mix.iter().filter(|entry| entry.op != Op::Flush);
+    let random = blocks().all(|entry| entry.keys == Choice::Uniform);
+    let ordered = blocks().all(|entry| entry.keys == Choice::Sequential { step: 1 });
+    let supported =
+        role.mix.iter().all(|entry| matches!(entry.op, Op::Get | Op::Update | Op::Flush));
     if !supported || role.rate.is_some() || !(random || ordered) {
         return Err(Error::invalid("fio reads and writes blocks, all at random or all in order"));
     }
@@ -101,6 +103,7 @@ fn options(job: &Job, role: &Role) -> Result<Vec<String>> {
             arguments.push("--hipri=1".to_owned());
         }
     }
+    arguments.extend(role.flush_every.map(|writes| format!("--fdatasync={writes}")));
     if on("read_only")? {
         arguments.push("--readonly".to_owned());
     }

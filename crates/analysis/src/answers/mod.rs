@@ -7,4 +7,5 @@ pub mod search;
 pub mod series;
 pub mod study;
 pub mod summary;
+pub mod target;
 pub mod trend;

@@ -3,6 +3,7 @@
 
 use super::metric::Why;
 use super::spent::Spent;
+use super::turns;
 use kvdyno_record::case::{CaseRecord, CounterFile, Outcome, PhaseRecord};
 use kvdyno_record::engine::{Capabilities, EngineEvent, EventKind, PowerLoss};
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
@@ -15,7 +16,7 @@ use kvdyno_record::series::Slice;
 use kvdyno_record::torture::TortureRecord;
 use kvdyno_record::workload::Activity;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run's record.
 #[derive(Clone, Debug)]
@@ -56,6 +57,8 @@ pub struct CaseEvidence {
     pub damaged: Option<String>,
     /// The attempts before that, in order.
     pub earlier: Vec<Earlier>,
+    /// Phases whose rates leave out waits for a CPU.
+    pub(super) without_waits: BTreeSet<String>,
 }
 
 /// All samples of a case by tag: phase, role, operation, kind.
@@ -75,6 +78,7 @@ impl Evidence {
                 file_attempt(&mut cases, attempt)?;
             }
         }
+        turns::decide_waits(&mut cases);
         let torture = folder.path.parent().map_or_else(Vec::new, TortureRecord::beside);
         let (complete, folder) = (folder.is_complete(), folder.clone());
         Ok(Self { run, plan, complete, cases, torture, folder })
@@ -217,8 +221,14 @@ pub(crate) fn outcome_words(outcome: &Outcome) -> String {
 
 impl CaseEvidence {
     fn planned(case: &Case) -> Self {
-        let case = case.clone();
-        Self { case, record: None, folder: None, damaged: None, earlier: Vec::new() }
+        Self {
+            case: case.clone(),
+            record: None,
+            folder: None,
+            damaged: None,
+            earlier: Vec::new(),
+            without_waits: BTreeSet::new(),
+        }
     }
 
     /// Its directory; none without a record.

@@ -144,6 +144,7 @@ mod tests {
                 rate: None,
                 depth: None,
                 os_threads: None,
+                flush_every: None,
                 pilot: None,
                 expected_hits: kvdyno_record::workload::ExpectedHits::All,
                 replay: None,

@@ -93,8 +93,10 @@ fn add_rates(
     });
     let paid: Vec<Reading> = match deferred {
         None => {
-            let shares = trials.of_phase(scope.phase, |spent, _| {
-                Ok(turns::share_with_cpu(spent.phase, role(spent.phase, scope.role)?))
+            let shares = trials.of_phase(scope.phase, |spent, case| {
+                let role = role(spent.phase, scope.role)?;
+                let without_waits = case.without_waits.contains(scope.phase);
+                Ok(if without_waits { turns::share_with_cpu(role) } else { 1.0 })
             });
             windows
                 .iter()

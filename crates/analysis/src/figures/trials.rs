@@ -6,6 +6,7 @@ use super::spent::Spent;
 use hdrhistogram::Histogram;
 use kvdyno_record::case::{CaseRecord, OpResult, PhaseRecord, RoleResult};
 use kvdyno_record::hlog::{self, Kind};
+use kvdyno_record::operations::OpInfo;
 
 /// Cases with the same key, with their samples.
 pub struct Trials<'e> {
@@ -70,7 +71,7 @@ impl<'e> Trials<'e> {
     pub(crate) fn samples(&self, scope: &At<'_>, kind: Kind) -> Vec<Result<Histogram<u64>, Why>> {
         let samples = |case: &CaseEvidence, latencies: &Latencies| {
             case.phase(scope.phase)?;
-            let wanted = |op: &str| scope.op.is_none_or(|wanted| wanted == op);
+            let wanted = |op: &str| scope.op.map_or_else(|| is_summed(op), |wanted| wanted == op);
             Ok(samples_of(latencies, (scope.phase, scope.role, kind), wanted))
         };
         self.cases.iter().map(|(case, latencies)| samples(case, latencies)).collect()
@@ -92,12 +93,21 @@ impl At<'_> {
     fn ops(&self, role: &RoleResult) -> Result<OpResult, Why> {
         match self.op {
             Some(op) => role.ops.get(op).cloned().ok_or_else(|| format!("no {op} was done").into()),
-            None => Ok(role.ops.values().fold(OpResult::default(), |mut sum, op| {
-                sum.add(op);
-                sum
-            })),
+            None => {
+                let summed = role.ops.iter().filter(|(name, _)| is_summed(name));
+                Ok(summed.fold(OpResult::default(), |mut sum, (_, op)| {
+                    sum.add(op);
+                    sum
+                }))
+            }
         }
     }
+}
+
+/// Whether a role's own figures sum this operation up. Flushes have a row of their own: they read
+/// and write nothing, and a job that waits for one after each write does not do twice the work.
+pub fn is_summed(op: &str) -> bool {
+    OpInfo::named(op).is_none_or(|info| info.reads || info.writes)
 }
 
 /// The merged samples of a phase's role, of the operations that are `wanted`.

@@ -1,31 +1,63 @@
 //! Phases in turns: other programs take CPUs from two builds in unequal parts, so the time that a
-//! role's threads waited for a CPU is left out of its rate.
+//! role's thread waited for a CPU is left out of its rate. One decision holds for all trials of
+//! both builds.
 
+use super::evidence::CaseEvidence;
 use kvdyno_record::case::{PhaseRecord, RoleResult};
-use kvdyno_record::usage::Snapshot;
+use kvdyno_record::usage::{Snapshot, ThreadsUsage};
+use std::collections::BTreeSet;
 
 /// CPU time of threads that are not the role's, as a share of the phase. Beyond it the role may
 /// have waited for threads of its own process, which is the engine's price.
 const OTHERS_MAX: f64 = 0.05;
 
-/// The share of its time in which a role of a phase in turns did not wait for a CPU. 1 where the
-/// phase is measured at a stretch, the role has several threads, or that is not known.
-pub(super) fn share_with_cpu(phase: &PhaseRecord, role: &RoleResult) -> f64 {
-    let usage = role.usage.filter(|_| phase.turns.is_some() && role.threads == 1);
-    let Some((usage, waited_ns)) = usage.and_then(|usage| Some((usage, usage.runqueue_ns?))) else {
-        return 1.0;
+/// Notes at each case which phases have rates without waits for a CPU: those in turns, unless one
+/// of the run's cases was not in turns, has several threads in a role, or may have waited for its
+/// own process.
+pub(super) fn decide_waits(cases: &mut [CaseEvidence]) {
+    let phases = |cases: &[CaseEvidence]| -> Vec<PhaseRecord> {
+        let records = cases.iter().filter(|case| case.case.turns_with.is_some());
+        let records = records.filter_map(|case| case.record.as_ref());
+        records.flat_map(|record| &record.phases).cloned().collect()
     };
+    let phases = phases(cases);
+    let in_turns = phases.iter().filter(|phase| phase.turns.is_some());
+    let names: BTreeSet<&String> = in_turns.map(|phase| &phase.name).collect();
+    let alone = |name: &String| {
+        let mut records = phases.iter().filter(|phase| phase.name == *name && !phase.stopped);
+        records.all(works_alone)
+    };
+    let without_waits: BTreeSet<String> = names.into_iter().filter(|n| alone(n)).cloned().collect();
+    for case in cases.iter_mut().filter(|case| case.case.turns_with.is_some()) {
+        case.without_waits.clone_from(&without_waits);
+    }
+}
+
+/// Measured in turns by one thread, beside which its process did hardly anything.
+fn works_alone(phase: &PhaseRecord) -> bool {
+    let [role] = phase.roles.as_slice() else { return false };
     let process = |snapshot: &Snapshot| {
         snapshot.process.as_ref().map(|process| process.user_ns + process.system_ns)
     };
-    let Some((before, after)) = process(&phase.before).zip(process(&phase.after)) else {
+    let process = process(&phase.before).zip(process(&phase.after));
+    let Some((usage, (before, after))) = role.usage.zip(process) else { return false };
+    let of_others = after.saturating_sub(before).saturating_sub(usage.user_ns + usage.system_ns);
+    // A thread that waits beside a server may wait for that.
+    let has_server = phase.before.server.is_some() || phase.before.elsewhere;
+    phase.turns.is_some()
+        && !has_server
+        && role.threads == 1
+        && usage.time_ns > 0
+        && usage.runqueue_ns.is_some()
+        && of_others as f64 <= OTHERS_MAX * usage.time_ns as f64
+}
+
+/// The share of its time in which a role did not wait for a CPU.
+pub(super) fn share_with_cpu(role: &RoleResult) -> f64 {
+    let Some(ThreadsUsage { time_ns, runqueue_ns: Some(waited_ns), .. }) = role.usage else {
         return 1.0;
     };
-    let of_others = after.saturating_sub(before).saturating_sub(usage.user_ns + usage.system_ns);
-    if usage.time_ns == 0 || of_others as f64 > OTHERS_MAX * usage.time_ns as f64 {
-        return 1.0;
-    }
-    1.0 - waited_ns.min(usage.time_ns) as f64 / usage.time_ns as f64
+    1.0 - waited_ns.min(time_ns) as f64 / time_ns.max(1) as f64
 }
 
 #[cfg(test)]
@@ -41,7 +73,8 @@ mod tests {
         };
         let turns = TurnsRecord { number: 2, stopped_ns: 1, with: "0002".to_owned() };
         let (before, after) = (at(50), at(50 + process_ns));
-        PhaseRecord { turns: Some(turns), before, after, ..PhaseRecord::default() }
+        let roles = vec![role()];
+        PhaseRecord { turns: Some(turns), before, after, roles, ..PhaseRecord::default() }
     }
 
     fn role() -> RoleResult {
@@ -65,16 +98,12 @@ mod tests {
     }
 
     #[test]
-    fn waits_for_a_cpu_are_left_out_of_turns() {
-        assert!((share_with_cpu(&phase(700), &role()) - 0.75).abs() < 1e-9);
-        let stretch = PhaseRecord { turns: None, ..phase(700) };
-        assert!((share_with_cpu(&stretch, &role()) - 1.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn waits_for_threads_of_its_own_process_are_not() {
-        assert!((share_with_cpu(&phase(751), &role()) - 1.0).abs() < 1e-9);
+    fn waits_for_a_cpu_are_left_out_where_the_thread_works_alone() {
+        assert!((share_with_cpu(&role()) - 0.75).abs() < 1e-9);
+        assert!(works_alone(&phase(700)));
+        assert!(!works_alone(&phase(751)), "it may have waited for its own process");
+        assert!(!works_alone(&PhaseRecord { turns: None, ..phase(700) }), "at a stretch");
         let two = RoleResult { threads: 2, ..role() };
-        assert!((share_with_cpu(&phase(700), &two) - 1.0).abs() < 1e-9);
+        assert!(!works_alone(&PhaseRecord { roles: vec![two], ..phase(700) }));
     }
 }

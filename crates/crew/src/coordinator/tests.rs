@@ -22,6 +22,7 @@ pub(crate) fn job() -> Job {
         rate: None,
         depth: None,
         os_threads: None,
+        flush_every: None,
         pilot: None,
         expected_hits: ExpectedHits::default(),
         replay: None,

@@ -50,7 +50,7 @@ fn store() -> (TempDir, States) {
 }
 
 fn keep(states: &States, id: &str, database: &Path) -> Result<StoredState, StateError> {
-    states.keep(description(id), database, &mut |_| true)
+    states.keep(description(id), database, None, &mut |_| true)
 }
 
 /// A store with one state that nobody uses.
@@ -104,7 +104,7 @@ fn a_database_on_another_filesystem_is_copied_and_stays() {
         reported.push(bytes);
         true
     };
-    let kept = states.keep(description(ID), &database, &mut go_on).unwrap();
+    let kept = states.keep(description(ID), &database, None, &mut go_on).unwrap();
     assert!(reported.is_sorted(), "{reported:?}");
     assert!(database.join("socket").exists(), "the original is as it was");
     assert!(!kept.database().join("socket").exists());
@@ -198,7 +198,7 @@ fn of_two_keepers_the_first_wins() {
                     }
                     true
                 };
-                states.keep(description(ID), database, &mut go_on).unwrap()
+                states.keep(description(ID), database, None, &mut go_on).unwrap()
             })
         });
         let keepers: Vec<_> = keepers.collect();
@@ -214,7 +214,7 @@ fn of_two_keepers_the_first_wins() {
 fn an_interrupted_keeper_gives_the_database_back() {
     let (folder, states) = store();
     let database = database_in(folder.path());
-    let stopped = states.keep(description(ID), &database, &mut |_| false);
+    let stopped = states.keep(description(ID), &database, None, &mut |_| false);
     assert!(matches!(stopped, Err(StateError::Interrupted)));
     assert_eq!(fs::read(database.join("wal/log")).unwrap(), b"log");
     assert!(names(states.folder()).is_empty());
@@ -354,7 +354,7 @@ fn a_database_that_is_being_written_is_not_kept() {
         size += 4;
         true
     };
-    let error = states.keep(description(ID), &database, &mut go_on).unwrap_err();
+    let error = states.keep(description(ID), &database, None, &mut go_on).unwrap_err();
     assert!(matches!(error, StateError::BeingWritten { .. }), "{error}");
     assert!(database.join("wal/log").exists());
 }

@@ -31,6 +31,7 @@ Examples:
   kvdyno compare before1,before2 after1,after2 --gate 5%
   kvdyno compare old1,old2,old3 new1,new2         several runs of each build
   kvdyno compare latest --engines lmdb,rocksdb    two engines of one run, trial by trial
+  kvdyno compare latest --engines rocksdb-async,rocksdb-commit      what a durable commit costs
   kvdyno compare before latest --figures ops_per_s,service_ns_p99
   kvdyno compare before latest --html change.html
   kvdyno compare before latest --all --json | jq .counts
@@ -39,7 +40,8 @@ Cases are paired by their work: engine, data, RAM limit, durability class, threa
 that did different work are refused, with the difference. A different host, drive, version or option
 is listed above the table.
 
-Two engines of one run are judged by their trials, pair by pair, from four pairs on. Runs are judged
+Two engines of one run are judged by their trials, pair by pair, from four pairs on. One engine in
+two durability classes is a question of its own: what the promise costs. Runs are judged
 by how much runs of one build differ: from four runs of both sides together. Two single runs have
 ratios and no verdict. Rates are judged, and p99 of groups on a schedule; with --figures only those.
 All others describe.

@@ -10,6 +10,8 @@ Examples:
   kvdyno drive /mnt/nvme                          4 KiB random reads, 1, 16 and 128 in flight
   kvdyno drive /mnt/nvme --rw randrw --read-share 70% --depth 32 --threads 8 --size 16GiB
   kvdyno drive /mnt/nvme --preset ceiling         upper bound of what an engine could reach
+  kvdyno drive /mnt/nvme --preset etcd            is fdatasync fast enough for etcd?
+  kvdyno drive /mnt/nvme --rw randwrite --sync    writes, each followed by a flush
   kvdyno drive /mnt/nvme --preset selectel --with-fio
   kvdyno drive --import-fio fio.json              fio's results, in the same tables
   kvdyno drive --preset raidix --print-suite      the suite that it would run, to copy
@@ -59,12 +61,26 @@ pub(crate) struct DriveArgs {
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub(crate) warmup: String,
     /// Number of trials of each job
-    #[arg(long, value_name = "N", default_value_t = 3,
+    #[arg(long, value_name = "N", default_value_t = 4,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: u32,
-    /// Size of the file; `auto`: at most 1 GiB in a directory, all of a device
-    #[arg(long, value_name = "BYTES", default_value = "auto")]
-    pub(crate) size: String,
+    /// Size of the file: as much as 16GiB, or `auto`: at most 1 GiB in a directory, all of a device
+    /// [default: auto; for etcd 22MiB]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) size: Option<String>,
+    /// Flush after every write, or every N writes of a thread (`fdatasync`), as an operation of its
+    /// own
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1",
+          conflicts_with_all = ["preset", "read_only"],
+          value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(crate) sync: Option<u32>,
+    /// What a completed write promises: async, or commit, which is `RWF_DSYNC` on each [default:
+    /// async]
+    #[arg(long, value_enum, value_name = "CLASS", conflicts_with = "preset")]
+    pub(crate) durability: Option<WriteClass>,
+    /// Go through the page cache, without `O_DIRECT`; blocks of any length
+    #[arg(long, conflicts_with_all = ["preset", "iopoll"])]
+    pub(crate) buffered: bool,
     /// Write all of it this often before, in order, 128 KiB at a time (SNIA: twice)
     #[arg(long, value_name = "TIMES", num_args = 0..=1, default_missing_value = "2")]
     pub(crate) precondition: Option<u32>,
@@ -112,6 +128,17 @@ pub(crate) enum Preset {
     Ceiling,
     /// SNIA's IOPS test: seven mixes, eight sizes, rounds until steady
     SniaIops,
+    /// etcd's test of a drive: writes of 2,300 bytes, each followed by fdatasync, p99 under 10 ms
+    Etcd,
+}
+
+/// What a completed write promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WriteClass {
+    /// Nothing after a power loss
+    Async,
+    /// The write survives
+    Commit,
 }
 
 /// The kind of work, in fio's words.

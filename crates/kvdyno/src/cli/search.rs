@@ -2,7 +2,13 @@
 
 use super::{KeepArgs, LocationArgs, SuiteName};
 use clap::{Args, ValueHint};
+use kvdyno_analysis::answers::search::Target;
 use std::path::PathBuf;
+
+/// A target as typed, before anything is measured.
+pub(super) fn parse_target(text: &str) -> Result<Target, String> {
+    Target::parse(text).map_err(|error| format!("{error}\n  {}", error.hint))
+}
 
 /// Options of both searches.
 #[derive(Clone, Debug, Args)]

@@ -1,8 +1,10 @@
 //! The command lines of `show`, `report` and `serve`.
 
+use super::search::parse_target;
 use super::{RunName, RunsArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use kvdyno_analysis::answers::search::Target;
 use kvdyno_record::known::STUDIES;
 use kvdyno_render::tables;
 use std::path::PathBuf;
@@ -44,6 +46,9 @@ pub(crate) struct ViewArgs {
     /// More columns in the tables; alone: all tables
     #[arg(long, conflicts_with = "json")]
     pub(crate) wide: bool,
+    /// Which engines meet a target, as 'update.p99 < 5ms'; exit code 5 if one misses it
+    #[arg(long, value_name = "TARGET", conflicts_with = "json", value_parser = parse_target)]
+    pub(crate) target: Option<Target>,
     /// The findings: limits of these figures, with evidence and remedies
     #[arg(long, conflicts_with = "json")]
     pub(crate) findings: bool,
@@ -106,6 +111,28 @@ pub(crate) struct FleetArgs {
 pub(crate) enum GroupBy {
     /// The machine that made it.
     Host,
+}
+
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno judge --target 'update.p99 < 5ms'
+  kvdyno judge latest --target 'p99<1ms and reads>50k/s' --json
+  kvdyno quick lmdb rocksdb --target 'get.p99 < 200us'         the same after a run
+
+Each engine, at each number of threads, meets the target, misses it, or is undecided: four trials
+are needed, and the 99 % interval of each figure lies within its bound. Figures: p50 to p99.999,
+mean and max stay below a time; reads, writes and ops above a rate; of one role `readers.p99`, of
+one operation `get.p99`. Exit codes: 0 all meet it, 5 one misses it, 4 one is undecided.")]
+pub(crate) struct JudgeArgs {
+    #[command(flatten)]
+    pub(crate) name: RunName,
+    /// The conditions, as 'p99 < 1ms and reads > 50k/s'
+    #[arg(long, value_name = "TARGET", value_parser = parse_target)]
+    pub(crate) target: Target,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Debug, Default, Args)]

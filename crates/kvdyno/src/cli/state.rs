@@ -11,6 +11,7 @@ Examples:
   kvdyno run mine.toml                    begins with it
   kvdyno run mine.toml --states 50GiB     keeps what it loads, too
   kvdyno run mine.toml --states 0         loads all the same
+  kvdyno state make mine.toml --set data.overwritten=1      aged: overwritten once after the load
   kvdyno state list
   kvdyno state check                      read every file and compare its checksum
   kvdyno state remove 3f1c0a9be2d4576a

@@ -126,6 +126,9 @@ pub(super) fn refused(refusal: &Refusal) -> Complaint {
         Refusal::NoCommonEngine { .. } => {
             "`--engines A,B` compares two engines of one run".to_owned()
         }
+        Refusal::Promises { .. } => {
+            "leave --gate out: the ratios are what the promise costs".to_owned()
+        }
         Refusal::Same(_) => "expected two runs; `kvdyno list` shows the runs".to_owned(),
         Refusal::NoEngine { known, .. } => format!("it has: {}", known.join(", ")),
         Refusal::NoFigure { known, .. } => format!("they have: {}", known.join(", ")),

@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod export;
 mod fleet;
 pub(crate) mod history;
+pub(crate) mod judge;
 pub(crate) mod list;
 pub(crate) mod plan;
 pub(crate) mod quick;

@@ -15,7 +15,7 @@ use kvdyno_render::wrap::wrap;
 
 pub(crate) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let table = if args.cases { cases } else { grid::table };
-    show(&prepare(&args.suite, &args.runs.runs)?, args.json, table, printer)
+    show(&prepare(&args.suite, &args.runs.runs, printer)?, args.json, table, printer)
 }
 
 /// Shows the plan, an engine of a part on each line.

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let null = args.from.is_none() && is_installed("null");
     let extras = Extras { null, drive: !args.no_drive && is_installed("drive") };
     let mut text = text::suite(args, &engines, extras);
-    let mut prepared = prepared(args, &text)?;
+    let mut prepared = prepared(args, &text, printer)?;
     let limits = prepared.plan.cases.iter().filter_map(|case| case.ram_limit_bytes);
     let (least, most) = (limits.clone().min(), limits.max());
     let is_typed = args.ram.is_some() || args.data_to_ram.is_some();
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
         ));
         let args = &QuickArgs { ram: Some("all".to_owned()), ..args.clone() };
         text = text::suite(args, &engines, extras);
-        prepared = self::prepared(args, &text)?;
+        prepared = self::prepared(args, &text, printer)?;
     }
     args.budget.set_within(&mut prepared.plan)?;
     if let Some(path) = &args.save_suite {
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// The plan of the text on this machine.
-fn prepared(args: &QuickArgs, text: &str) -> anyhow::Result<PreparedRun> {
+fn prepared(args: &QuickArgs, text: &str, printer: &Printer) -> anyhow::Result<PreparedRun> {
     let file = match &args.save_suite {
         Some(path) => path.display().to_string(),
         None => "the suite that `kvdyno quick` wrote".to_owned(),
@@ -82,7 +82,7 @@ fn prepared(args: &QuickArgs, text: &str) -> anyhow::Result<PreparedRun> {
         overrides.db_bench.push(format!("--options_file={path}"));
         overrides.options_files.push((path, text));
     }
-    prepare_text(&file, text.to_owned(), overrides, &args.location, runs)
+    prepare_text(&file, text.to_owned(), overrides, &args.location, runs, printer)
 }
 
 /// The options that a database of `RocksDB` was opened with last.

@@ -1,6 +1,6 @@
 //! `kvdyno run`: a suite from its text to its tables: prepare, check, start, run, finish, show.
 
-use super::{plan, show};
+use super::{judge, plan, show};
 use crate::cli::{KeepArgs, RunArgs, ViewArgs};
 use crate::printer::Printer;
 use crate::running::prepare::{PreparedRun, prepare};
@@ -9,7 +9,7 @@ use kvdyno_record::exit::Exit;
 use std::time::Duration;
 
 pub(crate) fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let mut prepared = prepare(&args.suite, &args.keep.runs.runs)?;
+    let mut prepared = prepare(&args.suite, &args.keep.runs.runs, printer)?;
     args.budget.set_within(&mut prepared.plan)?;
     if args.plan {
         return plan::only(&prepared, args.view.json, printer);
@@ -27,6 +27,9 @@ pub(super) fn to_tables(
     view: &ViewArgs,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
+    if let Some(target) = &view.target {
+        judge::check(&prepared.plan, target)?;
+    }
     let (folder, ended) = start::run_prepared(prepared, keep, budget, printer)?;
     show::show_ended(folder, ended, view, printer)
 }

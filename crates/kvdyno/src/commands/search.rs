@@ -8,6 +8,7 @@
 
 mod points;
 
+use super::judge::wrong_target;
 use crate::cli::{LocationArgs, SearchArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
@@ -48,7 +49,7 @@ pub(super) struct Query<'a> {
 
 impl<'a> Query<'a> {
     /// Reads suite and target; changes nothing.
-    pub(super) fn new(args: &'a SearchArgs) -> anyhow::Result<Self> {
+    pub(super) fn new(args: &'a SearchArgs, printer: &Printer) -> anyhow::Result<Self> {
         let target = Target::parse(&args.target).map_err(|error| wrong_target(&error))?;
         let within = units::parse_share(&args.within)
             .map_err(|error| Complaint::usage(format!("--within: {error}")))?;
@@ -71,7 +72,7 @@ impl<'a> Query<'a> {
             location: args.location.clone(),
             runs: args.keep.runs.runs.clone(),
         };
-        let plan = maker.settle()?;
+        let plan = maker.settle(printer)?;
         let (phase, mix) = last_measured(&plan)?;
         target.check(mix).map_err(|error| wrong_target(&error))?;
         let phase = phase.to_owned();
@@ -127,7 +128,7 @@ impl<'a> Query<'a> {
             making: maker.making.clone(),
         };
         let first = first(&search);
-        let mut prepared = maker.point(&search, first)?;
+        let mut prepared = maker.point(&search, first, printer)?;
         check_one(&prepared.plan, &search)?;
         prepared.plan.search = Some(search.clone());
         prepared.destroy_allowed.clone_from(&args.destroy_data_on);
@@ -166,10 +167,6 @@ pub(super) fn resume(
         location: LocationArgs { data_dir: Some(data_dir), create_data_dir: true },
     };
     Searching { env, plan, maker, budget: None }.finish(json, printer)
-}
-
-fn wrong_target(error: &search::TargetError) -> Complaint {
-    Complaint::usage(format!("--target: {error}")).hint(error.hint.clone())
 }
 
 /// The last measured phase of a plan, and its work.
@@ -344,7 +341,7 @@ impl Searching {
                 printer.hint("for more points use a longer --budget, or fewer --trials");
                 return Ok(Ended::Complete);
             }
-            let point = self.maker.point(&search, next)?;
+            let point = self.maker.point(&search, next, printer)?;
             append(&mut self.plan, &point.plan, next);
             points_left = answer.left.saturating_sub(1);
             self.plan.estimate = points::estimate(&self.plan, &self.env.workers);

@@ -1,6 +1,6 @@
 //! `kvdyno show`: a run on one screen, or selected parts of it.
 
-use super::{fleet, report};
+use super::{fleet, judge, report};
 use crate::cli::{NO_STUDY, OWN_STUDY, RunsArgs, ShowArgs, ViewArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
@@ -59,7 +59,9 @@ fn show(folder: &runs::FoundRun, view: &ViewArgs, printer: &Printer) -> anyhow::
         print(&summary, view, &ending(folder), printer)?;
         tell_left_behind(&summary, printer);
     }
-    Ok(summary.verdict)
+    let judged = view.target.as_ref().map(|target| judge::judge_shown(folder, target, printer));
+    let judged = judged.transpose()?.unwrap_or(Exit::Ok);
+    Ok(if summary.verdict == Exit::Ok { judged } else { summary.verdict })
 }
 
 /// The requested study replaces the suite's own.

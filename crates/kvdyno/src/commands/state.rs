@@ -32,7 +32,7 @@ pub(crate) fn run(args: &StateArgs, printer: &Printer) -> anyhow::Result<Exit> {
 
 /// A run of the cases that make states, all of which must be kept.
 fn make(args: &MakeArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let mut prepared = prepare(&args.suite, &args.keep.runs.runs)?;
+    let mut prepared = prepare(&args.suite, &args.keep.runs.runs, printer)?;
     if !prepared.plan.cases.iter().any(Case::makes_state) {
         let what = format!(
             "{}: expected `database = \"state\"` in [run], a load before the first measured phase, \

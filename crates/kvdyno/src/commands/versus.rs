@@ -27,7 +27,7 @@ pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> 
     let question = compare::question(&args.comparison)?;
     let what = format!("two builds of {}", args.engine);
     let pair = |engines: &[Table]| with_builds(engines, &args.engine, &builds);
-    let mut prepared = pair::prepared(&args.pair, &what, pair)?;
+    let mut prepared = pair::prepared(&args.pair, &what, pair, printer)?;
     prepared.plan.gate = question.gate;
     if args.plan {
         return plan::only(&prepared, false, printer);

@@ -1,8 +1,10 @@
 //! Databases of the user's: a copy of each goes into the store of states, with a list of its keys.
 //! The original is read, by its copying alone.
 
+use super::runner::Interrupt;
 use super::runner::states;
 use super::workers::{self, Workers};
+use crate::printer::Printer;
 use kvdyno_host::copy;
 use kvdyno_host::open_files::{User, files_of, user_of};
 use kvdyno_host::states::{States, StoredState};
@@ -47,6 +49,7 @@ pub(super) fn find_or_import(
     workers: &Workers,
     data_dir: Option<&Path>,
     runs: &Path,
+    printer: &Printer,
 ) -> Result<Origin, String> {
     let worker = workers.with_library(database.engine, database.worker.library.as_ref());
     let worker = worker.ok_or_else(|| format!("cannot find the worker of {}", database.engine))?;
@@ -59,7 +62,14 @@ pub(super) fn find_or_import(
     let state = store.is_dir().then(|| States::open(&store).and_then(|states| states.find(&id)));
     let state = match state.transpose().map_err(|error| error.to_string())?.flatten() {
         Some(state) => state,
-        None => Import { database, worker, path: &path, files: &files, id: &id }.run(&store)?,
+        None => {
+            let bytes = units::bytes(file_bytes(&files)?);
+            printer.note(&format!("copying {} ({bytes}) into {}", path.display(), store.display()));
+            let interrupt = Interrupt::listen().map_err(|error| error.to_string())?;
+            let import =
+                Import { database, worker, path: &path, files: &files, id: &id, interrupt };
+            import.run(&store)?
+        }
     };
     describe_copy(&state, path)
 }
@@ -78,6 +88,7 @@ struct Import<'i> {
     path: &'i Path,
     files: &'i [PathBuf],
     id: &'i str,
+    interrupt: Interrupt,
 }
 
 impl Import<'_> {
@@ -100,7 +111,10 @@ impl Import<'_> {
             return Err(format!("{} changed while it was copied", self.path.display()));
         }
         let keys = scratch.path().join("keys");
-        let sample = self.sample(&copy, &keys)?;
+        let sample = self.sample(&copy, &keys);
+        // The interrupt has ended the worker as well.
+        self.check_interrupt()?;
+        let sample = sample?;
         let description = StateDescription {
             id: self.id.to_owned(),
             engine: self.database.engine.to_owned(),
@@ -112,8 +126,16 @@ impl Import<'_> {
             took_ns: begun.elapsed().as_nanos() as u64,
             sample: Some(sample),
         };
-        let kept = states.keep_with_keys(description, &copy, Some(&keys), &mut |_| true);
+        let mut go_on = |_| !self.interrupt.is_requested();
+        let kept = states.keep(description, &copy, Some(&keys), &mut go_on);
         kept.map_err(|error| error.to_string())
+    }
+
+    fn check_interrupt(&self) -> Result<(), String> {
+        if self.interrupt.is_requested() {
+            return Err(copy::CopyError::Interrupted.to_string());
+        }
+        Ok(())
     }
 
     fn check_room(&self, around: &Path) -> Result<(), String> {
@@ -152,15 +174,16 @@ impl Import<'_> {
     }
 
     fn copy(&self, to: &Path) -> Result<(), String> {
+        let mut go_on = |_| !self.interrupt.is_requested();
         if self.path.is_dir() {
-            let copied = copy::database(self.path, to, Copying::Reflink, &mut |_| true);
+            let copied = copy::database(self.path, to, Copying::Reflink, &mut go_on);
             return copied.map(drop).map_err(|error| error.to_string());
         }
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for file in self.files {
             let own = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let copy = to.join(own.replacen(&name, FILE, 1));
-            fs::copy(file, &copy).map_err(|error| cannot("copy", file, &error))?;
+            copy::file(file, &copy, &mut go_on).map_err(|error| error.to_string())?;
         }
         Ok(())
     }

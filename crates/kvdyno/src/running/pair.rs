@@ -17,12 +17,13 @@ pub(crate) fn prepared(
     args: &PairArgs,
     what: &str,
     two: impl FnOnce(&[Table]) -> [Table; 2],
+    printer: &Printer,
 ) -> anyhow::Result<PreparedRun> {
     let (file, text) = prepare::read(args.suite.as_deref().unwrap_or("versus"))?;
     let text = with_two(&file, &text, what, two)?;
     let (file, overrides) = (format!("{file} ({what})"), args.overrides()?);
     let mut prepared =
-        prepare_text(&file, text, overrides, &args.bend.location, &args.keep.runs.runs)?;
+        prepare_text(&file, text, overrides, &args.bend.location, &args.keep.runs.runs, printer)?;
     args.budget.set_within(&mut prepared.plan)?;
     let trials = prepared.plan.cases.iter().map(|case| case.trial).max().unwrap_or(0) as usize;
     if trials < LEAST {

@@ -1,5 +1,5 @@
 //! The common start of `run` and `plan`: reads a suite, finds its workers, checks the room at its
-//! place, and makes the plan. Changes nothing.
+//! place, and makes the plan. Changes nothing, but keeps a copy of a database of the user's.
 
 use super::libraries;
 use super::machine;
@@ -53,9 +53,13 @@ pub(crate) struct PreparedRun {
 
 /// Reads, checks and expands a suite. `default_place` is the location of databases if the suite
 /// names none; it need not exist.
-pub(crate) fn prepare(args: &SuiteArgs, default_data_dir: &Path) -> anyhow::Result<PreparedRun> {
+pub(crate) fn prepare(
+    args: &SuiteArgs,
+    default_data_dir: &Path,
+    printer: &Printer,
+) -> anyhow::Result<PreparedRun> {
     let (file, text) = read(&args.suite)?;
-    prepare_text(&file, text, args.overrides()?, &args.bend.location, default_data_dir)
+    prepare_text(&file, text, args.overrides()?, &args.bend.location, default_data_dir, printer)
 }
 
 /// The same for a suite's text; `file` is its name in messages.
@@ -65,6 +69,7 @@ pub(crate) fn prepare_text(
     overrides: Overrides,
     location: &LocationArgs,
     default_data_dir: &Path,
+    printer: &Printer,
 ) -> anyhow::Result<PreparedRun> {
     let installed = workers::find_all().into_keys().collect();
     let overrides = Overrides { data_dir: location.data_dir.clone(), installed, ..overrides };
@@ -86,6 +91,7 @@ pub(crate) fn prepare_text(
                     &known,
                     data_dir.as_deref(),
                     default_data_dir,
+                    printer,
                 )
             };
             suite.read_databases(&engines, host.machine.memory_bytes, look)?;

@@ -6,7 +6,7 @@ mod steady;
 mod text;
 
 use crate::cli::{DriveArgs, DrivePreset, DriveRw, DriveWay, LocationArgs};
-use crate::commands::show;
+use crate::commands::{judge, show};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::running::prepare::prepare_text;
@@ -38,12 +38,15 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let location =
         LocationArgs { data_dir: args.data_dir.clone(), create_data_dir: args.create_data_dir };
     let file = "drive.toml (written by kvdyno drive)";
-    let mut prepared = prepare_text(file, text, Overrides::default(), &location, runs)?;
+    let mut prepared = prepare_text(file, text, Overrides::default(), &location, runs, printer)?;
     prepared.consent = match &args.destroy_data_on {
         Some(device) => Consent::Destroy(device.clone()),
         None if args.read_only => Consent::Read,
         None => Consent::None,
     };
+    if let Some(target) = &args.view.target {
+        judge::check(&prepared.plan, target)?;
+    }
     let (folder, ended) = start::run_prepared(&prepared, &args.keep, None, printer)?;
     let exit = show::show_ended(folder.clone(), ended, &args.view, printer)?;
     if !args.view.json {
@@ -64,6 +67,13 @@ fn check(args: &DriveArgs) -> Result<(), Complaint> {
     if (args.sqpoll || args.iopoll) && !rings {
         let option = if args.sqpoll { "--sqpoll" } else { "--iopoll" };
         return says(&format!("{option}: no job uses io_uring"), "`--io io_uring,psync`");
+    }
+    let writes = args.rw.iter().any(|rw| !matches!(rw, DriveRw::Randread | DriveRw::Read));
+    if args.sync.is_some() && !writes {
+        return says("--sync: no job writes what could be flushed", "`--rw randwrite`");
+    }
+    if args.sync.is_some() && args.io.contains(&DriveWay::Mmap) {
+        return says("--sync: stores into a map are not flushed by it", "`--io psync,io_uring`");
     }
     let rounds = args.round.is_some() || args.rounds.is_some();
     if rounds && args.preset != Some(DrivePreset::SniaIops) {

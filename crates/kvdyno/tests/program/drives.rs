@@ -138,7 +138,7 @@ fn fio_does_the_same_job_interleaved() {
         let [before, after] = [&measured.before, &measured.after]
             .map(|snapshot| snapshot.process.as_ref().map(cpu).unwrap());
         assert!(after > before, "{}", case.case.id);
-        assert!(measured.roles[0].window_ns.abs_diff(500_000_000) < 100_000_000);
+        assert!(measured.roles[0].window_ns > 400_000_000);
         // Its reads went past the page cache to the device, and were of our file.
         let device = |snapshot: &kvdyno_record::usage::Snapshot| {
             snapshot.device.as_ref().map(|device| device.read_bytes)

@@ -1,4 +1,4 @@
-//! A job of a report: what it read, wrote, trimmed and synced, as counts and times of a role.
+//! A job of a report: what it read, wrote, trimmed and flushed, as counts and times of a role.
 
 use crate::case::{OpResult, RoleResult};
 use crate::hlog::{self, Kind};
@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 
 /// fio ends its threads together to so many milliseconds.
 const TOGETHER_MS: u64 = 50;
+
+/// The operation that fsync(2) and fdatasync(2) are.
+const FLUSH: &str = "flush";
 
 /// A job with all its threads.
 #[derive(Clone, Debug, Deserialize)]
@@ -248,6 +251,11 @@ impl Job {
         self.window_ms().saturating_mul(1_000_000)
     }
 
+    /// The report has no times of its flushes.
+    pub fn lacks_flush_times(&self) -> bool {
+        self.syncs() > 0 && self.sync.lat_ns.histogram().is_empty()
+    }
+
     /// fsync(2) and fdatasync(2) calls between its writes.
     pub fn syncs(&self) -> u64 {
         // fio 3.33 leaves `total_ios` at zero where it calls fdatasync.
@@ -285,37 +293,29 @@ impl Job {
                 }
             }
         }
+        let flushes = self.sync.lat_ns.histogram();
+        if !flushes.is_empty() {
+            all.push((hlog::tag(phase, role, FLUSH, Kind::Service), flushes));
+        }
         all
     }
 
-    /// Of its syncs, with its tag.
-    pub fn sync_histogram(&self, phase: &str, role: &str) -> Option<(String, Histogram<u64>)> {
-        let histogram = self.sync.lat_ns.histogram();
-        (!histogram.is_empty()).then(|| (hlog::tag(phase, role, "flush", Kind::Service), histogram))
-    }
-
-    /// Its reads, writes and trims, as a role's.
+    /// Its reads, writes, trims and flushes, as a role's.
     pub fn role(&self, name: &str, threads: u32) -> RoleResult {
-        let ops = self.sides().map(|(op, side)| (op.to_owned(), side.result(op)));
-        self.role_of(name, threads, ops.collect())
-    }
-
-    /// Its syncs, as a role's; none: it had none.
-    pub fn sync_role(&self, name: &str, threads: u32) -> Option<RoleResult> {
+        let mut ops: BTreeMap<String, OpResult> =
+            self.sides().map(|(op, side)| (op.to_owned(), side.result(op))).collect();
         let count = self.syncs();
-        let times = &self.sync.lat_ns;
-        let flush = OpResult {
-            count,
-            items: count,
-            service_ns: times.sum_ns(),
-            service_ns_max: times.max,
-            ..OpResult::default()
-        };
-        let ops = BTreeMap::from([("flush".to_owned(), flush)]);
-        (count > 0).then(|| self.role_of(name, threads, ops))
-    }
-
-    fn role_of(&self, name: &str, threads: u32, ops: BTreeMap<String, OpResult>) -> RoleResult {
+        if count > 0 {
+            let times = &self.sync.lat_ns;
+            let flush = OpResult {
+                count,
+                items: count,
+                service_ns: times.sum_ns(),
+                service_ns_max: times.max,
+                ..OpResult::default()
+            };
+            ops.insert(FLUSH.to_owned(), flush);
+        }
         RoleResult {
             role: name.to_owned(),
             threads,

@@ -141,12 +141,12 @@ fn the_syncs_of_a_job_are_flushes() {
     let job = Report::parse(SYNCED).unwrap().jobs.remove(0);
     assert_eq!(job.syncs(), times["N"].as_u64().unwrap());
     assert!(job.syncs_each_write() && job.is_durable());
-    let flush = &job.sync_role("syncs", 1).unwrap().ops["flush"];
+    let flush = &job.role("writes", 1).ops["flush"];
     assert_eq!((flush.count, flush.service_ns_max), (job.syncs(), times["max"].as_u64().unwrap()));
     let mean = flush.service_ns as f64 / flush.count as f64;
     assert!((mean - times["mean"].as_f64().unwrap()).abs() < 1.0);
-    let (tag, histogram) = job.sync_histogram("measure", "syncs").unwrap();
-    assert_eq!((tag.as_str(), histogram.len()), ("measure/syncs/flush/service", job.syncs()));
+    let (tag, histogram) = job.histograms("measure", "writes").pop().unwrap();
+    assert_eq!((tag.as_str(), histogram.len()), ("measure/writes/flush/service", job.syncs()));
     for (percent, value) in times["percentile"].as_object().unwrap() {
         let ours = histogram.value_at_percentile(percent.parse().unwrap()) as f64;
         let theirs = value.as_f64().unwrap();

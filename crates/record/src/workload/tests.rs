@@ -206,6 +206,7 @@ fn ycsb_expects_twice_the_inserts_of_a_counted_phase() {
         rate: None,
         depth: None,
         os_threads: None,
+        flush_every: None,
         pilot: None,
         expected_hits: crate::expected_hits::ExpectedHits::All,
         replay: None,

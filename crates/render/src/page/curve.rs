@@ -4,6 +4,7 @@ use hdrhistogram::Histogram;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::evidence::CaseEvidence;
+use kvdyno_analysis::figures::trials::is_summed;
 use kvdyno_analysis::stats::SAMPLES_BEYOND;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::hlog::{self, Kind};
@@ -55,7 +56,7 @@ pub(super) fn read(
             points: points(samples, longest.unwrap_or(u64::MAX)),
         };
         let mut all = hlog::histogram();
-        for samples in ops.values() {
+        for (_, samples) in ops.iter().filter(|(op, _)| is_summed(op)) {
             samples.add_to(&mut all);
         }
         curves.push(curve(None, &all));

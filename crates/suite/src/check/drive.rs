@@ -30,6 +30,14 @@ pub(crate) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
             let mistake = mistakes.at(&depth.span, message);
             mistake.label("expected io = \"io_uring\" with this, or more `threads`");
         }
+        if let Some(flushes) = &job.flush_every {
+            let why = match job.io() {
+                Way::Mmap => "stores into a map are not flushed by this",
+                _ if job.read_share() >= 1.0 => "this job writes nothing that could be flushed",
+                _ => continue,
+            };
+            mistakes.at(&flushes.span, why).label("expected no `flush_every`");
+        }
         if let Some(share) = job.read_share.as_ref().filter(|_| !job.rw().is_mixed()) {
             let mistake =
                 mistakes.at(&share.span, "`read_share` needs a job that reads and writes");

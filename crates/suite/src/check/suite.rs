@@ -15,7 +15,7 @@ use crate::written::typed::{Data, Sharing, Typed};
 use kvdyno_record::known::STUDIES;
 use kvdyno_record::operations::OpTrait;
 use kvdyno_record::text::steers;
-use kvdyno_record::workload::{KeyFormat, KeyOrder, Op, Size};
+use kvdyno_record::workload::{KeyFormat, KeyOrder, LoadOrder, Op, Size};
 use std::collections::HashSet;
 
 /// Bytes at the front of a value that `verify` needs: key number, version, checksum.
@@ -27,6 +27,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     typed.suite.study.iter().for_each(|study| check_study(study, mistakes));
     check_data(&typed.data, mistakes);
     from::check(typed, mistakes);
+    check_overwritten(typed, mistakes);
     check_ram(typed, mistakes);
     check_engines(typed, mistakes);
     check_phases(typed, mistakes);
@@ -102,6 +103,20 @@ fn check_study(study: &At<String>, mistakes: &mut Mistakes) {
         let message = format!("unknown study `{}`", study.value);
         mistakes.unknown(&study.span, message, study, &STUDIES);
     }
+}
+
+/// What is overwritten must be there, as records with a value each.
+fn check_overwritten(typed: &Typed, mistakes: &mut Mistakes) {
+    let Some(times) = typed.data.overwritten.as_ref().filter(|times| times.0 > 0) else { return };
+    let orders = typed.loads().map(|load| load.order.as_ref().map(|order| order.value));
+    let all = |order| !matches!(order, Some(LoadOrder::Drawn | LoadOrder::FirstRead));
+    let why = match orders.map(all).reduce(|one, other| one && other) {
+        _ if typed.data.linkbench.is_some() => "a graph is not overwritten",
+        Some(true) => return,
+        Some(false) => "the load leaves records out, which cannot be overwritten",
+        None => "nothing is loaded that could be overwritten",
+    };
+    mistakes.at(&times.span, why).label("expected no `overwritten`");
 }
 
 fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {

@@ -198,12 +198,15 @@ fn check(job: &At<DriveJob>, worker: &Description, file_bytes: u64, mistakes: &m
     let block = block_bytes(job);
     let span = job.block.as_ref().map_or(&job.span, |block| &block.span);
     let most = worker.capabilities.value_bytes_max.unwrap_or(u64::MAX).min(file_bytes);
-    if block == 0 || !block.is_multiple_of(SECTOR_BYTES) || block > most {
-        let message = format!("a block cannot have {}", units::bytes(block));
+    let in_sectors = is_cached(job) || block.is_multiple_of(SECTOR_BYTES);
+    if block == 0 || !in_sectors || block > most {
+        let message = format!("a block cannot have {block} bytes");
         let most = units::bytes(most);
-        mistakes
-            .at(span, message)
-            .label(format!("expected whole sectors of 512 B, at most {most}"));
+        let mistake = mistakes.at(span, message);
+        mistake.label(format!("expected whole sectors of 512 B, at most {most}"));
+        if !in_sectors {
+            mistake.help("`options = { direct = false }` takes any length");
+        }
     }
     if let Some(depth) = job.depth.as_ref().filter(|_| !worker.capabilities.pipelined) {
         let name = &worker.name;
@@ -274,10 +277,14 @@ fn role(job: &DriveJob, swept: Option<u32>) -> Role {
         Pattern::Randwrite | Pattern::Write => "writes",
         Pattern::Randrw | Pattern::Rw => "mixed",
     };
-    let mix = mix.into_iter().filter(|entry| entry.weight > 0.0).collect();
+    let mut mix: Vec<MixEntry> = mix.into_iter().filter(|entry| entry.weight > 0.0).collect();
+    let flush_every = job.flush_every.as_ref().map(|writes| writes.0);
+    if flush_every.is_some() {
+        mix.push(MixEntry { op: Op::Flush, weight: 0.0, keys: Choice::Uniform });
+    }
     let threads = job.threads.value_or(Threads::Are(1)).at(swept);
     let depth = (job.io() == Way::IoUring).then_some(job.depth.value_or(Several(1)).0);
-    Role { depth, ..Role::new(name, threads, mix) }
+    Role { depth, flush_every, ..Role::new(name, threads, mix) }
 }
 
 /// Threads of all roles at this point of the sweep.

@@ -13,7 +13,7 @@ use kvdyno_record::engine::Options;
 use kvdyno_record::operations::KeySource;
 use kvdyno_record::replay::Replay;
 use kvdyno_record::workload as plan;
-use plan::{Activity, Choice, Ends, ExpectedHits, LoadOrder, Mix, MixEntry};
+use plan::{Activity, Choice, Ends, ExpectedHits, LoadOrder, Mix, MixEntry, Op};
 use std::slice::Iter;
 
 const SECOND: u64 = 1_000_000_000;
@@ -69,9 +69,22 @@ pub(crate) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase>
             continue;
         }
         let work = work(part, &phase.value, context, &mut reopened);
+        let overwrites = overwrites(part, &work, context);
         phases.push(plan::Phase::new(name, work));
+        phases.extend(overwrites.map(|work| plan::Phase::new(names.free("overwrite"), work)));
     }
     settled(phases, &mut names)
+}
+
+/// The updates that belong to a load.
+fn overwrites(part: &Part, load: &Activity, context: PhaseContext<'_>) -> Option<Activity> {
+    let Activity::Load(load) = load else { return None };
+    let times = part.typed.data.overwritten.as_ref().map_or(0, |times| times.0);
+    let operations = context.sized.data.records.saturating_mul(times);
+    let mix = vec![MixEntry { op: Op::Update, weight: 1.0, keys: Choice::Uniform }];
+    let roles = vec![plan::Role::new("writers", load.threads, mix)];
+    let ends = Ends { operations: Some(operations), ..Ends::default() };
+    (times > 0).then_some(Activity::Warmup(Mix { roles, ends }))
 }
 
 /// The phases, each that writes followed by one that waits for the work that it left behind. Only
@@ -138,8 +151,13 @@ fn measured(
 /// The number of leading phases that load and verify the database, with those that are run once.
 pub(crate) fn making(part: &Part, phases: &[plan::Phase]) -> usize {
     let makes = |phase: &&plan::Phase| {
-        use Activity::{Load, Reopen, Settle, Verify};
-        matches!(phase.work, Load(_) | Settle { .. } | Verify { .. } | Reopen { .. })
+        use Activity::{Load, Reopen, Settle, Verify, Warmup};
+        match &phase.work {
+            Load(_) | Settle { .. } | Verify { .. } | Reopen { .. } => true,
+            // The updates that belong to a load end by their number, and warmups by time.
+            Warmup(mix) => mix.ends.operations.is_some(),
+            _ => false,
+        }
     };
     let once = part.typed.measures().filter(|(_, measure)| measure.once.value_or(false));
     let names = once.filter_map(|(_, measure)| Some(&measure.name.as_ref()?.0));
@@ -275,6 +293,7 @@ fn resolve_role(part: &Part, role: &Role, context: PhaseContext<'_>) -> plan::Ro
         pilot: role.rate.as_ref().and_then(|rate| Some(rate.pilot()?.value.clone())),
         depth: role.depth.as_ref().map(|depth| depth.0),
         os_threads: role.os_threads.as_ref().map(|threads| threads.0),
+        flush_every: None,
         expected_hits: expected_hits(role, &mix, hits_after_load(part, context)),
         replay,
         mix,

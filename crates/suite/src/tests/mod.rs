@@ -63,6 +63,7 @@ value_bytes = { lognormal = { median = 128, sigma = 1.0, max = "1MiB" } }
 compress_to = "50%"
 seed = 0x2a
 verify = false
+overwritten = 0
 [ram]
 limit = ["1GiB", "4GB"]
 [data_dir]

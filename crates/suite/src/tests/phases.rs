@@ -412,3 +412,21 @@ fn a_load_alone_is_planned_and_numbers_nobody_takes_are_dropped() {
     let note = "--threads=8 applies to measured phases: one thread loads `num` records";
     assert!(flagged.sized.iter().any(|other| other.starts_with(note)), "{:?}", flagged.sized);
 }
+
+/// Updates after the load are the loading case's, and a database without all records has none.
+#[test]
+fn records_are_overwritten_before_a_state_is_kept() {
+    let text = SMALL.replace("\"null\"", "\"lmdb\"");
+    let plan = plan(&text, &["data.overwritten=2", "run.database=state", "run.trials=1"]);
+    let load = plan.cases.iter().find(|case| case.makes_state()).unwrap();
+    let names: Vec<&str> = load.phases.iter().map(|phase| phase.name.as_str()).collect();
+    let wanted = ["load", "load-settle", "overwrite", "overwrite-settle"];
+    assert_eq!(names[..4], wanted, "{names:?}");
+    let Activity::Warmup(mix) = &load.phases[2].work else { panic!("{:?}", load.phases[2]) };
+    assert_eq!(mix.ends.operations, Some(2 * load.data.records));
+    let measured = plan.cases.iter().find(|case| case.database.loaded_by == load.id);
+    assert!(measured.unwrap().phases.iter().all(|phase| phase.name != "overwrite"));
+    let drawn = SMALL.replace("kind = \"load\"", "kind = \"load\"\norder = \"drawn\"");
+    let refused = refusal(&drawn, &set(&["data.overwritten=2"]));
+    assert!(refused.contains("leaves records out"), "{refused}");
+}

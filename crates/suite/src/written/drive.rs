@@ -45,7 +45,7 @@ pub(crate) struct Drive {
     pub(crate) read_only: Option<At<bool>>,
     /// Runs every job by fio too, under its name and `-fio`. Default: false.
     pub(crate) with_fio: Option<At<bool>>,
-    /// Bytes of one operation, a multiple of 512. Default: 4KiB.
+    /// Bytes of one operation, a multiple of 512; any number through the page cache. Default: 4KiB.
     pub(crate) block: Option<At<Bytes>>,
     /// Operations in flight per thread of `io_uring` jobs. Default: 1, or 32 for those of a preset.
     pub(crate) depth: Option<At<Several>>,
@@ -74,7 +74,8 @@ pub(crate) struct DriveJob {
     pub(crate) rw: Option<At<Pattern>>,
     /// The share of reads in `randrw` and `rw`. Default: 0.5.
     pub(crate) read_share: Option<At<Share>>,
-    /// Bytes of one operation, a multiple of 512. Default: that of `[drive]`.
+    /// Bytes of one operation, a multiple of 512; any number through the page cache. Default: that
+    /// of `[drive]`.
     pub(crate) block: Option<At<Bytes>>,
     /// Operations in flight per thread; only `io_uring`. Default: that of `[drive]`.
     pub(crate) depth: Option<At<Several>>,
@@ -84,6 +85,10 @@ pub(crate) struct DriveJob {
     pub(crate) duration: Option<At<Nanoseconds>>,
     /// The same work before the measurement, not counted. Default: that of `[drive]`.
     pub(crate) warmup: Option<At<Nanoseconds>>,
+    /// Flushes with fdatasync after this many writes of a thread, as fio's `fdatasync=N`: an
+    /// operation of its own, with its own latencies. It writes; not with `io = "mmap"`. Default:
+    /// none.
+    pub(crate) flush_every: Option<At<Several>>,
     /// The promise of a completed write. Default: async.
     pub(crate) durability: Option<At<Durability>>,
     /// Further options of the worker; `kvdyno engines drive` lists them. Default: none.
@@ -291,4 +296,4 @@ fn inherit<T: Clone>(value: &mut Option<T>, default: Option<&T>) {
 table!(Drive, "[drive]": size preset ceiling trials precondition in_order read_only with_fio block
     depth threads duration warmup job);
 table!(DriveJob, "[[drive.job]]": name io rw read_share block depth threads duration warmup
-    durability options);
+    flush_every durability options);

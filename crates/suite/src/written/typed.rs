@@ -151,6 +151,10 @@ pub(crate) struct Data {
     /// reads. Values need at least 16 bytes. The null engine shows the cost of the check. Default:
     /// false.
     pub(crate) verify: Option<At<bool>>,
+    /// Updates after the load, for each record: a database in use is not as its load left it. The
+    /// keys are drawn evenly. The updates belong to the load, and a state is kept after them. Not
+    /// for graphs, traces and loads with `order = "drawn"`. Default: 0.
+    pub(crate) overwritten: Option<At<Count>>,
     /// The records are ids of a social graph: nodes and their links, as in the benchmark
     /// `LinkBench`. The suite then sets `records` (1,024 or more) and `seed`, and no other key of
     /// `[data]`. Default: none.
@@ -381,7 +385,7 @@ impl FromToml for Typed {
 
 table!(Header, "[suite]": name title study within);
 table!(Data, "[data]":
-    records size key_bytes key_format key_order value_bytes compress_to seed verify
+    records size key_bytes key_format key_order value_bytes compress_to seed verify overwritten
     linkbench from);
 table!(Ram, "[ram]": limit unscaled data_to_ram while_loading tier);
 table!(DataDirTable, "[data_dir]": path);
@@ -404,6 +408,7 @@ impl Data {
             compress_to: None,
             seed: None,
             verify: None,
+            overwritten: None,
             linkbench: None,
             from: None,
         };

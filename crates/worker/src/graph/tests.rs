@@ -76,6 +76,7 @@ fn drawn(case: &GraphCase, op: &Op, count: usize) -> GraphBlock {
         rate: None,
         depth: None,
         os_threads: None,
+        flush_every: None,
         pilot: None,
         expected_hits: ExpectedHits::All,
         replay: None,

@@ -118,7 +118,8 @@ fn points(
     for case in &evidence.cases {
         let Some(mix) = judged_mix(&case.case, search) else { continue };
         let value = value(&case.case, mix, &search.axis);
-        let mut trial = judge::judge(evidence, case, target, (&search.phase, mix), &search.axis)?;
+        let needs_limit = search.axis == Axis::Ram;
+        let mut trial = judge::judge(evidence, case, target, (&search.phase, mix), needs_limit)?;
         // What is only measured for the bounds is held against no target.
         let unjudged = value.is_none() && case.is_done();
         if unjudged {

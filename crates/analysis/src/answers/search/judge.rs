@@ -10,13 +10,12 @@ use hdrhistogram::Histogram;
 use kvdyno_record::case::{Outcome, PhaseRecord, RoleResult};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::hlog::Kind;
-use kvdyno_record::search::Axis;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Mix, Role};
 
 /// What a trial says of its point.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum TargetVerdict {
+pub(in crate::answers) enum TargetVerdict {
     /// Every clause holds.
     Met,
     /// Some clause does not hold, or the engine does not fit; why, where figures do not show it.
@@ -29,10 +28,10 @@ pub(super) enum TargetVerdict {
 
 /// One trial.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct JudgedTrial {
-    pub(super) verdict: TargetVerdict,
+pub(in crate::answers) struct JudgedTrial {
+    pub(in crate::answers) verdict: TargetVerdict,
     /// By clause.
-    pub(super) values: Vec<Option<f64>>,
+    pub(in crate::answers) values: Vec<Option<f64>>,
 }
 
 impl JudgedTrial {
@@ -41,15 +40,16 @@ impl JudgedTrial {
     }
 }
 
-/// Judges the phase `name` of a case, which does what `mix` says.
-pub(super) fn judge(
+/// Judges the phase `name` of a case, which does what `mix` says. `needs_limit`: without its RAM
+/// limit nothing can be said.
+pub(in crate::answers) fn judge(
     evidence: &Evidence,
     case: &CaseEvidence,
     target: &Target,
     (name, mix): (&str, &Mix),
-    axis: &Axis,
+    needs_limit: bool,
 ) -> Result<JudgedTrial, RecordError> {
-    if let Some(verdict) = without_figures(evidence, case, axis) {
+    if let Some(verdict) = without_figures(evidence, case, needs_limit) {
         return Ok(JudgedTrial::without(target, verdict));
     }
     let phase = match case.phase(name) {
@@ -75,12 +75,16 @@ pub(super) fn judge(
 }
 
 /// What a case comes to that has no figures, or none of its point.
-fn without_figures(evidence: &Evidence, case: &CaseEvidence, axis: &Axis) -> Option<TargetVerdict> {
+fn without_figures(
+    evidence: &Evidence,
+    case: &CaseEvidence,
+    needs_limit: bool,
+) -> Option<TargetVerdict> {
     let Some(record) = &case.record else {
         return Some(case.damaged.clone().map_or(TargetVerdict::Open(None), TargetVerdict::Void));
     };
     match &record.outcome {
-        Outcome::Done if *axis == Axis::Ram && record.ram_limit.enforced_by.is_none() => {
+        Outcome::Done if needs_limit && record.ram_limit.enforced_by.is_none() => {
             let why = record.ram_limit.reason.as_deref().unwrap_or("for an unknown reason");
             Some(TargetVerdict::Void(format!("the RAM limit was not held: {why}")))
         }
@@ -261,7 +265,7 @@ mod tests {
         });
         let judged = |text: &str| {
             let target = Target::parse(text).unwrap();
-            judge(&evidence, case, &target, found.unwrap(), &Axis::Ram).unwrap()
+            judge(&evidence, case, &target, found.unwrap(), true).unwrap()
         };
         assert_eq!(judged("get.p50 < 100us").verdict, TargetVerdict::Met);
         let all = judged("p50 < 100us");

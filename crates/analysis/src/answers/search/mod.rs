@@ -6,7 +6,7 @@
 
 pub mod answer;
 mod edge;
-mod judge;
+pub(super) mod judge;
 mod result;
 mod target;
 pub mod words;

@@ -366,6 +366,7 @@ mod tests {
             rate: None,
             depth: None,
             os_threads: None,
+            flush_every: None,
             pilot: None,
             expected_hits: ExpectedHits::All,
             replay: None,

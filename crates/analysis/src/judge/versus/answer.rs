@@ -11,6 +11,9 @@ use kvdyno_record::units::percent;
 const NAMED_MAX: usize = 3;
 
 pub(super) fn sentences(versus: &Versus) -> Vec<String> {
+    if let Some(price) = price(versus) {
+        return std::iter::once(price).chain(at_most(versus)).collect();
+    }
     let counts = &versus.counts;
     let sides = match (&versus.new.label, &versus.base.label) {
         (Some(new), Some(base)) => sides(new, base),
@@ -44,6 +47,42 @@ pub(super) fn sentences(versus: &Versus) -> Vec<String> {
     }));
     let headline = format!("{sides}: {}", parts.join("; "));
     std::iter::once(headline).chain(at_most(versus)).collect()
+}
+
+/// What a promise costs, where the sides differ in it: no side is better for that.
+fn price(versus: &Versus) -> Option<String> {
+    let pair = versus.pairs.first()?;
+    let (base, new) = (pair.durability, pair.other_durability?);
+    let judged = |row: &&Row| {
+        let verdicts = [Verdict::Improved, Verdict::Regressed, Verdict::Equal, Verdict::Changed];
+        verdicts.contains(&row.verdict) && row.op.is_none()
+    };
+    let rows = versus.pairs.iter().flat_map(|pair| pair.rows.iter().map(move |row| (pair, row)));
+    let mut rows: Vec<(f64, String)> = rows
+        .filter(|(_, row)| judged(row))
+        .filter_map(|(pair, row)| {
+            let (ratio, low, high) = (row.ratio?, row.ratio_low?, row.ratio_high?);
+            let case = if versus.pairs.len() > 1 { case(&pair.name) } else { String::new() };
+            let text = format!(
+                "{} {}{case} {} ({} to {})",
+                row.place(),
+                short(row.figure),
+                change(ratio),
+                change(low),
+                change(high)
+            );
+            Some((ratio.ln().abs(), text))
+        })
+        .collect();
+    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let costs: Vec<String> = rows.into_iter().take(NAMED_MAX).map(|(_, text)| text).collect();
+    let costs =
+        if costs.is_empty() { "no figure could be judged".to_owned() } else { costs.join(", ") };
+    Some(format!(
+        "What durability {} costs over {}: {costs}. It is another promise, no better engine",
+        new.as_str(),
+        base.as_str()
+    ))
 }
 
 /// Two versions of one engine: `rocksdb 11.8.1 against 9.10.0`.

@@ -167,6 +167,7 @@ mod tests {
             base_key: String::new(),
             new_key: String::new(),
             durability: Durability::Commit,
+            other_durability: None,
             threads: Some(1),
             ram_limit_bytes: None,
             // What only describes is not held against anybody.

@@ -35,6 +35,8 @@ pub struct Pair {
     pub new_key: String,
     /// The durability class of its writes.
     pub durability: Durability,
+    /// That of the new side's, where it is another: the ratios are then what a promise costs.
+    pub other_durability: Option<Durability>,
     /// The swept number of threads.
     pub threads: Option<u32>,
     /// The requested RAM limit.
@@ -92,6 +94,9 @@ struct Unit<'r> {
 pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Refusal> {
     sides.check()?;
     let [base, new] = sides.chosen().map(|chosen| side_units(&chosen, sides));
+    if let (Some(_), Some(refusal)) = (question.gate, unlike_promises(sides, &base, &new)) {
+        return Err(refusal);
+    }
     let mut free: Vec<&Unit<'_>> = new.iter().collect();
     let mut paired = Paired::default();
     let (mut alone, mut unlike) = (Vec::new(), Vec::new());
@@ -146,6 +151,13 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
     Ok(paired)
 }
 
+/// A gate asks which side is better, and a promise is no worse for its price.
+fn unlike_promises(sides: &Sides<'_>, base: &[Unit<'_>], new: &[Unit<'_>]) -> Option<Refusal> {
+    let [base, new] = [base.first()?, new.first()?].map(|unit| unit.group.durability);
+    let [base, new] = [base, new].map(|class| class.as_str());
+    (sides.side_by_side() && base != new).then_some(Refusal::Promises { base, new })
+}
+
 /// The case with the same work: by its key, else by its work under the same label, with other
 /// options. These are then listed above the table.
 fn counterpart(unit: &Unit<'_>, free: &[&Unit<'_>], sides: &Sides<'_>) -> Option<usize> {
@@ -153,7 +165,21 @@ fn counterpart(unit: &Unit<'_>, free: &[&Unit<'_>], sides: &Sides<'_>) -> Option
     let same_work = |other: &&Unit<'_>| {
         sides.may_be_paired(&unit.group.label, &other.group.label) && other.work == unit.work
     };
-    free.iter().position(same_key).or_else(|| free.iter().position(same_work))
+    let same_but_class = |other: &&Unit<'_>| {
+        sides.may_be_paired(&unit.group.label, &other.group.label)
+            && sides.side_by_side()
+            && other.group.engine == unit.group.engine
+            && without_class(&other.work) == without_class(&unit.work)
+    };
+    let by_work = || free.iter().position(same_work);
+    let by_class = || free.iter().position(same_but_class);
+    free.iter().position(same_key).or_else(by_work).or_else(by_class)
+}
+
+fn without_class(work: &Value) -> Value {
+    let mut work = work.clone();
+    work["durability"] = Value::Null;
+    work
 }
 
 /// The cases of a side, with the same cases of its further runs.
@@ -247,6 +273,7 @@ fn compared(
         base_key: group.key.clone(),
         new_key: new.group.key.clone(),
         durability: group.durability,
+        other_durability: Some(new.group.durability).filter(|class| *class != group.durability),
         threads: group.threads,
         ram_limit_bytes: group.ram_limit_bytes,
         rows: rows.rows,

@@ -40,6 +40,14 @@ pub enum Refusal {
         /// Labels of the new side.
         new: String,
     },
+    /// A gate over two durability classes.
+    #[error("a gate needs equal promises, found durability {base} in BASE and {new} in NEW")]
+    Promises {
+        /// The base's class.
+        base: &'static str,
+        /// The new side's.
+        new: &'static str,
+    },
     /// Both sides are the same.
     #[error("expected two sides, found {0} twice")]
     Same(String),

@@ -48,7 +48,7 @@ fn a_killed_makers_temporary_is_removed_and_a_live_ones_is_not() {
             std::thread::sleep(Duration::from_secs(600));
             true
         };
-        states.keep(description(ID), &database_in(&databases), &mut go_on).unwrap();
+        states.keep(description(ID), &database_in(&databases), None, &mut go_on).unwrap();
     }
     let (_folder, states) = store();
     let test = "a_killed_makers_temporary_is_removed_and_a_live_ones_is_not";

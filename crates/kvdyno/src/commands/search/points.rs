@@ -2,6 +2,7 @@
 
 use crate::cli::LocationArgs;
 use crate::exit::Complaint;
+use crate::printer::Printer;
 use crate::running::prepare::{PreparedRun, prepare_text};
 use crate::running::workers::{self, Workers};
 use kvdyno_analysis::answers::search::{Next, judged_mix};
@@ -28,8 +29,8 @@ pub(in crate::commands) struct PointMaker {
 impl PointMaker {
     /// The unchanged suite. All points get its data and its threads, whatever their own RAM limit
     /// would select.
-    pub(super) fn settle(&mut self) -> anyhow::Result<Plan> {
-        let plan = self.prepare(Vec::new())?.plan;
+    pub(super) fn settle(&mut self, printer: &Printer) -> anyhow::Result<Plan> {
+        let plan = self.prepare(Vec::new(), printer)?.plan;
         let measures = |case: &&Case| {
             case.phases.iter().any(|phase| matches!(phase.work, Activity::Measure(_)))
         };
@@ -49,11 +50,20 @@ impl PointMaker {
             self.making.engine.clone_from(&case.label);
             self.making.set.push(format!("data.records={}", case.data.records));
         }
-        if self.making.threads.is_none() { Ok(plan) } else { Ok(self.prepare(Vec::new())?.plan) }
+        if self.making.threads.is_none() {
+            Ok(plan)
+        } else {
+            Ok(self.prepare(Vec::new(), printer)?.plan)
+        }
     }
 
     /// The suite at a point.
-    pub(super) fn point(&self, search: &Search, next: Next) -> anyhow::Result<PreparedRun> {
+    pub(super) fn point(
+        &self,
+        search: &Search,
+        next: Next,
+        printer: &Printer,
+    ) -> anyhow::Result<PreparedRun> {
         let set = match (&search.axis, next) {
             (Axis::Ram, Next::At(bytes)) => vec![format!("ram.limit={bytes}B")],
             (Axis::Ram, Next::Fastest) => Vec::new(),
@@ -69,7 +79,7 @@ impl PointMaker {
                 }
             }
         };
-        self.prepare(set)
+        self.prepare(set, printer)
     }
 
     fn overrides(&self, set: Vec<String>) -> Overrides {
@@ -82,9 +92,9 @@ impl PointMaker {
         }
     }
 
-    fn prepare(&self, set: Vec<String>) -> anyhow::Result<PreparedRun> {
+    fn prepare(&self, set: Vec<String>, printer: &Printer) -> anyhow::Result<PreparedRun> {
         let (text, overrides) = (self.text.clone(), self.overrides(set));
-        prepare_text(&self.file, text, overrides, &self.location, &self.runs)
+        prepare_text(&self.file, text, overrides, &self.location, &self.runs, printer)
     }
 }
 

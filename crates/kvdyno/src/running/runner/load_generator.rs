@@ -64,6 +64,7 @@ pub fn random_reads(threads: u32, duration_ns: u64) -> Mix {
         rate: None,
         depth: None,
         os_threads: None,
+        flush_every: None,
         pilot: None,
         expected_hits: ExpectedHits::All,
         replay: None,

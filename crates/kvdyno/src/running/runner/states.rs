@@ -172,7 +172,7 @@ impl RunStates {
         let bytes = kvdyno_host::size::measure(database).map_or(0, |size| size.used_bytes);
         let removed = states.make_room(bytes, budget).map_err(complain)?;
         let description = describe(maker, record, run_name(&self.run));
-        let state = states.keep(description, database, go_on).map_err(complain)?;
+        let state = states.keep(description, database, None, go_on).map_err(complain)?;
         let held = HeldState { state, is_earlier: false };
         self.held.insert(maker.case.database.id.clone(), held);
         let removed_bytes: u64 = removed.iter().map(|state| state.bytes).sum();

@@ -23,7 +23,7 @@ use kvdyno_record::protocol::{NO_LOAD_GENERATOR, WorkerDescription};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::units;
 use kvdyno_record::usage::{ProcessUsage, Snapshot};
-use planned::{MEASURE, SYNCS, role_name, syncs_at};
+use planned::{MEASURE, role_name};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -149,14 +149,9 @@ fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
     Ok(WorkerIdentity { path, sha256, description, library: None })
 }
 
-/// The job's records, in the order of the plan.
-fn roles(job: &Job, case: &Case) -> Vec<RoleResult> {
-    let threads = case.threads.unwrap_or(1);
-    let mut roles = vec![job.role(role_name(job), threads)];
-    if let Some(syncs) = job.sync_role(SYNCS, threads) {
-        roles.insert(syncs_at(job), syncs);
-    }
-    roles
+/// The job's figures.
+fn role(job: &Job, case: &Case) -> RoleResult {
+    job.role(role_name(job), case.threads.unwrap_or(1))
 }
 
 /// Facts about the case that the report lacks; special ones first.
@@ -171,8 +166,8 @@ fn not_measured(job: &Job) -> Vec<String> {
     let without_times = job.without_times();
     let timed = without_times.is_none();
     all.extend(without_times);
-    if job.syncs() > 0 && job.sync_histogram(MEASURE, SYNCS).is_none() {
-        all.push("latencies of syncs: fio's report has no bins for them".to_owned());
+    if job.lacks_flush_times() {
+        all.push("latencies of flushes: fio's report has no bins for them".to_owned());
     }
     all.extend(UNKNOWN.map(str::to_owned));
     if timed {
@@ -196,7 +191,7 @@ fn phase_of(job: &Job, case: &Case, started_unix_ns: u64, ended_unix_ns: u64) ->
         wall_ns: job.window_ns(),
         before: snapshot(ProcessUsage::default(), started_unix_ns),
         after: snapshot(job.usage(), ended_unix_ns),
-        roles: roles(job, case),
+        roles: vec![role(job, case)],
         ..PhaseRecord::default()
     }
 }
@@ -215,11 +210,10 @@ fn file_case(
     let started_unix_ns = ended_unix_ns.saturating_sub(wall_ns);
     let base = SystemTime::UNIX_EPOCH + Duration::from_nanos(started_unix_ns);
     let mut latency = hlog::Writer::create(&case_folder.path.join("latency.hlog"), base)?;
-    let mut histograms = job.histograms(MEASURE, role_name(job));
-    histograms.extend(job.sync_histogram(MEASURE, SYNCS));
+    let histograms = job.histograms(MEASURE, role_name(job));
     let histograms = histograms.iter().map(|(tag, histogram)| (tag.clone(), histogram));
     latency.write(Duration::ZERO, Duration::from_nanos(wall_ns), histograms)?;
-    let series = serde_json::to_string(&fio::slice(MEASURE, &roles(job, case)))? + "\n";
+    let series = serde_json::to_string(&fio::slice(MEASURE, &[role(job, case)]))? + "\n";
     let files = [("series.ndjson", series.as_str()), ("machine.ndjson", ""), ("events.ndjson", "")];
     for (name, text) in files {
         write_atomic(&case_folder.path.join(name), text.as_bytes())?;

@@ -16,6 +16,15 @@ const SNIA_ROUNDS: u32 = 5;
 /// The queue depth of its enterprise edition.
 const SNIA_THREADS: u32 = 4;
 const SNIA_DEPTH: u32 = 32;
+/// The largest p99 of fdatasync that etcd's documentation accepts for its log.
+const ETCD_CLAIM: &str = "
+[[claim]]
+text = \"etcd can keep its log here: p99 of fdatasync below 10 ms\"
+holds = \"measure.writes.flush.etcd.service_ns_p99 < 10ms\"
+";
+/// The sizes of its test.
+const ETCD_FILE: &str = "22MiB";
+const ETCD_BLOCK: &str = "2300B";
 /// Shorter jobs get shorter slices: at least five of them are needed.
 const SHORT_NS: u64 = 60_000_000_000;
 
@@ -34,7 +43,7 @@ pub(super) fn suite(args: &DriveArgs, cpus: u32) -> String {
         (true, format!("trials = {trials}")),
         (short, "slice = \"100ms\"".to_owned()),
         (swept, format!("threads = {threads:?}")),
-        (true, format!("\n[drive]\nsize = {:?}", args.size)),
+        (true, format!("\n[drive]\nsize = {:?}", size(args))),
         (args.preset == Some(DrivePreset::Ceiling), "preset = \"ceiling\"".to_owned()),
         (
             passes.is_some() && !args.read_only,
@@ -60,24 +69,16 @@ pub(super) fn suite(args: &DriveArgs, cpus: u32) -> String {
         text += line;
         text.push('\n');
     }
-    let options = options(args);
-    text.extend(jobs(args).iter().map(|job| job.text(&options)));
+    text.extend(jobs(args).iter().map(|job| job.text(args)));
+    if args.preset == Some(DrivePreset::Etcd) {
+        text += ETCD_CLAIM;
+    }
     text
 }
 
-/// The options of every `io_uring` job.
-fn options(args: &DriveArgs) -> String {
-    let switches = [("sqpoll", args.sqpoll), ("iopoll", args.iopoll)];
-    let switches: Vec<String> = switches
-        .iter()
-        .filter(|(_, enabled)| *enabled)
-        .map(|(name, _)| format!("{name} = true"))
-        .collect();
-    if switches.is_empty() {
-        String::new()
-    } else {
-        format!("options = {{ {} }}\n", switches.join(", "))
-    }
+fn size(args: &DriveArgs) -> &str {
+    let etcd = args.preset == Some(DrivePreset::Etcd);
+    args.size.as_deref().unwrap_or(if etcd { ETCD_FILE } else { "auto" })
 }
 
 /// The swept thread counts; a single one is no sweep.
@@ -96,7 +97,7 @@ fn duration(args: &DriveArgs) -> &str {
     let snia = args.preset == Some(DrivePreset::SniaIops);
     let duration = args.round.as_deref().filter(|_| snia).or(args.duration.as_deref());
     duration.unwrap_or(match args.preset {
-        None => "10s",
+        None | Some(DrivePreset::Etcd) => "10s",
         Some(DrivePreset::SniaIops) => "60s",
         Some(_) => "30s",
     })
@@ -111,10 +112,12 @@ struct JobTable<'a> {
     block: &'a str,
     depth: u32,
     threads: Option<u32>,
+    flush_every: Option<u32>,
+    buffered: bool,
 }
 
 impl JobTable<'_> {
-    fn text(&self, options: &str) -> String {
+    fn text(&self, args: &DriveArgs) -> String {
         let Self { name, rw, block, .. } = self;
         let io = word(&self.way);
         let mut text =
@@ -126,8 +129,25 @@ impl JobTable<'_> {
         if let Some(threads) = self.threads {
             text += &format!("threads = {threads}\n");
         }
-        if self.way == DriveWay::IoUring {
-            text += &format!("depth = {}\n{options}", self.depth);
+        if let Some(writes) = self.flush_every {
+            text += &format!("flush_every = {writes}\n");
+        }
+        if let Some(class) = &args.durability {
+            text += &format!("durability = \"{}\"\n", word(class));
+        }
+        let ring = self.way == DriveWay::IoUring;
+        if ring {
+            text += &format!("depth = {}\n", self.depth);
+        }
+        let options = [
+            (ring && args.sqpoll, "sqpoll = true"),
+            (ring && args.iopoll, "iopoll = true"),
+            (self.buffered, "direct = false"),
+        ];
+        let options: Vec<&str> =
+            options.iter().filter(|(holds, _)| *holds).map(|(_, option)| *option).collect();
+        if !options.is_empty() {
+            text += &format!("options = {{ {} }}\n", options.join(", "));
         }
         text
     }
@@ -161,6 +181,17 @@ fn jobs(args: &DriveArgs) -> Vec<JobTable<'_>> {
             let of_mix = |reads| SNIA_BLOCKS.into_iter().map(move |block| job(reads, block));
             SNIA_READS.into_iter().flat_map(of_mix).collect()
         }
+        Some(DrivePreset::Etcd) => vec![JobTable {
+            name: "etcd".to_owned(),
+            way: DriveWay::Psync,
+            rw: "write".to_owned(),
+            read_share: None,
+            block: ETCD_BLOCK,
+            depth: 1,
+            threads: None,
+            flush_every: Some(1),
+            buffered: true,
+        }],
     }
 }
 
@@ -175,7 +206,18 @@ fn free(args: &DriveArgs) -> Vec<JobTable<'_>> {
                 for &depth in depths {
                     let (name, rw) = (name(&rw, block, way, depth), rw.clone());
                     let read_share = share.clone();
-                    jobs.push(JobTable { name, way, rw, read_share, block, depth, threads: None });
+                    let writes = rw.contains('w');
+                    jobs.push(JobTable {
+                        name,
+                        way,
+                        rw,
+                        read_share,
+                        block,
+                        depth,
+                        threads: None,
+                        flush_every: args.sync.filter(|_| writes),
+                        buffered: args.buffered && way != DriveWay::Mmap,
+                    });
                 }
             }
         }
@@ -197,7 +239,8 @@ fn mixed(
         share => ("randrw", Some(format!("{share}%"))),
     };
     let (way, rw, threads) = (DriveWay::IoUring, rw.to_owned(), Some(threads));
-    JobTable { name, way, rw, read_share, block, depth, threads }
+    let (flush_every, buffered) = (None, false);
+    JobTable { name, way, rw, read_share, block, depth, threads, flush_every, buffered }
 }
 
 fn title(preset: Option<DrivePreset>) -> (&'static str, &'static str) {
@@ -216,6 +259,7 @@ fn title(preset: Option<DrivePreset>) -> (&'static str, &'static str) {
         Some(DrivePreset::SniaIops) => {
             ("drive-snia-iops", "the drive by the IOPS test of SNIA's PTS 2.0.2")
         }
+        Some(DrivePreset::Etcd) => ("drive-etcd", "the drive as the place of etcd's log"),
     }
 }
 
@@ -253,6 +297,8 @@ mod tests {
     #[test]
     fn what_is_typed_becomes_a_suite() {
         insta::assert_snapshot!("bare", text("/mnt"));
+        let synced = "/mnt --rw randread,randwrite --sync 8 --durability commit --buffered";
+        insta::assert_snapshot!("synced", text(synced));
         insta::assert_snapshot!(
             "flags",
             text(
@@ -268,6 +314,7 @@ mod tests {
         insta::assert_snapshot!("selectel", text("--preset selectel --print-suite"));
         insta::assert_snapshot!("raidix", text("/mnt --preset raidix --read-only"));
         insta::assert_snapshot!("ceiling", text("/mnt --preset ceiling"));
+        insta::assert_snapshot!("etcd", text("/mnt --preset etcd"));
         let snia = text("/mnt --preset snia-iops --round 10s --rounds 7");
         assert_eq!(snia.matches("[[drive.job]]").count(), 56);
         let (head, _) = snia.split_once("\n[[drive.job]]").unwrap();

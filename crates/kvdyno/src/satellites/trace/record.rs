@@ -23,7 +23,7 @@ const NAMED: usize = 12;
 pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
     // Repeated trials would record the same.
     let suite = SuiteArgs { trials: args.suite.trials.or(Some(1)), ..args.suite.clone() };
-    let mut prepared = prepare::prepare(&suite, &args.keep.runs.runs)?;
+    let mut prepared = prepare::prepare(&suite, &args.keep.runs.runs, printer)?;
     prepared.destroy_allowed.clone_from(&args.destroy_data_on);
     prepared.load_allowed.clone_from(&args.yes_load);
     let case = only_case(&prepared.plan)?;

@@ -4,15 +4,11 @@ use kvdyno_record::engine::{DataShape, Durability, Options, Value};
 use kvdyno_record::fio::Job;
 use kvdyno_record::plan::{Case, Database};
 use kvdyno_record::workload::{
-    Activity, Choice, Data, Ends, ExpectedHits, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role,
-    Size, ValueShape,
+    Activity, Choice, Data, Ends, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size, ValueShape,
 };
 
 /// The phase of each case.
 pub(super) const MEASURE: &str = "measure";
-
-/// The role of a job's syncs, next to the one of its I/O.
-pub(super) const SYNCS: &str = "syncs";
 
 /// A job as a planned case.
 pub(super) fn case(index: usize, job: &Job) -> Case {
@@ -101,32 +97,13 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
         (Op::Get, job.read.total_ios),
         (Op::Update, job.write.total_ios),
         (Op::Delete, job.trim.total_ios),
+        (Op::Flush, job.syncs()),
     ];
     let done = sides.into_iter().filter(|(_, ios)| *ios > 0);
     let entry = |(op, ios)| MixEntry { op, weight: ios as f64, keys: keys.clone() };
-    let role = |name: &str, depth, mix| Role {
-        name: name.to_owned(),
-        threads,
-        mix,
-        rate: None,
-        depth,
-        os_threads: None,
-        pilot: None,
-        expected_hits: ExpectedHits::All,
-        replay: None,
-    };
-    let mut roles = vec![role(role_name(job), depth, done.map(entry).collect())];
-    if job.syncs() > 0 {
-        let syncs = role(SYNCS, None, vec![entry((Op::Flush, job.syncs()))]);
-        roles.insert(syncs_at(job), syncs);
-    }
+    let role = Role { depth, ..Role::new(role_name(job), threads, done.map(entry).collect()) };
     let ends = Ends::after_ns(job.window_ns());
-    Phase::new(MEASURE, Activity::Measure(Mix { roles, ends }))
-}
-
-/// A job that syncs after each write waits mainly for the sync.
-pub(super) fn syncs_at(job: &Job) -> usize {
-    usize::from(!job.syncs_each_write())
+    Phase::new(MEASURE, Activity::Measure(Mix { roles: vec![role], ends }))
 }
 
 pub(super) fn role_name(job: &Job) -> &'static str {

@@ -67,15 +67,14 @@ fn imported(
 }
 
 #[test]
-fn syncs_are_a_role_of_their_own_and_the_first_where_each_write_waits_for_one() {
+fn syncs_are_flushes_of_their_role() {
     let folder = tempfile::tempdir().unwrap();
     let (run, records) = imported(folder.path(), "fdatasync-3.33.json", |_| {}).unwrap();
     let case = &records[0].case;
     assert_eq!(case.options.durability, Durability::Commit);
     assert_eq!(case.shape.value_bytes_mean, 2_300);
-    let [syncs, writes] = records[0].phases[0].roles.as_slice() else { panic!("two roles") };
-    assert_eq!((syncs.role.as_str(), writes.role.as_str()), ("syncs", "writes"));
-    assert_eq!((syncs.ops["flush"].count, writes.ops["update"].count), (911, 912));
+    let [writes] = records[0].phases[0].roles.as_slice() else { panic!("one role") };
+    assert_eq!((writes.ops["flush"].count, writes.ops["update"].count), (911, 912));
     let mut tags: Vec<String> = run
         .case(case, 1)
         .latency()
@@ -85,7 +84,7 @@ fn syncs_are_a_role_of_their_own_and_the_first_where_each_write_waits_for_one() 
         .collect();
     tags.sort();
     tags.dedup();
-    assert_eq!(tags, ["syncs/flush", "writes/update"]);
+    assert_eq!(tags, ["writes/flush", "writes/update"]);
     let seldom = tempfile::tempdir().unwrap();
     let (_, records) = imported(seldom.path(), "fdatasync-3.33.json", |report| {
         report["global options"]["fdatasync"] = "32".into();
