@@ -20,7 +20,9 @@ mod trace;
 mod versus;
 
 pub(crate) use compare::{CompareArgs, ComparisonArgs};
-pub(crate) use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay};
+pub(crate) use drive::{
+    DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay, WriteClass,
+};
 pub(crate) use engines::{BuildArgs, EnginesAction, EnginesArgs, GetArgs, NewEngineArgs};
 pub(crate) use export::{BundleArgs, ExportArgs, RerunArgs};
 pub(crate) use history::{AddArgs, HistoryAction, HistoryArgs, HistoryShowArgs};

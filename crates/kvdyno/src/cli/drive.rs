@@ -13,6 +13,7 @@ Examples:
   kvdyno drive /mnt/nvme --preset etcd            is fdatasync fast enough for etcd?
   kvdyno drive /mnt/nvme --rw randwrite --sync    writes, each followed by a flush
   kvdyno drive /mnt/nvme --preset selectel --with-fio
+  kvdyno drive /mnt/nvme --fio-job mixed.fio      the jobs of a fio job file
   kvdyno drive --import-fio fio.json              fio's results, in the same tables
   kvdyno drive --preset raidix --print-suite      the suite that it would run, to copy
   kvdyno drive /dev/nvme1n1 --preset snia-iops --destroy-data-on=/dev/nvme1n1
@@ -99,6 +100,11 @@ pub(crate) struct DriveArgs {
     /// Run every job with fio as well, if it is installed
     #[arg(long)]
     pub(crate) with_fio: bool,
+    /// Run the jobs of a fio job file, each alone; PATH is their directory
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
+          conflicts_with_all = ["preset", "rw", "read_share", "io", "block", "depth", "threads",
+                                "sync", "durability", "buffered"])]
+    pub(crate) fio_job: Option<PathBuf>,
     /// Measure nothing: make a run from a fio report (`--output-format=json+`)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data_dir", "preset", "print_suite"])]
     pub(crate) import_fio: Option<PathBuf>,

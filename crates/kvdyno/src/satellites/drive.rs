@@ -2,6 +2,7 @@
 //! it like `kvdyno run`.
 
 mod import;
+mod job_file;
 mod steady;
 mod text;
 
@@ -25,7 +26,12 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     check(args)?;
     let cpus = available_parallelism().map_or(1, |cpus| cpus.get() as u32);
-    let text = text::suite(args, cpus);
+    let file = args.fio_job.as_ref().map(|path| job_file::read(path, args.duration.is_some()));
+    let file = file.transpose()?;
+    for note in file.iter().flat_map(|file| &file.notes) {
+        printer.note(&format!("job file: {note}"));
+    }
+    let text = text::suite(args, cpus, file.as_ref());
     if args.print_suite {
         printer.verbatim(text.as_bytes());
         return Ok(Exit::Ok);
@@ -63,7 +69,8 @@ fn check(args: &DriveArgs) -> Result<(), Complaint> {
         let hint = "`--rw randrw` (at random) or `--rw rw` (in order)";
         return says("--read-share: no job both reads and writes", hint);
     }
-    let rings = args.preset.is_some() || args.io.contains(&DriveWay::IoUring);
+    let rings =
+        args.preset.is_some() || args.fio_job.is_some() || args.io.contains(&DriveWay::IoUring);
     if (args.sqpoll || args.iopoll) && !rings {
         let option = if args.sqpoll { "--sqpoll" } else { "--iopoll" };
         return says(&format!("{option}: no job uses io_uring"), "`--io io_uring,psync`");

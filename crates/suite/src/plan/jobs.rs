@@ -4,7 +4,7 @@ use crate::check::abilities::{SECTOR_BYTES, misplaced};
 use crate::plan::options;
 use crate::plan::setup::EngineSetup;
 use crate::plan::sizing::{Limit, SizedData, SizingHost};
-use crate::written::drive::{Drive, DriveJob, Pattern, Way};
+use crate::written::drive::{Drive, DriveJob, Way};
 use crate::written::engine::Engine;
 use crate::written::mistake::Mistakes;
 use crate::written::part::Part;
@@ -269,14 +269,11 @@ pub(crate) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Pha
 
 fn role(job: &DriveJob, swept: Option<u32>) -> Role {
     let reads = job.read_share();
-    let keys = if job.rw().is_random() { Choice::Uniform } else { Choice::Sequential { step: 1 } };
+    let drawn = job.keys.as_ref().map_or(Choice::Uniform, |keys| keys.value.clone());
+    let keys = if job.rw().is_random() { drawn } else { Choice::Sequential { step: 1 } };
     let entry = |op, weight| MixEntry { op, weight, keys: keys.clone() };
     let mix = [entry(Op::Get, reads), entry(Op::Update, 1.0 - reads)];
-    let name = match job.rw() {
-        Pattern::Randread | Pattern::Read => "reads",
-        Pattern::Randwrite | Pattern::Write => "writes",
-        Pattern::Randrw | Pattern::Rw => "mixed",
-    };
+    let name = job.rw().role_name();
     let mut mix: Vec<MixEntry> = mix.into_iter().filter(|entry| entry.weight > 0.0).collect();
     let flush_every = job.flush_every.as_ref().map(|writes| writes.0);
     if flush_every.is_some() {

@@ -6,6 +6,7 @@ use crate::written::scalar::{
     Bytes, Count, DataSize, Label, Name, Nanoseconds, Several, Share, Threads, UntypedValue,
 };
 use kvdyno_record::engine::{Durability, Value};
+use kvdyno_record::workload::Choice;
 use schemars::JsonSchema;
 
 /// The worker's name, and the name of the case that writes the file.
@@ -74,6 +75,8 @@ pub(crate) struct DriveJob {
     pub(crate) rw: Option<At<Pattern>>,
     /// The share of reads in `randrw` and `rw`. Default: 0.5.
     pub(crate) read_share: Option<At<Share>>,
+    /// The distribution of random blocks. Default: uniform.
+    pub(crate) keys: Option<At<Choice>>,
     /// Bytes of one operation, a multiple of 512; any number through the page cache. Default: that
     /// of `[drive]`.
     pub(crate) block: Option<At<Bytes>>,
@@ -168,6 +171,15 @@ impl Way {
 impl Pattern {
     pub(crate) fn is_random(self) -> bool {
         matches!(self, Self::Randread | Self::Randwrite | Self::Randrw)
+    }
+
+    /// The name of its role.
+    pub(crate) fn role_name(self) -> &'static str {
+        match self {
+            Self::Randread | Self::Read => "reads",
+            Self::Randwrite | Self::Write => "writes",
+            Self::Randrw | Self::Rw => "mixed",
+        }
     }
 
     pub(crate) fn is_mixed(self) -> bool {
@@ -295,5 +307,5 @@ fn inherit<T: Clone>(value: &mut Option<T>, default: Option<&T>) {
 
 table!(Drive, "[drive]": size preset ceiling trials precondition in_order read_only with_fio block
     depth threads duration warmup job);
-table!(DriveJob, "[[drive.job]]": name io rw read_share block depth threads duration warmup
+table!(DriveJob, "[[drive.job]]": name io rw read_share keys block depth threads duration warmup
     flush_every durability options);

@@ -1,6 +1,7 @@
 //! The suite that `kvdyno drive` writes: text, to read, copy and change.
 
-use crate::cli::{DriveArgs, DrivePreset, DriveWay};
+use super::job_file::JobFile;
+use crate::cli::{DriveArgs, DrivePreset, DriveWay, WriteClass};
 use clap::ValueEnum;
 use kvdyno_record::units::parse_duration;
 
@@ -28,7 +29,7 @@ const ETCD_BLOCK: &str = "2300B";
 /// Shorter jobs get shorter slices: at least five of them are needed.
 const SHORT_NS: u64 = 60_000_000_000;
 
-pub(super) fn suite(args: &DriveArgs, cpus: u32) -> String {
+pub(super) fn suite(args: &DriveArgs, cpus: u32, file: Option<&JobFile>) -> String {
     let snia = args.preset == Some(DrivePreset::SniaIops);
     let (name, title) = title(args.preset);
     let (threads, duration) = (threads(args, cpus), duration(args));
@@ -43,7 +44,7 @@ pub(super) fn suite(args: &DriveArgs, cpus: u32) -> String {
         (true, format!("trials = {trials}")),
         (short, "slice = \"100ms\"".to_owned()),
         (swept, format!("threads = {threads:?}")),
-        (true, format!("\n[drive]\nsize = {:?}", size(args))),
+        (true, format!("\n[drive]\nsize = {:?}", size(args, file))),
         (args.preset == Some(DrivePreset::Ceiling), "preset = \"ceiling\"".to_owned()),
         (
             passes.is_some() && !args.read_only,
@@ -69,16 +70,17 @@ pub(super) fn suite(args: &DriveArgs, cpus: u32) -> String {
         text += line;
         text.push('\n');
     }
-    text.extend(jobs(args).iter().map(|job| job.text(args)));
+    text.extend(jobs(args, file).iter().map(JobTable::text));
     if args.preset == Some(DrivePreset::Etcd) {
         text += ETCD_CLAIM;
     }
     text
 }
 
-fn size(args: &DriveArgs) -> &str {
+fn size<'a>(args: &'a DriveArgs, file: Option<&'a JobFile>) -> &'a str {
     let etcd = args.preset == Some(DrivePreset::Etcd);
-    args.size.as_deref().unwrap_or(if etcd { ETCD_FILE } else { "auto" })
+    let of_file = || file.and_then(|file| file.size.as_deref());
+    args.size.as_deref().or_else(of_file).unwrap_or(if etcd { ETCD_FILE } else { "auto" })
 }
 
 /// The swept thread counts; a single one is no sweep.
@@ -103,21 +105,50 @@ fn duration(args: &DriveArgs) -> &str {
     })
 }
 
-#[derive(Clone)]
-struct JobTable<'a> {
-    name: String,
-    way: DriveWay,
-    rw: String,
-    read_share: Option<String>,
-    block: &'a str,
-    depth: u32,
-    threads: Option<u32>,
-    flush_every: Option<u32>,
-    buffered: bool,
+/// A job of the suite.
+#[derive(Clone, Debug)]
+pub(super) struct JobTable {
+    pub(super) name: String,
+    pub(super) way: DriveWay,
+    pub(super) rw: String,
+    pub(super) read_share: Option<String>,
+    pub(super) block: String,
+    pub(super) depth: u32,
+    pub(super) threads: Option<u32>,
+    pub(super) flush_every: Option<u32>,
+    pub(super) buffered: bool,
+    pub(super) duration: Option<String>,
+    pub(super) warmup: Option<String>,
+    /// Each write is durable by itself.
+    pub(super) durable: bool,
+    /// The distribution of its blocks, as the suite writes it; none: even.
+    pub(super) keys: Option<String>,
+    /// The options of `io_uring` that are on.
+    pub(super) polled: Vec<&'static str>,
 }
 
-impl JobTable<'_> {
-    fn text(&self, args: &DriveArgs) -> String {
+impl JobTable {
+    /// With nothing that few jobs have.
+    fn new(name: String, way: DriveWay, rw: &str, block: &str) -> Self {
+        Self {
+            name,
+            way,
+            rw: rw.to_owned(),
+            read_share: None,
+            block: block.to_owned(),
+            depth: 1,
+            threads: None,
+            flush_every: None,
+            buffered: false,
+            duration: None,
+            warmup: None,
+            durable: false,
+            keys: None,
+            polled: Vec::new(),
+        }
+    }
+
+    fn text(&self) -> String {
         let Self { name, rw, block, .. } = self;
         let io = word(&self.way);
         let mut text =
@@ -132,20 +163,24 @@ impl JobTable<'_> {
         if let Some(writes) = self.flush_every {
             text += &format!("flush_every = {writes}\n");
         }
-        if let Some(class) = &args.durability {
-            text += &format!("durability = \"{}\"\n", word(class));
+        for (key, time) in [("duration", &self.duration), ("warmup", &self.warmup)] {
+            if let Some(time) = time {
+                text += &format!("{key} = {time:?}\n");
+            }
+        }
+        if let Some(keys) = &self.keys {
+            text += &format!("keys = {keys}\n");
+        }
+        if self.durable {
+            text += "durability = \"commit\"\n";
         }
         let ring = self.way == DriveWay::IoUring;
         if ring {
             text += &format!("depth = {}\n", self.depth);
         }
-        let options = [
-            (ring && args.sqpoll, "sqpoll = true"),
-            (ring && args.iopoll, "iopoll = true"),
-            (self.buffered, "direct = false"),
-        ];
-        let options: Vec<&str> =
-            options.iter().filter(|(holds, _)| *holds).map(|(_, option)| *option).collect();
+        let mut options: Vec<String> =
+            self.polled.iter().map(|option| format!("{option} = true")).collect();
+        options.extend(self.buffered.then(|| "direct = false".to_owned()));
         if !options.is_empty() {
             text += &format!("options = {{ {} }}\n", options.join(", "));
         }
@@ -153,11 +188,29 @@ impl JobTable<'_> {
     }
 }
 
-fn jobs(args: &DriveArgs) -> Vec<JobTable<'_>> {
-    match args.preset {
-        None => free(args),
-        Some(DrivePreset::Ceiling) => Vec::new(),
-        Some(DrivePreset::Selectel) => {
+/// The jobs that are typed, those of the preset or of the file, with the options of all.
+fn jobs(args: &DriveArgs, file: Option<&JobFile>) -> Vec<JobTable> {
+    let mut jobs = match (file, args.preset) {
+        (Some(file), _) => file.jobs.clone(),
+        (None, Some(preset)) => preset_jobs(args, preset),
+        (None, None) => free(args),
+    };
+    let switches = [("sqpoll", args.sqpoll), ("iopoll", args.iopoll)];
+    for job in jobs.iter_mut().filter(|job| job.way == DriveWay::IoUring) {
+        let on = switches.iter().filter(|(name, on)| *on && !job.polled.contains(name));
+        let on: Vec<&str> = on.map(|(name, _)| *name).collect();
+        job.polled.extend(on);
+    }
+    for job in jobs.iter_mut().filter(|_| args.duration.is_some()) {
+        job.duration = None;
+    }
+    jobs
+}
+
+fn preset_jobs(args: &DriveArgs, preset: DrivePreset) -> Vec<JobTable> {
+    match preset {
+        DrivePreset::Ceiling => Vec::new(),
+        DrivePreset::Selectel => {
             let sizes = [("4KiB", 128), ("4MiB", 32), ("4KiB", 16), ("4KiB", 1)];
             let mixes = if args.read_only { &[100][..] } else { &[100, 0] };
             let each = sizes.iter().flat_map(|size| mixes.iter().map(move |reads| (size, *reads)));
@@ -168,12 +221,12 @@ fn jobs(args: &DriveArgs) -> Vec<JobTable<'_>> {
             };
             each.map(job).collect()
         }
-        Some(DrivePreset::Raidix) => {
+        DrivePreset::Raidix => {
             let mixes = if args.read_only { &[100][..] } else { &[100, 70, 50, 30, 0] };
             let name = |reads| format!("mix-{reads}-{}", 100 - reads);
             mixes.iter().map(|reads| mixed(name(*reads), *reads, "4KiB", 32, 8)).collect()
         }
-        Some(DrivePreset::SniaIops) => {
+        DrivePreset::SniaIops => {
             let job = |reads: u32, block: &'static str| {
                 let name = format!("rw{reads}-{}", short(block));
                 mixed(name, reads, block, SNIA_DEPTH, SNIA_THREADS)
@@ -181,44 +234,29 @@ fn jobs(args: &DriveArgs) -> Vec<JobTable<'_>> {
             let of_mix = |reads| SNIA_BLOCKS.into_iter().map(move |block| job(reads, block));
             SNIA_READS.into_iter().flat_map(of_mix).collect()
         }
-        Some(DrivePreset::Etcd) => vec![JobTable {
-            name: "etcd".to_owned(),
-            way: DriveWay::Psync,
-            rw: "write".to_owned(),
-            read_share: None,
-            block: ETCD_BLOCK,
-            depth: 1,
-            threads: None,
-            flush_every: Some(1),
-            buffered: true,
-        }],
+        DrivePreset::Etcd => {
+            let job = JobTable::new("etcd".to_owned(), DriveWay::Psync, "write", ETCD_BLOCK);
+            vec![JobTable { flush_every: Some(1), buffered: true, ..job }]
+        }
     }
 }
 
 /// A job for each requested combination.
-fn free(args: &DriveArgs) -> Vec<JobTable<'_>> {
+fn free(args: &DriveArgs) -> Vec<JobTable> {
     let mut jobs = Vec::new();
     for &way in &args.io {
         let depths = if way == DriveWay::IoUring { &args.depth[..] } else { &[1] };
         for rw in args.rw.iter().map(word) {
-            let share = args.read_share.clone().filter(|_| rw == "randrw" || rw == "rw");
             for block in &args.block {
-                for &depth in depths {
-                    let (name, rw) = (name(&rw, block, way, depth), rw.clone());
-                    let read_share = share.clone();
-                    let writes = rw.contains('w');
-                    jobs.push(JobTable {
-                        name,
-                        way,
-                        rw,
-                        read_share,
-                        block,
-                        depth,
-                        threads: None,
-                        flush_every: args.sync.filter(|_| writes),
-                        buffered: args.buffered && way != DriveWay::Mmap,
-                    });
-                }
+                let job = |&depth| JobTable {
+                    read_share: args.read_share.clone().filter(|_| rw == "randrw" || rw == "rw"),
+                    depth,
+                    flush_every: args.sync.filter(|_| rw.contains('w')),
+                    buffered: args.buffered && way != DriveWay::Mmap,
+                    durable: args.durability == Some(WriteClass::Commit),
+                    ..JobTable::new(name(&rw, block, way, depth), way, &rw, block)
+                };
+                jobs.extend(depths.iter().map(job));
             }
         }
     }
@@ -226,21 +264,14 @@ fn free(args: &DriveArgs) -> Vec<JobTable<'_>> {
 }
 
 /// Reads and writes at random.
-fn mixed(
-    name: String,
-    reads: u32,
-    block: &'static str,
-    depth: u32,
-    threads: u32,
-) -> JobTable<'static> {
+fn mixed(name: String, reads: u32, block: &str, depth: u32, threads: u32) -> JobTable {
     let (rw, read_share) = match reads {
         100 => ("randread", None),
         0 => ("randwrite", None),
         share => ("randrw", Some(format!("{share}%"))),
     };
-    let (way, rw, threads) = (DriveWay::IoUring, rw.to_owned(), Some(threads));
-    let (flush_every, buffered) = (None, false);
-    JobTable { name, way, rw, read_share, block, depth, threads, flush_every, buffered }
+    let job = JobTable::new(name, DriveWay::IoUring, rw, block);
+    JobTable { read_share, depth, threads: Some(threads), ..job }
 }
 
 fn title(preset: Option<DrivePreset>) -> (&'static str, &'static str) {
@@ -291,7 +322,7 @@ mod tests {
     fn text(arguments: &str) -> String {
         let words = ["kvdyno", "drive"].into_iter().chain(arguments.split_whitespace());
         let Command::Drive(args) = Cli::try_parse_from(words).unwrap().command else { panic!() };
-        suite(&args, 6)
+        suite(&args, 6, None)
     }
 
     #[test]

@@ -5,8 +5,8 @@ use crate::edit::adjust::{tables, word};
 use crate::edit::part::Document;
 use crate::written::typed::Typed;
 
-/// The phase of a drive's job, and its role.
-const OF_DRIVE: [&str; 2] = ["measure", "io"];
+/// The phase of a drive's job.
+const DRIVE_PHASE: &str = "measure";
 
 /// All names of a suite.
 #[derive(Clone, Debug, Default)]
@@ -47,8 +47,9 @@ impl Names {
             if let Some(drive) = &typed.drive {
                 let jobs = crate::written::drive::engines(drive);
                 self.engines.extend(jobs.iter().map(|job| job.label.0.clone()));
-                self.phases.push(OF_DRIVE[0].to_owned());
-                self.roles.push(OF_DRIVE[1].to_owned());
+                self.phases.push(DRIVE_PHASE.to_owned());
+                let roles = drive.job.iter().map(|job| job.rw().role_name().to_owned());
+                self.roles.extend(roles);
             }
         }
         let all = [&mut self.engines, &mut self.volumes, &mut self.tiers];

@@ -1,0 +1,393 @@
+//! fio's job files: sections of options become jobs of the suite that `kvdyno drive` writes. What has
+//! no counterpart is refused by its name and line.
+
+mod options;
+#[cfg(test)]
+mod tests;
+
+use super::text::JobTable;
+use crate::cli::DriveWay;
+use crate::exit::{Complaint, did_you_mean};
+use options::{BUILT_IN, HARMLESS, canonical, refusal};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// The jobs of a file.
+#[derive(Debug, Default)]
+pub(super) struct JobFile {
+    pub(super) jobs: Vec<JobTable>,
+    /// The size of the file that they work on; none: no section has one.
+    pub(super) size: Option<String>,
+    /// What differs from fio, and what was left out.
+    pub(super) notes: Vec<String>,
+}
+
+/// An option with its line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Setting {
+    value: String,
+    line: usize,
+}
+
+/// A section with what `[global]` sections before it have set.
+#[derive(Clone, Debug)]
+struct Section {
+    name: String,
+    line: usize,
+    settings: BTreeMap<String, Setting>,
+}
+
+/// A mistake at a line.
+struct Mistake {
+    line: usize,
+    what: String,
+    remedy: String,
+}
+
+impl Mistake {
+    fn new(line: usize, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { line, what: what.into(), remedy: remedy.into() }
+    }
+}
+
+/// Reads a job file. `has_duration`: the command line sets the time of each job.
+pub(super) fn read(path: &Path, has_duration: bool) -> Result<JobFile, Complaint> {
+    let file = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Complaint::usage(format!("cannot read {file}: {error}"))
+            .hint("expected the path of a fio job file")
+    })?;
+    parse(&text, has_duration).map_err(|Mistake { line, what, remedy }| {
+        Complaint::usage(format!("{file}, line {line}: {what}")).hint(remedy)
+    })
+}
+
+fn parse(text: &str, has_duration: bool) -> Result<JobFile, Mistake> {
+    if text.trim_start().starts_with('{') {
+        let remedy = "`--import-fio FILE` reads a report of fio";
+        return Err(Mistake::new(1, "expected a job file, found JSON", remedy));
+    }
+    let sections = sections(text)?;
+    if sections.is_empty() {
+        let what = "expected a section such as [randread], found none";
+        return Err(Mistake::new(1, what, "`[global]` alone is no job"));
+    }
+    check_order(&sections)?;
+    let mut file = JobFile::default();
+    let mut left_out = BTreeSet::new();
+    let mut sizes: Vec<(u64, usize)> = Vec::new();
+    for section in &sections {
+        for (name, setting) in &section.settings {
+            match name.as_str() {
+                name if BUILT_IN.contains(&name) => {}
+                name if HARMLESS.contains(&name) => {
+                    left_out.insert(name.to_owned());
+                }
+                _ => return Err(refuse(name, setting)),
+            }
+        }
+        if let Some(size) = section.get("size") {
+            sizes.push((section.bytes("size", size)?, size.line));
+        }
+        let job = job(section, has_duration, &mut file.notes)?;
+        file.jobs.push(job);
+    }
+    let first = sizes.first().copied();
+    let unlike = |(size, _): &&(u64, usize)| Some(*size) != first.map(|(first, _)| first);
+    if let (Some((one, line)), Some((other, later))) = (first, sizes.iter().find(unlike)) {
+        let what = format!("jobs work on {one} and on {other} bytes");
+        return Err(Mistake::new(line.max(*later), what, "give all jobs one `size`"));
+    }
+    file.size = first.map(|(size, _)| format!("{size}B"));
+    name_apart(&mut file.jobs);
+    let is_drawn = |section: &Section| {
+        let rw = section.get("rw").map_or("", |rw| rw.value.as_str());
+        rw.starts_with("rand") && !section.is_on("norandommap")
+    };
+    if sections.iter().any(is_drawn) {
+        file.notes.push("random blocks are drawn as with norandommap=1".to_owned());
+    }
+    if !left_out.is_empty() {
+        let names: Vec<String> = left_out.into_iter().collect();
+        file.notes.push(format!("left out, as they change no work: {}", names.join(", ")));
+    }
+    file.notes.dedup();
+    Ok(file)
+}
+
+/// Unlike names: those of cases, folders and tables.
+fn name_apart(jobs: &mut [JobTable]) {
+    let mut taken = BTreeSet::new();
+    for job in jobs {
+        let base = job.name.clone();
+        let mut number = 1;
+        while !taken.insert(job.name.clone()) {
+            number += 1;
+            job.name = format!("{base}-{number}");
+        }
+    }
+}
+
+fn refuse(name: &str, setting: &Setting) -> Mistake {
+    let Setting { value, line } = setting;
+    match refusal(name) {
+        Some((why, remedy)) => Mistake::new(*line, format!("{name}={value}: {why}"), remedy),
+        None => {
+            let known: Vec<&str> = BUILT_IN.iter().chain(HARMLESS).copied().collect();
+            let meant = did_you_mean(name, &known);
+            let remedy = format!("{meant}remove the line if it does not change what the job does");
+            Mistake::new(*line, format!("unknown option `{name}`"), remedy)
+        }
+    }
+}
+
+/// The sections but `[global]`, each with all of its options.
+fn sections(text: &str) -> Result<Vec<Section>, Mistake> {
+    let mut global: BTreeMap<String, Setting> = BTreeMap::new();
+    let mut sections: Vec<Section> = Vec::new();
+    let mut in_global = None;
+    for (index, raw) in text.lines().enumerate() {
+        let line = index + 1;
+        let row = raw.trim();
+        if row.is_empty() || row.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(name) = row.strip_prefix('[') {
+            let Some((name, _)) = name.split_once(']') else {
+                let what = format!("expected `]` after {row}");
+                return Err(Mistake::new(line, what, "a section is a line such as [randread]"));
+            };
+            in_global = Some(name == "global");
+            if name != "global" {
+                let settings = global.clone();
+                sections.push(Section { name: name.to_owned(), line, settings });
+            }
+            continue;
+        }
+        let (name, value) = without_remark(row).split_once('=').unwrap_or((row, "1"));
+        let (name, value) = canonical(name.trim(), &expanded(value.trim(), line)?);
+        let setting = Setting { value, line };
+        match (in_global, sections.last_mut()) {
+            (Some(true), _) => _ = global.insert(name, setting),
+            (Some(false), Some(section)) => _ = section.settings.insert(name, setting),
+            _ => {
+                let what = format!("expected a section before `{row}`");
+                return Err(Mistake::new(line, what, "begin the file with [global] or a job"));
+            }
+        }
+    }
+    Ok(sections)
+}
+
+/// The line up to a remark behind it.
+fn without_remark(row: &str) -> &str {
+    let remark = [" ;", " #", "\t;", "\t#"].into_iter().filter_map(|mark| row.find(mark)).min();
+    row[..remark.unwrap_or(row.len())].trim_end()
+}
+
+/// The value with its variables of the environment, as fio reads it.
+fn expanded(value: &str, line: usize) -> Result<String, Mistake> {
+    let Some((before, rest)) = value.split_once("${") else { return Ok(value.to_owned()) };
+    let (name, after) = rest.split_once('}').unwrap_or((rest, ""));
+    let variable = std::env::var(name).map_err(|_| {
+        let what = format!("the variable {name} of the environment is not set");
+        Mistake::new(line, what, format!("`{name}=VALUE kvdyno drive ...`"))
+    })?;
+    Ok(format!("{before}{variable}{}", expanded(after, line)?))
+}
+
+/// fio runs sections side by side unless they wait for the ones before.
+fn check_order(sections: &[Section]) -> Result<(), Mistake> {
+    let together = sections.iter().skip(1).find(|section| !section.is_on("stonewall"));
+    let Some(section) = together else { return Ok(()) };
+    let what = format!(
+        "[{}] runs beside the section before it, and kvdyno measures each job alone",
+        section.name
+    );
+    let remedy = "add `stonewall` to it, or to [global], if one after the other is meant";
+    Err(Mistake::new(section.line, what, remedy))
+}
+
+impl Section {
+    fn get(&self, name: &str) -> Option<&Setting> {
+        self.settings.get(name)
+    }
+
+    /// Whether a switch is on.
+    fn is_on(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|setting| setting.value != "0")
+    }
+
+    /// Where a mistake in an option stands: at the option, else at the section.
+    fn wrong(&self, name: &str, wanted: &str) -> Mistake {
+        match self.get(name) {
+            Some(Setting { value, line }) => Mistake::new(
+                *line,
+                format!("expected {wanted}, found {name}={value}"),
+                wanted_of(name),
+            ),
+            None => Mistake::new(
+                self.line,
+                format!("[{}] has no `{name}`: expected {wanted}", self.name),
+                wanted_of(name),
+            ),
+        }
+    }
+
+    fn number(&self, name: &str, default: u32) -> Result<u32, Mistake> {
+        let Some(setting) = self.get(name) else { return Ok(default) };
+        let number = setting.value.parse::<u32>();
+        number.map_err(|_| self.wrong(name, "a whole number"))
+    }
+
+    /// A size in fio's units, of which `k` is 1,024 unless `kb_base` is 1000.
+    fn bytes(&self, name: &str, setting: &Setting) -> Result<u64, Mistake> {
+        let base: u64 =
+            if self.get("kb_base").is_some_and(|b| b.value == "1000") { 1000 } else { 1024 };
+        let text = setting.value.to_ascii_lowercase();
+        let digits = text.chars().take_while(char::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let power = match unit {
+            "" | "b" => Some(0),
+            "k" | "kb" | "kib" | "ki" => Some(1),
+            "m" | "mb" | "mib" | "mi" => Some(2),
+            "g" | "gb" | "gib" | "gi" => Some(3),
+            "t" | "tb" | "tib" | "ti" => Some(4),
+            _ => None,
+        };
+        let bytes =
+            power.and_then(|power| number.parse::<u64>().ok()?.checked_mul(base.pow(power)));
+        bytes.filter(|bytes| *bytes > 0).ok_or_else(|| self.wrong(name, "one size, as 4k"))
+    }
+
+    /// A time in fio's units, seconds without one; as the suite writes it.
+    fn time(&self, name: &str) -> Result<Option<String>, Mistake> {
+        let Some(setting) = self.get(name) else { return Ok(None) };
+        let text = setting.value.to_ascii_lowercase();
+        let digits = text.chars().take_while(char::is_ascii_digit).count();
+        let (number, unit) = text.split_at(digits);
+        let number = number.parse::<u64>().map_err(|_| self.wrong(name, "a time, as 60s"))?;
+        let unit = match unit {
+            "" | "s" => "s",
+            "ms" => "ms",
+            "us" => "us",
+            "m" => "m",
+            "h" => "h",
+            "d" => return Ok(Some(format!("{}h", number.saturating_mul(24)))),
+            _ => return Err(self.wrong(name, "a time, as 60s")),
+        };
+        Ok((number > 0).then(|| format!("{number}{unit}")))
+    }
+}
+
+/// What helps with an option.
+fn wanted_of(name: &str) -> &'static str {
+    match name {
+        "runtime" => "add `runtime=60` (with `time_based`), or use `--duration 60s`",
+        "bs" => "kvdyno has one block size for each job: make a section for each size",
+        "rw" => "kvdyno has the kinds randread, randwrite, randrw, read, write and rw",
+        "ioengine" => "kvdyno has io_uring (for libaio too), psync (for sync too) and mmap",
+        "size" => "give a size in bytes, as 16g; the file is made in PATH",
+        "random_distribution" => "kvdyno has random and zipf:THETA",
+        _ => "correct the line",
+    }
+}
+
+fn job(
+    section: &Section,
+    has_duration: bool,
+    notes: &mut Vec<String>,
+) -> Result<JobTable, Mistake> {
+    let rw = section.get("rw").map_or("read", |rw| rw.value.as_str());
+    let rw = match rw {
+        "readwrite" => "rw",
+        "randread" | "randwrite" | "randrw" | "read" | "write" | "rw" => rw,
+        _ => return Err(section.wrong("rw", "reads or writes, at random or in order")),
+    };
+    let way = match section.get("ioengine").map_or("psync", |engine| engine.value.as_str()) {
+        "io_uring" | "libaio" | "posixaio" => DriveWay::IoUring,
+        "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => DriveWay::Psync,
+        "mmap" => DriveWay::Mmap,
+        _ => return Err(section.wrong("ioengine", "asynchronous, synchronous or mapped I/O")),
+    };
+    if section.get("ioengine").is_some_and(|engine| engine.value.ends_with("aio")) {
+        notes.push("asynchronous I/O is done by io_uring".to_owned());
+    }
+    let block = match section.get("bs") {
+        Some(setting) => section.bytes("bs", setting)?,
+        None => 4096,
+    };
+    let duration = section.time("runtime")?;
+    if duration.is_none() && !has_duration {
+        return Err(section.wrong("runtime", "a time, as kvdyno's jobs end by time"));
+    }
+    let writes = rw.contains('w');
+    let flush_every = match section.number("fdatasync", 0)?.max(section.number("fsync", 0)?) {
+        0 => None,
+        _ if !writes => None,
+        every => Some(every),
+    };
+    if flush_every.is_some() && section.is_on("fsync") {
+        notes.push("fsync is done as fdatasync: the file keeps its length".to_owned());
+    }
+    let durable = section.get("sync").is_some_and(|sync| sync.value != "0" && sync.value != "none");
+    Ok(JobTable {
+        name: name_of(&section.name),
+        way,
+        rw: rw.to_owned(),
+        read_share: read_share(section, rw)?,
+        block: format!("{block}B"),
+        depth: section.number("iodepth", 1)?.max(1),
+        threads: Some(section.number("numjobs", 1)?.max(1)),
+        flush_every,
+        buffered: way != DriveWay::Mmap && !section.is_on("direct"),
+        duration,
+        warmup: section.time("ramp_time")?,
+        durable: durable && writes,
+        keys: keys(section, rw)?,
+        polled: [("sqpoll", "sqthread_poll"), ("iopoll", "hipri")]
+            .into_iter()
+            .filter(|(_, fio)| way == DriveWay::IoUring && section.is_on(fio))
+            .map(|(own, _)| own)
+            .collect(),
+    })
+}
+
+/// The letters that names of jobs may have.
+fn name_of(section: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let name: String = section.chars().map(letter).take(48).collect();
+    if name.trim_matches('-').is_empty() { "job".to_owned() } else { name }
+}
+
+fn read_share(section: &Section, rw: &str) -> Result<Option<String>, Mistake> {
+    if !matches!(rw, "rw" | "randrw") {
+        return Ok(None);
+    }
+    let share = match (section.get("rwmixread"), section.get("rwmixwrite")) {
+        (Some(_), _) => section.number("rwmixread", 50)?,
+        (None, Some(_)) => 100_u32.saturating_sub(section.number("rwmixwrite", 50)?),
+        (None, None) => 50,
+    };
+    match share {
+        0..=100 => Ok(Some(format!("{share}%"))),
+        _ => Err(section.wrong("rwmixread", "a share from 0 to 100")),
+    }
+}
+
+/// The distribution of random blocks, as the suite writes it.
+fn keys(section: &Section, rw: &str) -> Result<Option<String>, Mistake> {
+    let Some(setting) = section.get("random_distribution").filter(|_| rw.starts_with("rand"))
+    else {
+        return Ok(None);
+    };
+    let (kind, parameter) = setting.value.split_once(':').unwrap_or((&setting.value, ""));
+    let theta = if parameter.is_empty() { "1.1" } else { parameter };
+    match (kind, theta.parse::<f64>()) {
+        ("random", _) => Ok(None),
+        ("zipf", Ok(theta)) if theta > 0.0 => {
+            Ok(Some(format!("{{ distribution = \"zipf\", theta = {theta:?} }}")))
+        }
+        _ => Err(section.wrong("random_distribution", "random or zipf:THETA")),
+    }
+}

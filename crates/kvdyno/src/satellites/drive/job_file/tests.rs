@@ -1,0 +1,89 @@
+use super::*;
+
+/// Global options, two sections one after the other, and what many files have.
+const MIXED: &str = "\
+; a comment
+[global]
+ioengine=libaio
+direct=1
+size=1g
+runtime=60
+time_based
+group_reporting
+ramp_time=5s
+
+[rand read]
+rw=randread
+bs=4k
+iodepth=32
+numjobs=4
+
+[log]
+stonewall
+readwrite=randrw ; a remark
+rwmixwrite=30
+bsrange=2300-2300
+buffered=1
+ioengine=sync
+fdatasync=2
+random_distribution=zipf:1.2
+";
+
+#[test]
+fn sections_become_jobs() {
+    let file = parse(MIXED, false).map_err(|m| m.what).unwrap();
+    let [reads, log] = file.jobs.as_slice() else { panic!("{:?}", file.jobs) };
+    assert_eq!((reads.name.as_str(), reads.way, reads.depth), ("rand-read", DriveWay::IoUring, 32));
+    assert_eq!((reads.block.as_str(), reads.threads, reads.buffered), ("4096B", Some(4), false));
+    assert_eq!(reads.duration.as_deref(), Some("60s"));
+    assert_eq!(reads.warmup.as_deref(), Some("5s"));
+    assert_eq!((log.way, log.rw.as_str(), log.buffered), (DriveWay::Psync, "randrw", true));
+    assert_eq!((log.read_share.as_deref(), log.flush_every), (Some("70%"), Some(2)));
+    assert_eq!(log.keys.as_deref(), Some("{ distribution = \"zipf\", theta = 1.2 }"));
+    assert_eq!(file.size.as_deref(), Some("1073741824B"));
+    let note = "left out, as they change no work: group_reporting, time_based";
+    assert!(file.notes.iter().any(|other| other == note), "{:?}", file.notes);
+}
+
+/// Each mistake at its line, with what was found and the remedy.
+#[test]
+fn what_has_no_counterpart_is_refused_at_its_line() {
+    let mut all = String::new();
+    for (what, with) in [
+        ("stonewall\n", ""),
+        ("bs=4k", "bs=4k,8k"),
+        ("bs=4k", "bssplit=4k/50:8k/50"),
+        ("rw=randread", "rw=randtrim"),
+        ("ioengine=libaio", "ioengine=rbd"),
+        ("runtime=60", "runtime=soon"),
+        ("runtime=60\n", ""),
+        ("iodepth=32", "rate_iops=1000"),
+        ("iodepth=32", "iodepht=32"),
+        ("iodepth=32", "iodepth=many"),
+        ("numjobs=4", "size=2g"),
+        ("numjobs=4", "verify=crc32c"),
+        ("size=1g", "size=${SIZE}"),
+        ("zipf:1.2", "pareto:0.9"),
+        ("[log]", "[log"),
+        ("[global]\n", ""),
+    ] {
+        let text = MIXED.replacen(what, with, 1);
+        let Err(mistake) = parse(&text, false) else { panic!("accepted: {with}") };
+        all += &format!("line {}: {}\n  {}\n", mistake.line, mistake.what, mistake.remedy);
+    }
+    for text in ["", "[global]\nbs=4k\n", "{\"fio version\": 3}"] {
+        let Err(mistake) = parse(text, false) else { panic!("accepted: {text}") };
+        all += &format!("line {}: {}\n  {}\n", mistake.line, mistake.what, mistake.remedy);
+    }
+    insta::assert_snapshot!(all);
+    let untimed = MIXED.replacen("runtime=60\n", "", 1);
+    assert!(parse(&untimed, true).is_ok(), "the command line has a duration");
+}
+
+#[test]
+fn sections_of_one_name_are_told_apart() {
+    let text = "[a b]\nruntime=1\n[A-B]\nstonewall\nruntime=1\n[--]\nstonewall\nruntime=1\n";
+    let file = parse(text, false).map_err(|m| m.what).unwrap();
+    let names: Vec<&str> = file.jobs.iter().map(|job| job.name.as_str()).collect();
+    assert_eq!(names, ["a-b", "a-b-2", "job"]);
+}
