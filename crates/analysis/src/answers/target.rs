@@ -97,7 +97,7 @@ pub fn judge_target(
     target: &Target,
 ) -> Result<Vec<TargetRow>, TargetJudgeError> {
     let engines = figures.groups.iter().any(Group::competes);
-    let counts = |group: &&Group| if engines { group.competes() } else { group.bare_drive };
+    let counts = |group: &&Group| group.competes() || !engines;
     let groups: Vec<&Group> = figures.groups.iter().filter(counts).collect();
     let naming = Naming::for_groups(&groups);
     let (mut rows, mut refused) = (Vec::new(), None);

@@ -2,7 +2,8 @@
 //! and only ratios are asserted.
 
 use super::scratch::{Done, Scratch};
-use super::suites::{GET, Suite, suite};
+use super::suites::{GET, Suite, UPDATE, suite};
+use super::workers::needs;
 
 /// Two engines that differ in the time of an operation, run side by side.
 fn two(trials: u32, latencies_ns: [u32; 2]) -> Suite {
@@ -135,4 +136,24 @@ fn one_trial_is_too_few() {
         .assert_says("CANNOT JUDGE");
     let judged = compare(&scratch, &[&engines[..], &["--json"]].concat()).json();
     assert_eq!(judged["counts"]["judged"], 0);
+}
+
+/// One engine in two classes: what the promise costs, and no gate over it.
+#[test]
+fn a_promise_has_a_price_and_no_gate() {
+    let test = "a_promise_has_a_price_and_no_gate";
+    if !needs("lmdb", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let suite = suite().trials(4).engine("lmdb").load("batch = 500");
+    let suite = suite.measure("duration = \"200ms\"").role("writers", UPDATE).text();
+    let classes = "name = \"lmdb\"\ndurability = [\"async\", \"commit\"]";
+    scratch.write("s.toml", &suite.replace("name = \"lmdb\"", classes));
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let compare = ["compare", "latest", "--engines", "lmdb-async,lmdb-commit"];
+    let price = scratch.run(&compare);
+    price.assert_ok().assert_says("What durability commit costs over async");
+    let gated = scratch.run(&[&compare[..], &["--gate", "5%"]].concat());
+    gated.assert_code(2).assert_says("a gate needs equal promises");
 }

@@ -184,7 +184,7 @@ const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio"
 
 /// fio 3.33 with `fdatasync=1`: what is waited for is the sync, and it is not denied.
 #[test]
-fn the_syncs_that_fio_reported_are_the_headline() {
+fn the_syncs_that_fio_reported_are_in_the_headline() {
     let scratch = Scratch::new();
     let report = format!("{FIXTURES}/fdatasync-3.33.json");
     let shown = scratch.run(&["drive", "--import-fio", &report, "--full"]);
@@ -193,7 +193,9 @@ fn the_syncs_that_fio_reported_are_the_headline() {
     let exported = scratch.run(&["export", "--json"]);
     let summary: serde_json::Value = serde_json::from_str(&exported.out).unwrap();
     let roles = &summary["groups"][0]["runs"][0]["roles"];
-    assert_eq!((&roles[0]["role"], &roles[0]["mix"]), (&"syncs".into(), &"flush".into()));
+    assert_eq!((&roles[0]["role"], &roles[0]["mix"]), (&"writes".into(), &"update+flush".into()));
+    let answer = summary["answer"][0].as_str().unwrap();
+    assert!(answer.contains(" writes/s") && answer.contains("flush p99 8.59 ms"), "{answer}");
     scratch.run(&["check"]).assert_code(0);
 }
 
@@ -216,4 +218,74 @@ fn what_fio_did_not_report_is_not_checked() {
         scratch.run(&["export", "--json"]).assert_says(says);
         scratch.run(&["check"]).assert_code(0);
     }
+}
+
+/// After each fourth write of a thread, alone or with others in flight; by fio as well.
+#[test]
+fn flushes_are_an_operation_of_their_own() {
+    let test = "flushes_are_an_operation_of_their_own";
+    if !needs("drive", test) || !fio_is_here(test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let ways = ["place", "--rw", "randwrite", "--sync", "4", "--io", "io_uring,psync"];
+    drive(&scratch, &[&ways[..], &["--depth", "3", "--with-fio"]].concat()).assert_ok();
+    let cases = records(&scratch.only_run());
+    let jobs: Vec<_> = cases.values().filter(|case| case.case.threads.is_some()).collect();
+    assert_eq!(jobs.len(), 2 * 2 * 2, "{:?}", cases.keys());
+    for case in jobs {
+        let measured = case.phases.iter().find(|phase| phase.kind == "measure").unwrap();
+        let [writes] = measured.roles.as_slice() else { panic!("{:?}", measured.roles) };
+        let (writes, flushes) = (writes.ops["update"].count, &writes.ops["flush"]);
+        assert!(flushes.count > 0 && flushes.service_ns > 0, "{}", case.case.id);
+        // fio counts the writes of a round that it has in flight.
+        let off = if case.case.engine == "fio" { writes / 8 } else { 1 };
+        assert!(
+            flushes.count.abs_diff(writes / 4) <= off,
+            "{}: {writes} {flushes:?}",
+            case.case.id
+        );
+    }
+    let shown = scratch.run(&["show", "--table", "drive-times"]);
+    shown.assert_ok().assert_says("flush");
+    drive(&scratch, &["place", "--rw", "randread", "--sync"]).assert_code(2);
+    drive(&scratch, &["place", "--rw", "randwrite", "--io", "mmap", "--sync"]).assert_code(2);
+}
+
+#[test]
+fn etcds_test_ends_in_a_claim() {
+    let test = "etcds_test_ends_in_a_claim";
+    if !needs("drive", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let short = ["--duration", "1s", "--warmup", "100ms", "--create-data-dir"];
+    let done = scratch.run(&[&["drive", "place", "--preset", "etcd"], &short[..]].concat());
+    done.assert_ok();
+    scratch.run(&["show", "--table", "claims"]).assert_ok().assert_says("etcd can keep its log");
+    let target = scratch.run(&["judge", "--target", "flush.p50<100s"]);
+    target.assert_code(0).assert_says("meets it");
+}
+
+/// A file of two sections becomes two jobs; one that kvdyno cannot run is refused at its line.
+#[test]
+fn jobs_of_a_fio_file_are_run() {
+    let test = "jobs_of_a_fio_file_are_run";
+    if !needs("drive", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let text = "[global]\nioengine=psync\nsize=8m\nruntime=1\ntime_based\n[Reads]\nrw=randread\n\
+                [log]\nstonewall\nrw=write\nbs=1000\nfdatasync=1\n";
+    scratch.write("jobs.fio", text);
+    let run = ["drive", "place", "--create-data-dir", "--trials", "1", "--fio-job", "jobs.fio"];
+    scratch.run(&run).assert_ok().assert_says("time_based");
+    let cases = records(&scratch.only_run());
+    let labels: Vec<&str> = cases.values().map(|case| case.case.label.as_str()).collect();
+    assert!(labels.contains(&"reads") && labels.contains(&"log"), "{labels:?}");
+    let log = cases.values().find(|case| case.case.label == "log").unwrap();
+    assert_eq!((log.outcome.word(), log.case.shape.value_bytes_mean), ("done", 1000));
+    scratch.write("jobs.fio", &text.replace("bs=1000", "bs=1000,2000"));
+    let refused = scratch.run(&run);
+    refused.assert_code(2).assert_says("jobs.fio, line 11").assert_says("one size");
 }

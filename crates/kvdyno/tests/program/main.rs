@@ -64,6 +64,7 @@ mod strangers;
 mod studies;
 mod suites;
 mod supervisors;
+mod targets;
 mod theirs;
 mod tiers;
 mod torture;

@@ -322,3 +322,32 @@ fn interrupted_while_it_copies_nothing_is_left() {
     scratch.assert_nothing_left();
     assert_goes_on(&scratch);
 }
+
+/// Updates after the load belong to it: a state of a suite without them is another.
+#[test]
+fn an_overwritten_database_is_a_state_of_its_own() {
+    let test = "an_overwritten_database_is_a_state_of_its_own";
+    if !needs("lmdb", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads("state").engine("lmdb").text());
+    let run = |more: &[&str]| {
+        let last = ["run", "s.toml", "--states", "1GiB"];
+        scratch.run(&[&last[..], more].concat()).assert_ok();
+        let newest = scratch.runs().into_iter().max().unwrap();
+        records(&RunFolder::open(newest).unwrap())
+    };
+    let restored = |cases: &std::collections::BTreeMap<String, CaseRecord>| {
+        cases.values().filter(|case| case.restored.is_some()).count()
+    };
+    assert_eq!(restored(&run(&[])), 0);
+    let aged = ["--set", "data.overwritten=2"];
+    let first = run(&aged);
+    assert_eq!(restored(&first), 0);
+    let loads = first.values().find(|case| case.case.makes_state()).unwrap();
+    let overwrite = phases::first(loads, "warmup");
+    assert_eq!(overwrite.name, "overwrite");
+    assert_eq!(overwrite.roles[0].ops["update"].count, 2 * RECORDS);
+    assert_eq!(restored(&run(&aged)), 1);
+}
