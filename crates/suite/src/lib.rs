@@ -23,7 +23,7 @@ mod traces;
 mod written;
 
 pub use databases::OwnDatabase;
-pub use edit::db_bench::{db_bench_options, db_bench_options_files};
+pub use edit::db_bench::{db_bench_options, read_db_bench_files};
 pub use edit::overrides::Overrides;
 pub use plan::estimate::{estimate, write_bytes_least};
 pub use plan::expand::expand;

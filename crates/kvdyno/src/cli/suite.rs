@@ -62,9 +62,9 @@ impl SuiteArgs {
         let (quick, hours) = (self.quick.then(cpus), self.hours);
         let db_bench: Vec<String> =
             self.db_bench.iter().map(|text| flags(text)).collect::<Result<_, _>>()?;
-        let options_files = options_files(&db_bench)?;
+        let db_bench_files = files_of_flags(&db_bench)?;
         let bent = self.bend.overrides()?;
-        let bent = Overrides { db_bench, options_files, phases, quick, hours, ..bent };
+        let bent = Overrides { db_bench, db_bench_files, phases, quick, hours, ..bent };
         Ok(Overrides { parts, threads, engines, duration, trials, ..bent })
     }
 }
@@ -80,10 +80,13 @@ fn flags(text: &str) -> Result<String, Complaint> {
     text_of(file)
 }
 
-/// The files that flags name with `--options_file`.
-fn options_files(flags: &[String]) -> Result<Vec<(String, String)>, Complaint> {
-    let named = flags.iter().flat_map(|flags| kvdyno_suite::db_bench_options_files(flags));
-    named.map(|file| text_of(&file).map(|text| (file, text))).collect()
+/// The files that flags name, path and text.
+fn files_of_flags(flags: &[String]) -> Result<Vec<(String, String)>, Complaint> {
+    let files: Vec<Vec<(String, String)>> = flags
+        .iter()
+        .map(|flags| kvdyno_suite::read_db_bench_files(flags, text_of))
+        .collect::<Result<_, _>>()?;
+    Ok(files.concat())
 }
 
 fn text_of(file: &str) -> Result<String, Complaint> {

@@ -79,8 +79,9 @@ fn prepared(args: &QuickArgs, text: &str, printer: &Printer) -> anyhow::Result<P
     let runs = &args.keep.runs.runs;
     let mut overrides = Overrides { set: args.set.clone(), ..Overrides::default() };
     if let Some((path, text)) = args.from.as_deref().and_then(options_file) {
-        overrides.db_bench.push(format!("--options_file={path}"));
-        overrides.options_files.push((path, text));
+        // Quoted as for a shell: the flags are read as a command line.
+        overrides.db_bench.push(format!("--options_file='{}'", path.replace('\'', r"'\''")));
+        overrides.db_bench_files.push((path, text));
     }
     prepare_text(&file, text.to_owned(), overrides, &args.location, runs, printer)
 }

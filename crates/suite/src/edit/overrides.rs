@@ -11,8 +11,8 @@ pub struct Overrides {
     pub set: Vec<String>,
     /// `--set-db_bench`: flags of `db_bench`, applied before `set`.
     pub db_bench: Vec<String>,
-    /// The files that those flags name with `--options_file`: path and text.
-    pub options_files: Vec<(String, String)>,
+    /// The files that those flags name with `--options_file` and `--flagfile`: path and text.
+    pub db_bench_files: Vec<(String, String)>,
     /// `--threads 1,2`: replaces `run.threads`.
     pub threads: Vec<u32>,
     /// `--trials N`: replaces `run.trials`.

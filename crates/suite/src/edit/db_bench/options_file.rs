@@ -1,7 +1,8 @@
 //! `--options_file=PATH`: translates the options file that `RocksDB` writes next to each database
 //! into options of engine `rocksdb`. Known options are set by name, others are passed on unchanged.
 
-use crate::written::mistake::{Mistakes, closest};
+use super::edits::closest_name;
+use crate::written::mistake::Mistakes;
 use crate::written::source::Span;
 use std::collections::BTreeMap;
 
@@ -10,6 +11,10 @@ const DEFAULTS: &str = include_str!("defaults.ini");
 
 /// The option that contains table options, in `RocksDB`'s own string form.
 const TABLE: &str = "block_based_table_factory";
+
+/// Why an unknown option is left out.
+const VERSIONS: &str = "objects of a program, or not in the OPTIONS files of RocksDB 6.29.5, \
+                        7.10.2, 8.11.4, 9.10.0, 10.10.1 and 11.8.1 that kvdyno knows";
 
 const ELSEWHERE: &str = "expected no value: a run writes only to its own directory";
 
@@ -24,6 +29,36 @@ pub(super) struct OptionsFile {
     pub(super) passed_on: Vec<(String, String)>,
     /// Number of options that have `RocksDB`'s defaults, or that the run sets itself.
     pub(super) ignored: usize,
+    /// Options that kvdyno does not know, and objects of a program: `name=value`.
+    left_out: Vec<String>,
+    /// Old names of options, with the new name.
+    renamed: Vec<(String, &'static str)>,
+}
+
+impl OptionsFile {
+    /// What became of the file at this path.
+    pub(super) fn notes(&self, path: &str) -> Vec<String> {
+        let Self { version, options, passed_on, ignored, left_out, renamed } = self;
+        let cached = options.iter().any(|(name, _)| *name == "block_cache");
+        let mut notes = vec![format!(
+            "OPTIONS file {path} of RocksDB {}: {} options by name, {} passed on unchanged, \
+             {ignored} with RocksDB's defaults or the run's own values{}",
+            version.as_deref().unwrap_or("(unknown version)"),
+            options.len(),
+            passed_on.len(),
+            if cached { "" } else { "; the file does not contain the block cache size" },
+        )];
+        notes.extend(renamed.iter().map(|(old, new)| {
+            format!("OPTIONS file {path}: `{old}` is the old name of `{new}`, at its default")
+        }));
+        if !left_out.is_empty() {
+            notes.push(format!(
+                "OPTIONS file {path}: left out {} ({VERSIONS})",
+                left_out.join(", ")
+            ));
+        }
+        notes
+    }
 }
 
 /// One line, or one member of a line that has several.
@@ -38,6 +73,10 @@ enum Translation {
     Option(&'static str, String),
     PassOn,
     Ignore,
+    /// Nothing here can have it.
+    LeaveOut,
+    /// At the default of the option with this name.
+    OldName(&'static str),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -172,6 +211,8 @@ impl OptionsFile {
         match translate(name, value, names) {
             Ok(Translation::Option(option, value)) => self.options.push((option, value)),
             Ok(Translation::Ignore) => self.ignored += 1,
+            Ok(Translation::LeaveOut) => self.left_out.push(format!("{name}={value}")),
+            Ok(Translation::OldName(new)) => self.renamed.push((name.clone(), new)),
             Ok(Translation::PassOn) => {
                 let path = if *table { format!("{TABLE}.{name}") } else { name.clone() };
                 self.passed_on.push((path, unescaped(value)));
@@ -182,12 +223,9 @@ impl OptionsFile {
             Err(Refusal::Unknown(near)) => {
                 let message = format!("unknown RocksDB option `{name}`");
                 let mistake = mistakes.at(span, message);
-                mistake.label(match near {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => "not in any OPTIONS file of 6.29 to 11.8".to_owned(),
-                });
+                mistake.label(format!("did you mean `{near}`?"));
                 mistake.help(
-                    "remove it from a copy of the file; pass options of other versions by --set \
+                    "change it in a copy of the file; pass options of other versions by --set \
                      engine.rocksdb.options.options=\"name=value\"",
                 );
             }
@@ -198,8 +236,8 @@ impl OptionsFile {
 enum Refusal {
     /// The expected value.
     Value(String),
-    /// A similar name, if there is one.
-    Unknown(Option<String>),
+    /// A similar name.
+    Unknown(String),
 }
 
 fn translate(
@@ -219,7 +257,10 @@ fn translate(
         None => {
             let candidates: Vec<&str> =
                 defaults.keys().copied().chain(named.iter().copied()).collect();
-            Err(Refusal::Unknown(closest(name, &candidates).map(str::to_owned)))
+            match closest_name(name, &candidates) {
+                Some(near) => Err(Refusal::Unknown(near.to_owned())),
+                None => Ok(Translation::LeaveOut),
+            }
         }
     }
 }
@@ -240,6 +281,14 @@ fn renamed(name: &str, value: &str) -> Option<Result<Translation, String>> {
         "create_if_missing" | "create_missing_column_families" | "error_if_exists" => {
             Ok(Translation::Ignore)
         }
+        "listeners" if matches!(value, "" | "{}") => Ok(Translation::Ignore),
+        "listeners" => Ok(Translation::LeaveOut),
+        "bottommost_temperature" if value == "kUnknown" => {
+            Ok(Translation::OldName("last_level_temperature"))
+        }
+        "bottommost_temperature" => Err("expected kUnknown: later versions have it as \
+                                         `last_level_temperature`"
+            .to_owned()),
         "wal_dir" | "db_log_dir" => only(value.is_empty(), ELSEWHERE),
         "db_paths" | "cf_paths" | "env" => Err(ELSEWHERE.to_owned()),
         "comparator" => {
@@ -326,7 +375,7 @@ fn filter(value: &str) -> Result<Translation, String> {
 }
 
 /// Equal as text or as numbers: `0.0` is `0`.
-fn equal(value: &str, other: &str) -> bool {
+pub(super) fn equal(value: &str, other: &str) -> bool {
     let number = |text: &str| text.parse::<f64>().ok();
     value == other || number(value).is_some_and(|value| Some(value) == number(other))
 }

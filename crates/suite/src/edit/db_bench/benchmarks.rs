@@ -1,0 +1,113 @@
+//! `--benchmarks`: the phases of the suite that a list of `db_bench` names.
+
+use crate::edit::adjust::word;
+use toml::de::{DeTable, DeValue};
+
+/// Benchmarks that only print.
+const PRINTS: [&str; 9] = [
+    "stats",
+    "levelstats",
+    "sstables",
+    "memstats",
+    "stats_history",
+    "resetstats",
+    "block_cache_entry_stats",
+    "cache_report_problems",
+    "approximatememtablestats",
+];
+
+/// Benchmarks that compact or wait for compactions.
+const SETTLES: [&str; 6] =
+    ["compact", "compactall", "compact0", "compact1", "waitforcompaction", "flush"];
+
+/// What a list of benchmarks is here.
+#[derive(Debug, Default)]
+pub(super) struct Phases {
+    pub(super) names: Vec<String>,
+    /// Those that only print, each once.
+    pub(super) prints: Vec<String>,
+    /// Those that `settle` stands for, each once.
+    pub(super) settles: Vec<String>,
+}
+
+impl Phases {
+    /// Reads a list. `Err`: the unknown name and what was expected in its place.
+    pub(super) fn read(list: &str, suite: &DeTable<'_>) -> Result<Self, (String, String)> {
+        let known = names(suite);
+        let settle = known.iter().find(|name| name.as_str() == "settle");
+        let mut phases = Self::default();
+        for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            if PRINTS.contains(&name) {
+                push_once(&mut phases.prints, name);
+            } else if known.iter().any(|known| known == name) {
+                phases.names.push(name.to_owned());
+            } else if SETTLES.contains(&name) {
+                let Some(settle) = settle else {
+                    let wanted = "expected a phase of kind settle in the suite for it".to_owned();
+                    return Err((name.to_owned(), wanted));
+                };
+                push_once(&mut phases.settles, name);
+                if phases.names.last() != Some(settle) {
+                    phases.names.push(settle.clone());
+                }
+            } else {
+                return Err((name.to_owned(), expected(name, &known)));
+            }
+        }
+        Ok(phases)
+    }
+}
+
+/// What was expected in place of a name that is no phase.
+fn expected(name: &str, known: &[String]) -> String {
+    if name.contains('[') {
+        return "expected a name alone: `--trials N` repeats the whole case".to_owned();
+    }
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    match super::edits::closest_name(name, &known) {
+        Some(closest) => format!("did you mean `{closest}`?"),
+        None => format!("expected {}", known.join(", ")),
+    }
+}
+
+fn push_once(names: &mut Vec<String>, name: &str) {
+    if !names.iter().any(|other| other == name) {
+        names.push(name.to_owned());
+    }
+}
+
+/// The names of the suite's phases.
+pub(super) fn names(suite: &DeTable<'_>) -> Vec<String> {
+    all(suite).into_iter().map(|(name, _)| name).collect()
+}
+
+/// Whether one of these phases loads a database.
+pub(super) fn has_load(suite: &DeTable<'_>, names: &[String]) -> bool {
+    all(suite).iter().any(|(name, kind)| kind == "load" && names.contains(name))
+}
+
+/// Name and kind of each phase.
+fn all(suite: &DeTable<'_>) -> Vec<(String, String)> {
+    let kind = |phase: &DeValue<'_>| {
+        let table = phase.as_table();
+        table.and_then(|table| word(table, "kind")).unwrap_or_default().to_owned()
+    };
+    let named = suite.get("phases").and_then(|phases| phases.get_ref().as_table());
+    let named = named.into_iter().flat_map(|phases| phases.iter());
+    let named = named.map(|(name, phase)| (name.get_ref().to_string(), kind(phase.get_ref())));
+    let listed = suite.get("phase").and_then(|phases| phases.get_ref().as_array());
+    let listed = listed.into_iter().flat_map(|phases| phases.iter()).filter_map(|phase| {
+        let table = phase.get_ref().as_table()?;
+        let name = word(table, "name").or(word(table, "kind"))?;
+        Some((name.to_owned(), kind(phase.get_ref())))
+    });
+    named.chain(listed).collect()
+}
+
+/// The phases of `[run]`.
+pub(super) fn of_run(suite: &DeTable<'_>) -> Vec<String> {
+    let run = suite.get("run").and_then(|run| run.get_ref().as_table());
+    let phases = run.and_then(|run| run.get("phases")).and_then(|list| list.get_ref().as_array());
+    let phases = phases.into_iter().flat_map(|phases| phases.iter());
+    phases.filter_map(|name| name.get_ref().as_str().map(str::to_owned)).collect()
+}

@@ -1,0 +1,155 @@
+//! Splits a command line of `db_bench` into flags, as a shell and gflags do.
+
+use super::flags::find;
+use crate::written::mistake::Mistakes;
+use crate::written::source::{Source, Span};
+
+/// A flag as typed.
+pub(super) struct Typed {
+    pub(super) name: String,
+    /// None: a flag without a value, which is on.
+    pub(super) value: Option<String>,
+    pub(super) span: Span,
+}
+
+impl Typed {
+    /// The value; a flag without one is on.
+    pub(super) fn value(&self) -> &str {
+        self.value.as_deref().unwrap_or("true")
+    }
+}
+
+/// What ends a command: a pipe, a redirection, the next command.
+const ENDS: [&str; 12] =
+    ["|", "||", "&", "&&", ";", ">", ">>", ">&", "&>", "2>", "2>&1", "2>/dev/null"];
+
+/// The dashes that word processors and web pages make of `-` and `--`.
+const DASHES: [char; 3] = ['\u{2013}', '\u{2014}', '\u{2212}'];
+
+/// The flags in a text: a command line from a shell script, or a file with comments and one flag
+/// per line. In messages each flag stands on a line of its own, without the others.
+pub(super) fn parse(
+    text: &str,
+    option: &str,
+    source: &mut Source,
+    mistakes: &mut Mistakes,
+) -> Vec<Typed> {
+    let mut words = without_program(shell_words(text)).into_iter().peekable();
+    let mut flags = Vec::new();
+    while let Some(word) = words.next() {
+        let dashed = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
+        let Some(flag) = dashed.filter(|flag| !flag.is_empty()) else {
+            let start = source.add(option, &word);
+            let span = start..start + word.len();
+            let mistake = mistakes.at(&span, format!("`{word}` is not a flag"));
+            mistake.label(expected_flag(&word));
+            continue;
+        };
+        let (name, value) = match flag.split_once('=') {
+            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+            None if takes_next(flag) => (flag.to_owned(), words.next_if(|word| !begins_flag(word))),
+            None => (flag.to_owned(), None),
+        };
+        let shown = match &value {
+            Some(value) => format!("--{name}={value}"),
+            None => format!("--{name}"),
+        };
+        let start = source.add(option, &shown);
+        flags.push(Typed { name, value, span: start..start + shown.len() });
+    }
+    flags
+}
+
+fn expected_flag(word: &str) -> &'static str {
+    if word.starts_with(DASHES) {
+        "expected `--`: this is a dash of a web page"
+    } else if is_program(word) {
+        "expected one command: pass each by its own run"
+    } else {
+        "expected --name=value"
+    }
+}
+
+/// gflags: a flag without `=` takes the next word, unless it is a switch.
+fn takes_next(name: &str) -> bool {
+    let off = name.strip_prefix("no").is_some_and(|name| find(name).is_some());
+    !off && find(name).is_none_or(|flag| !flag.is_switch())
+}
+
+/// A negative number is a value.
+fn begins_flag(word: &str) -> bool {
+    let letter = word.trim_start_matches('-').chars().next();
+    word.starts_with('-') && letter.is_some_and(|letter| !letter.is_ascii_digit())
+}
+
+/// Removes variables, `time`, `numactl` and the name of the program in front of the flags.
+fn without_program(mut words: Vec<String>) -> Vec<String> {
+    let is_variable = |word: &&String| {
+        let name = word.split_once('=').map_or("", |(name, _)| name);
+        !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    };
+    let first = words.iter().take_while(is_variable).count();
+    let command = words.get(first).filter(|word| {
+        !word.starts_with(['-', '[']) && !word.starts_with(DASHES) && !word.contains('=')
+    });
+    let Some(command) = command else { return words.split_off(first) };
+    let program = words.iter().skip(first).position(|word| is_program(word));
+    // A program of any name, if its flags follow.
+    let other =
+        begins_flag(words.get(first + 1).map_or("", String::as_str)) || command.contains('/');
+    match program {
+        Some(program) => words.split_off(first + program + 1),
+        None if other => words.split_off(first + 1),
+        None => words.split_off(first),
+    }
+}
+
+/// `./db_bench`, `db_bench.v6`, or a variable of the shell that holds it.
+fn is_program(word: &str) -> bool {
+    let file = word.rsplit('/').next().unwrap_or_default();
+    !word.starts_with('-') && (file.contains("db_bench") || word.starts_with('$'))
+}
+
+/// The words of a command, without quotes. Ends at a pipe, a redirection or the next command.
+fn shell_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut quote) = (None::<String>, None);
+    let mut letters = text.chars().peekable();
+    let mut ended = false;
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None | Some('"'), '\\') => match letters.next() {
+                None | Some('\n') => {}
+                Some(escaped) => word.get_or_insert_default().push(escaped),
+            },
+            (None, '#') if word.is_none() => while letters.next_if(|c| *c != '\n').is_some() {},
+            (None, _) if letter.is_whitespace() => {
+                push(word.take(), &mut words, &mut ended);
+                ended &= letter != '\n';
+            }
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    push(word, &mut words, &mut ended);
+    words
+}
+
+/// Adds a word, unless the command has ended before it.
+fn push(word: Option<String>, words: &mut Vec<String>, ended: &mut bool) {
+    let Some(mut word) = word else { return };
+    *ended |= ENDS.contains(&word.as_str()) || word.starts_with('>');
+    if *ended {
+        return;
+    }
+    if let Some(last) = word.strip_suffix(';') {
+        word.truncate(last.len());
+        *ended = true;
+    }
+    words.push(word);
+}
