@@ -409,8 +409,10 @@ fn a_load_alone_is_planned_and_numbers_nobody_takes_are_dropped() {
     let flags = "--benchmarks=fillseq --threads=8".to_owned();
     let flagged = load(Overrides { db_bench: vec![flags], ..Overrides::default() });
     assert!(flagged.sized.contains(&dropped("8")), "{:?}", flagged.sized);
-    let note = "--threads=8 applies to measured phases: one thread loads `num` records";
+    let note = "--threads=8: the threads of fillseq write `num` records together";
     assert!(flagged.sized.iter().any(|other| other.starts_with(note)), "{:?}", flagged.sized);
+    let Activity::Load(load) = &flagged.cases[0].phases[0].work else { panic!("no load") };
+    assert_eq!(load.threads, 8);
 }
 
 /// Updates after the load are the loading case's, and a database without all records has none.

@@ -39,6 +39,9 @@ impl Phases {
         for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             if PRINTS.contains(&name) {
                 push_once(&mut phases.prints, name);
+            } else if name != "settle" && phases.names.iter().any(|other| other == name) {
+                let wanted = "expected it once: `--trials N` repeats the whole case".to_owned();
+                return Err((name.to_owned(), wanted));
             } else if known.iter().any(|known| known == name) {
                 phases.names.push(name.to_owned());
             } else if SETTLES.contains(&name) {

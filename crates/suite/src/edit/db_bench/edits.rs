@@ -3,7 +3,7 @@
 use super::engine_flags::COMPRESSIONS;
 use super::flags::{self, Flag};
 use super::options_file::{self, OptionsFile, equal};
-use super::other_flags::OF_MIXGRAPH;
+use super::other_flags::{MIXGRAPH_DEFAULTS, OF_MIXGRAPH};
 use super::words::Typed;
 use super::workload::{Workload, switch};
 use super::{FLAG_FILE, OPTIONS_FILE};
@@ -101,6 +101,9 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
                 if !is_count {
                     return Err("expected a whole number".to_owned());
                 }
+                if name == "num" {
+                    self.workload.records = Some(value.to_owned());
+                }
                 self.set.push(format!("{path}={value}"));
             }
             Flag::Number(path) => {
@@ -144,13 +147,12 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
     /// Applies a flag of the engine. `Err`: the expected value.
     fn engine_flag(&mut self, flag: Flag, value: &str) -> Result<(), String> {
         match flag {
-            Flag::Option(name) => self.option(name, value),
             Flag::Least(name) => {
                 let number: f64 = value.parse().map_err(|_| "expected a number")?;
                 self.option(name, if number < 0.0 { "0" } else { value })
             }
             Flag::Positive(name) if value == "0" => self.option(name, ""),
-            Flag::Positive(name) => self.option(name, value),
+            Flag::Option(name) | Flag::Positive(name) => self.option(name, value),
             Flag::Switch(name) => self.option(name, if switch(value)? { "true" } else { "false" }),
             Flag::EitherWord(name, words) => self.option(name, words[usize::from(switch(value)?)]),
             Flag::Numbered(name, first, words) => {
@@ -202,7 +204,7 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
     pub(super) fn apply_file(
         &mut self,
         path: &str,
-        file: OptionsFile,
+        file: &OptionsFile,
         span: &Span,
         mistakes: &mut Mistakes,
     ) {
@@ -248,6 +250,7 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
         flags: &[Typed],
         mistakes: &mut Mistakes,
     ) -> (Vec<String>, Vec<String>) {
+        self.note_mixgraph(flags);
         self.finish_workload(mistakes);
         self.finish_filter(flags);
         self.finish_compression(flags, mistakes);
@@ -259,6 +262,20 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
         }
         self.notes.extend(left_out_note(&self.left_out, &self.automatic));
         (self.set, self.notes)
+    }
+
+    /// `db_bench` has other parameters of mixgraph by default.
+    fn note_mixgraph(&mut self, flags: &[Typed]) {
+        let is_named = last(flags, "benchmarks").is_some_and(|list| list.contains("mixgraph"));
+        let absent = MIXGRAPH_DEFAULTS.into_iter().filter(|name| last(flags, name).is_none());
+        let absent: Vec<String> = absent.map(|name| format!("--{name}")).collect();
+        if is_named && !absent.is_empty() {
+            self.notes.push(format!(
+                "mixgraph has its published parameters, also where db_bench has others by \
+                 default: {}",
+                absent.join(", ")
+            ));
+        }
     }
 
     /// The filter follows from two flags.

@@ -90,6 +90,8 @@ pub(super) enum Work {
     Reverse,
     ReadWritePercent,
     WriteRateLimit,
+    /// An old flag: operations of the writer beside readers.
+    WritesPerSecond,
     ReadRateLimit,
     Sync,
     DisableWal,
@@ -138,6 +140,7 @@ const WORK_FLAGS: &[(&str, Flag)] = &[
     ("reverse_iterator", Flag::Work(Work::Reverse)),
     ("readwritepercent", Flag::Work(Work::ReadWritePercent)),
     ("benchmark_write_rate_limit", Flag::Work(Work::WriteRateLimit)),
+    ("writes_per_second", Flag::Work(Work::WritesPerSecond)),
     ("benchmark_read_rate_limit", Flag::Work(Work::ReadRateLimit)),
     ("sync", Flag::Work(Work::Sync)),
     ("disable_wal", Flag::Work(Work::DisableWal)),

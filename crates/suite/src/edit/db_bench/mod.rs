@@ -120,7 +120,7 @@ pub(crate) fn arguments(
         let Some(text) = file_text(path, flag, overrides, mistakes) else { continue };
         let start = source.add(path, text);
         let file = options_file::read(text, start, &db_bench_options(), mistakes);
-        edits.apply_file(path, file, &flag.span, mistakes);
+        edits.apply_file(path, &file, &flag.span, mistakes);
     }
     edits.apply_flags(&flags, mistakes);
     edits.finish(&flags, mistakes)

@@ -245,7 +245,7 @@ fn translate(
     value: &str,
     (named, defaults): (&[&'static str], &Defaults),
 ) -> Result<Translation, Refusal> {
-    if let Some(renamed) = renamed(name, value) {
+    if let Some(renamed) = object_or_old_name(name, value).or_else(|| renamed(name, value)) {
         return renamed.map_err(Refusal::Value);
     }
     if let Some(option) = named.iter().copied().find(|option| *option == name) {
@@ -265,6 +265,22 @@ fn translate(
     }
 }
 
+/// Objects of a program, and old names of options.
+fn object_or_old_name(name: &str, value: &str) -> Option<Result<Translation, String>> {
+    Some(match (name, value) {
+        ("listeners", "" | "{}") => Ok(Translation::Ignore),
+        ("listeners", _) => Ok(Translation::LeaveOut),
+        ("bottommost_temperature", "kUnknown") => {
+            Ok(Translation::OldName("last_level_temperature"))
+        }
+        ("bottommost_temperature", _) => {
+            let expected = "expected kUnknown: later versions have it as `last_level_temperature`";
+            Err(expected.to_owned())
+        }
+        _ => return None,
+    })
+}
+
 /// Options with another name or form here, and options that the run sets itself.
 fn renamed(name: &str, value: &str) -> Option<Result<Translation, String>> {
     let option = |name, value: &str| Ok(Translation::Option(name, value.to_owned()));
@@ -281,14 +297,6 @@ fn renamed(name: &str, value: &str) -> Option<Result<Translation, String>> {
         "create_if_missing" | "create_missing_column_families" | "error_if_exists" => {
             Ok(Translation::Ignore)
         }
-        "listeners" if matches!(value, "" | "{}") => Ok(Translation::Ignore),
-        "listeners" => Ok(Translation::LeaveOut),
-        "bottommost_temperature" if value == "kUnknown" => {
-            Ok(Translation::OldName("last_level_temperature"))
-        }
-        "bottommost_temperature" => Err("expected kUnknown: later versions have it as \
-                                         `last_level_temperature`"
-            .to_owned()),
         "wal_dir" | "db_log_dir" => only(value.is_empty(), ELSEWHERE),
         "db_paths" | "cf_paths" | "env" => Err(ELSEWHERE.to_owned()),
         "comparator" => {

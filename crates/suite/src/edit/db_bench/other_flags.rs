@@ -13,6 +13,7 @@ const OF_ORDER: &str = "keys are ordered by their bytes and have no timestamps";
 const NO_COUNTERPART: &str = "no phase here does this";
 const PREFIXES: &str = "keys have no prefixes here";
 const ONE_CACHE: &str = "the engine has one cache, of blocks: `--cache_size` sets it";
+const NO_BLOB_CACHE: &str = "the engine has no cache of blobs";
 const POOLS: &str = "use `--max_background_jobs` for the engine's background threads";
 const NO_OBJECTS: &str = "the engine has only RocksDB's own object for this";
 const ELSEWHERE: &str = "a run uses the drive of its data directory";
@@ -29,9 +30,25 @@ const TABLES: &str = "the engine has block-based tables only";
 const CHECKED: &str = "reads verify checksums";
 const CACHE: &str = "the cache chooses its shards and pools";
 const OLD: &str = "recent versions of db_bench have no such flag";
-const OLD_RATE: &str = "use `--benchmark_write_rate_limit` in bytes per second";
 const OLD_CACHE: &str = "use `--cache_type`";
 const SHELL: &str = "write the flags themselves";
+
+/// Parameters of mixgraph with other defaults in `db_bench` than published.
+pub(super) const MIXGRAPH_DEFAULTS: [&str; 13] = [
+    "keyrange_dist_a",
+    "keyrange_dist_b",
+    "keyrange_dist_c",
+    "keyrange_dist_d",
+    "keyrange_num",
+    "key_dist_a",
+    "key_dist_b",
+    "mix_get_ratio",
+    "mix_put_ratio",
+    "mix_seek_ratio",
+    "sine_mix_rate",
+    "sine_a",
+    "sine_d",
+];
 
 /// Flags that are left out, and flags that are refused except with some values.
 pub(super) const OTHER_FLAGS: &[(&str, Flag)] = &[
@@ -200,7 +217,6 @@ pub(super) const OTHER_FLAGS: &[(&str, Flag)] = &[
     ("write_batch_protection_bytes_per_key", Only(&["0"], READS)),
     ("max_bytes_for_level_multiplier_additional", Only(&[""], BY_OPTIONS)),
     ("disable_data_sync", Only(&["0", "false"], OLD)),
-    ("writes_per_second", Only(&["0"], OLD_RATE)),
     ("soft_rate_limit", Only(&["0"], OLD)),
     ("hard_rate_limit", Only(&["0"], OLD)),
     ("max_grandparent_overlap_factor", Nothing(OLD)),
@@ -222,7 +238,7 @@ pub(super) const OTHER_FLAGS: &[(&str, Flag)] = &[
     ("use_tiered_cache", OnlySwitch(false, ONE_CACHE)),
     ("use_cache_jemalloc_no_dump_allocator", OnlySwitch(false, ONE_CACHE)),
     ("use_cache_memkind_kmem_allocator", OnlySwitch(false, ONE_CACHE)),
-    ("use_blob_cache", OnlySwitch(false, ONE_CACHE)),
+    ("use_blob_cache", OnlySwitch(false, NO_BLOB_CACHE)),
     ("use_trie_index", OnlySwitch(false, NO_OBJECTS)),
     ("memtable_use_huge_page", OnlySwitch(false, BY_OPTIONS)),
     ("use_keep_filter", OnlySwitch(false, NO_OBJECTS)),

@@ -8,7 +8,7 @@ use crate::{Overrides, Suite};
 const BUILT_IN: &str = include_str!("../../../../../suites/db_bench.toml");
 
 /// Notes about a line for the built-in suite.
-fn notes(line: &str, phases: &[&str]) -> Result<Vec<String>, String> {
+pub(super) fn notes(line: &str, phases: &[&str]) -> Result<Vec<String>, String> {
     let overrides = Overrides {
         db_bench: vec![line.to_owned()],
         phases: phases.iter().map(|phase| (*phase).to_owned()).collect(),
@@ -48,7 +48,10 @@ fn a_value_that_is_wrong_is_refused_where_it_was_typed() {
     refused("--num=-5", &["[--set-db_bench:1:1]", "`--num` cannot be `-5`", "a whole number"]);
     refused("--compression_ratio=half", &["`--compression_ratio` cannot be `half`"]);
     refused("--benchmarks=fillrandom,readrandmo", &["--benchmarks", "did you mean `readrandom`?"]);
-    refused("--benchmarks=mergerandom", &["`mergerandom` is no phase here", "readrandom"]);
+    let once = refusal("--benchmarks=mergerandom --use_existing_db=1 --writes=5");
+    assert_eq!(once.matches("--set-db_bench").count(), 1, "{once}");
+    refused("--benchmarks=mergerandom", &["found `mergerandom`, expected", "readrandom"]);
+    refused("--benchmarks=readrandom,readrandom", &["found `readrandom`, expected it once"]);
     refused("--benchmarks=readrandom[X3]", &["`--trials N` repeats the whole case"]);
 }
 
@@ -88,10 +91,22 @@ fn what_would_change_the_work_is_refused_with_the_reason() {
         ("--trace_file=/tmp/t", "expected no value"),
         ("--keyrange_num=1", "expected 30: mixgraph has its published parameters"),
         ("--async_io", "expected false"),
-        ("--writes_per_second=5", "--benchmark_write_rate_limit"),
     ] {
         refused(flag, &[words]);
     }
+}
+
+#[test]
+fn mixgraph_by_its_published_parameters() {
+    let published = "--keyrange_dist_a=14.18 --keyrange_dist_b=-2.917 --keyrange_dist_c=0.0164 \
+                     --keyrange_dist_d=-0.08082 -keyrange_num=30 --key_dist_a 0.002312 \
+                     --key_dist_b=0.3467 --mix_get_ratio=0.83 --mix_put_ratio=0.14 \
+                     --mix_seek_ratio=0.030 --sine_mix_rate --sine_a=1000 --sine_d=4500";
+    let all = notes(&format!("--benchmarks=fillrandom,mixgraph {published}"), &[]).unwrap();
+    assert!(all.iter().all(|note| !note.contains("others by default")), "{all:?}");
+    let few = notes("--benchmarks=fillrandom,mixgraph --sine_a=1000", &[]).unwrap();
+    let note = few.iter().find(|note| note.contains("others by default")).unwrap();
+    assert!(note.contains("--keyrange_num") && !note.contains("--sine_a"), "{note}");
 }
 
 #[test]
@@ -135,6 +150,7 @@ fn a_rate_of_nothing_is_no_rate() {
     let limit = "--benchmark_write_rate_limit=2097152";
     has(limit, "phases.readwhilewriting.role.writer.rate={ bytes_per_s = 2097152 }");
     has(limit, "phases.overwrite.role.writers.rate={ bytes_per_s = 2097152 }");
+    has("--writes_per_second=9", "phases.readwhilewriting.role.writer.rate={ per_second = 9 }");
     has(
         "--benchmark_read_rate_limit=50",
         "phases.readrandom.role.readers.rate={ per_second = 50 }",
@@ -177,6 +193,8 @@ fn counts_of_operations_end_their_phases() {
         set("--reads=-1 --writes=-1 --sync").unwrap().iter().all(|set| !set.contains("operations"))
     );
     refused("--benchmarks=fillseq --writes=5 --threads=1", &["a fill writes `num` records"]);
+    set("--benchmarks=fillseq --writes=5 --num=5").unwrap();
+    has("--reads=5", "run.threads=[1]");
 }
 
 #[test]

@@ -169,7 +169,6 @@ fn what_is_not_known_or_has_no_place_is_refused_by_name() {
     refused("--compaction_style=2", &["cannot be `2`", "0 (level) or 1 (universal)"]);
     refused("--seed=0", &["expected a number above 0"]);
     refused("--statistics=maybe", &["expected true or false"]);
-    refused("--reads=5", &["expected `--threads` as well"]);
     refused("--benchmarks=fillrandom,compact", &["a phase of kind settle"]);
     refused("num=5", &["`num=5` is not a flag", "expected --name=value"]);
     refused("[DBOptions]", &["is not a flag"]);

@@ -28,11 +28,15 @@ const THREADED_FILLS: [&str; 2] = ["fillseq", "fillrandom"];
 #[derive(Debug, Default)]
 pub(super) struct Workload {
     threads: Option<u64>,
+    /// `--num`, as typed.
+    pub(super) records: Option<String>,
     duration: u64,
     reads: Option<(u64, Span)>,
     writes: Option<(u64, Span)>,
     deletes: Option<(u64, Span)>,
     phases: Option<Phases>,
+    /// `--benchmarks` was refused: what follows from it would be refused again.
+    is_refused: bool,
     /// `--use_existing_db`, where it is on.
     existing: Option<Span>,
     logged: Option<bool>,
@@ -50,12 +54,13 @@ impl FlagEdits<'_, '_> {
         };
         match work {
             Work::Benchmarks if self.phases_override.is_empty() => {
-                let phases = Phases::read(value, self.suite)
-                    .map_err(|(name, wanted)| format!("`{name}` is no phase here: {wanted}"))?;
+                let phases = Phases::read(value, self.suite).map_err(|(name, wanted)| {
+                    self.workload.is_refused = true;
+                    format!("found `{name}`, {wanted}")
+                })?;
                 self.set.push(format!("run.phases={:?}", phases.names));
                 self.workload.phases = Some(phases);
             }
-            Work::Benchmarks => {}
             Work::Threads => {
                 self.workload.threads = Some(number()?);
                 self.set.push(format!("run.threads=[{}]", number()?));
@@ -75,7 +80,7 @@ impl FlagEdits<'_, '_> {
             Work::ExistingDatabase => {
                 self.workload.existing = switch(value)?.then(|| span.clone());
             }
-            Work::Ribbon | Work::MinLevelToCompress | Work::UndefOk => {}
+            Work::Benchmarks | Work::Ribbon | Work::MinLevelToCompress | Work::UndefOk => {}
             _ => self.mix(work, value)?,
         }
         Ok(())
@@ -123,6 +128,15 @@ impl FlagEdits<'_, '_> {
                     self.named(phase, &format!("role.{role}.rate={rate}"));
                 }
             }
+            Work::WritesPerSecond => {
+                let rate = match number()? {
+                    0 => String::new(),
+                    operations => format!("{{ per_second = {operations} }}"),
+                };
+                for (phase, role) in WRITERS.into_iter().filter(|(_, role)| *role == "writer") {
+                    self.named(phase, &format!("role.{role}.rate={rate}"));
+                }
+            }
             Work::ReadRateLimit => {
                 let rate = match number()? {
                     0 => String::new(),
@@ -140,6 +154,9 @@ impl FlagEdits<'_, '_> {
     /// Applies what depends on several flags of the workload.
     pub(super) fn finish_workload(&mut self, mistakes: &mut Mistakes) {
         let workload = std::mem::take(&mut self.workload);
+        if workload.is_refused {
+            return;
+        }
         if let Some(phases) = &workload.phases {
             self.note_benchmarks(phases);
         }
@@ -228,11 +245,10 @@ impl FlagEdits<'_, '_> {
             return;
         }
         let Workload { reads, writes, deletes, threads, .. } = workload;
-        let limits = [reads, writes, deletes];
-        if let Some((_, span)) = limits.into_iter().flatten().next().filter(|_| threads.is_none()) {
-            let mistake = mistakes.at(span, "the number of operations applies to each thread");
-            mistake.label("expected `--threads` as well");
-            return;
+        // db_bench has one thread by default; a suite may have several numbers of them.
+        if threads.is_none() && [reads, writes, deletes].into_iter().any(Option::is_some) {
+            self.set.push("run.threads=[1]".to_owned());
+            self.notes.push("one thread, as db_bench without --threads".to_owned());
         }
         let all = |limit: &Option<(u64, Span)>| {
             let (each, _) = limit.as_ref()?;
@@ -253,11 +269,11 @@ impl FlagEdits<'_, '_> {
         if let Some(deletes) = all(deletes) {
             self.operations("deleterandom", &deletes);
         }
-        if let Some((_, span)) =
-            writes.as_ref().filter(|_| benchmarks::has_load(self.suite, phases))
-        {
+        let Some((count, span)) = writes else { return };
+        let is_all = workload.records.as_ref() == Some(&count.to_string());
+        if !is_all && benchmarks::has_load(self.suite, phases) && self.phases_override.is_empty() {
             let mistake = mistakes.at(span, "`--writes` cannot shorten a fill");
-            mistake.label("expected `--num` alone: a fill writes `num` records");
+            mistake.label("expected the value of `--num`: a fill writes `num` records");
         }
     }
 
