@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnName {
+    /// The 95th percentile of the times, the median over trials. Tables `run` and `drive-times`.
+    P95,
     /// The share of operations above 1 ms, the median over trials. With a rate response times have
     /// a line of their own. Table `run`.
     #[serde(rename = "over_1ms")]
@@ -37,6 +39,7 @@ pub enum ColumnName {
 impl ColumnName {
     /// As a suite calls each.
     pub const ALL: &'static [(&'static str, Self)] = &[
+        ("p95", Self::P95),
         ("over_1ms", Self::Over1Ms),
         ("over_2ms", Self::Over2Ms),
         ("over_4ms", Self::Over4Ms),

@@ -2,7 +2,7 @@
 //! it, and a test there compares both lists.
 
 /// Figures of the catalogue, in its order.
-pub const FIGURES: [&str; 126] = [
+pub const FIGURES: [&str; 130] = [
     "ops_per_s",
     "burst_ops_per_s",
     "rate_window_ns",
@@ -19,6 +19,7 @@ pub const FIGURES: [&str; 126] = [
     "service_ns_mean",
     "service_ns_p50",
     "service_ns_p90",
+    "service_ns_p95",
     "service_ns_p99",
     "service_ns_p99_9",
     "service_ns_p99_99",
@@ -30,6 +31,7 @@ pub const FIGURES: [&str; 126] = [
     "service_over_4ms_percent",
     "response_ns_p50",
     "response_ns_p90",
+    "response_ns_p95",
     "response_ns_p99",
     "response_ns_p99_9",
     "response_ns_p99_99",
@@ -41,12 +43,14 @@ pub const FIGURES: [&str; 126] = [
     "response_over_4ms_percent",
     "submit_ns_p50",
     "submit_ns_p90",
+    "submit_ns_p95",
     "submit_ns_p99",
     "submit_ns_p99_9",
     "submit_ns_p99_99",
     "submit_ns_max",
     "completion_ns_p50",
     "completion_ns_p90",
+    "completion_ns_p95",
     "completion_ns_p99",
     "completion_ns_p99_9",
     "completion_ns_p99_99",

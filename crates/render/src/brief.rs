@@ -73,8 +73,8 @@ fn figures(summary: &Summary) -> Table {
             rate => rate,
         }),
         (true, "p50 us", Side::Right, |row| us(row, 0)),
-        (true, "p99 us", Side::Right, |row| us(row, 2)),
-        (true, "p99.9 us", Side::Right, |row| us(row, 3)),
+        (true, "p99 us", Side::Right, |row| us(row, 3)),
+        (true, "p99.9 us", Side::Right, |row| us(row, 4)),
         (true, "vs. first", Side::Right, |row| match row.op {
             Some(_) => String::new(),
             None => ratio_cell(row.relative()),

@@ -1,6 +1,6 @@
 //! How each figure is shown: as tables print it, and as the workbook does.
 
-use kvdyno_analysis::figures::metric::{Definition, Metric};
+use kvdyno_analysis::figures::metric::{Combine, Definition, Metric};
 use kvdyno_analysis::figures::relative::RelativeTo;
 use kvdyno_record::units;
 
@@ -75,6 +75,21 @@ pub(crate) fn spread(metric: Option<&Metric>) -> String {
         }
         _ => "-".to_owned(),
     }
+}
+
+/// The ends of the range of a figure for CSV: of two trials and more, where it is a range of the
+/// value. A sum and a value of merged samples have none.
+pub(crate) fn range_cells(metric: &Metric) -> [String; 2] {
+    let has_range = metric.n > 1 && combines_to_range(metric.combine);
+    match metric.range().filter(|_| has_range && metric.value.is_some()) {
+        Some((low, high)) => [low, high].map(|end| end.to_string()),
+        None => [String::new(), String::new()],
+    }
+}
+
+/// Whether values combined like this lie in the range of the trials' values.
+pub(crate) fn combines_to_range(combine: Combine) -> bool {
+    !matches!(combine, Combine::Sum | Combine::MergedHistograms)
 }
 
 pub(crate) fn trials(metric: Option<&Metric>) -> String {

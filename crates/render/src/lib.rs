@@ -19,6 +19,7 @@ pub mod long;
 mod machine_rates;
 pub mod markdown;
 pub mod page;
+pub mod percentiles;
 mod ranking;
 pub mod schemas;
 pub mod screen;

@@ -59,6 +59,8 @@ figures! {
     SERVICE_P50: "service_ns_p50", "ns", Lower, LoadGenerator, Median;
     /// 90th percentile of it.
     SERVICE_P90: "service_ns_p90", "ns", Lower, LoadGenerator, Median;
+    /// 95th percentile of it.
+    SERVICE_P95: "service_ns_p95", "ns", Lower, LoadGenerator, Median;
     /// 99th percentile of it.
     SERVICE_P99: "service_ns_p99", "ns", Lower, LoadGenerator, Median;
     /// 99.9th percentile of it.
@@ -81,6 +83,8 @@ figures! {
     RESPONSE_P50: "response_ns_p50", "ns", Lower, LoadGenerator, Median;
     /// 90th percentile of it.
     RESPONSE_P90: "response_ns_p90", "ns", Lower, LoadGenerator, Median;
+    /// 95th percentile of it.
+    RESPONSE_P95: "response_ns_p95", "ns", Lower, LoadGenerator, Median;
     /// 99th percentile of it.
     RESPONSE_P99: "response_ns_p99", "ns", Lower, LoadGenerator, Median;
     /// 99.9th percentile of it.
@@ -103,6 +107,8 @@ figures! {
     SUBMIT_P50: "submit_ns_p50", "ns", Lower, LoadGenerator, Median;
     /// 90th percentile of it.
     SUBMIT_P90: "submit_ns_p90", "ns", Lower, LoadGenerator, Median;
+    /// 95th percentile of it.
+    SUBMIT_P95: "submit_ns_p95", "ns", Lower, LoadGenerator, Median;
     /// 99th percentile of it.
     SUBMIT_P99: "submit_ns_p99", "ns", Lower, LoadGenerator, Median;
     /// 99.9th percentile of it.
@@ -115,6 +121,8 @@ figures! {
     COMPLETION_P50: "completion_ns_p50", "ns", Lower, LoadGenerator, Median;
     /// 90th percentile of it.
     COMPLETION_P90: "completion_ns_p90", "ns", Lower, LoadGenerator, Median;
+    /// 95th percentile of it.
+    COMPLETION_P95: "completion_ns_p95", "ns", Lower, LoadGenerator, Median;
     /// 99th percentile of it.
     COMPLETION_P99: "completion_ns_p99", "ns", Lower, LoadGenerator, Median;
     /// 99.9th percentile of it.
@@ -318,26 +326,40 @@ pub fn is_latency(figure: &str) -> bool {
         .any(|clock| figure.starts_with(clock))
 }
 
-/// p50, p90, p99, p99.9, p99.99 and the longest, by the clock that they run on.
-pub fn times(clock: Kind) -> [&'static Definition; 6] {
+/// p50, p90, p95, p99, p99.9, p99.99 and the longest, by the clock that they run on.
+pub fn times(clock: Kind) -> [&'static Definition; 7] {
     match clock {
-        Kind::Service => {
-            [&SERVICE_P50, &SERVICE_P90, &SERVICE_P99, &SERVICE_P999, &SERVICE_P9999, &SERVICE_MAX]
-        }
+        Kind::Service => [
+            &SERVICE_P50,
+            &SERVICE_P90,
+            &SERVICE_P95,
+            &SERVICE_P99,
+            &SERVICE_P999,
+            &SERVICE_P9999,
+            &SERVICE_MAX,
+        ],
         Kind::Response => [
             &RESPONSE_P50,
             &RESPONSE_P90,
+            &RESPONSE_P95,
             &RESPONSE_P99,
             &RESPONSE_P999,
             &RESPONSE_P9999,
             &RESPONSE_MAX,
         ],
-        Kind::Submit => {
-            [&SUBMIT_P50, &SUBMIT_P90, &SUBMIT_P99, &SUBMIT_P999, &SUBMIT_P9999, &SUBMIT_MAX]
-        }
+        Kind::Submit => [
+            &SUBMIT_P50,
+            &SUBMIT_P90,
+            &SUBMIT_P95,
+            &SUBMIT_P99,
+            &SUBMIT_P999,
+            &SUBMIT_P9999,
+            &SUBMIT_MAX,
+        ],
         Kind::Completion => [
             &COMPLETION_P50,
             &COMPLETION_P90,
+            &COMPLETION_P95,
             &COMPLETION_P99,
             &COMPLETION_P999,
             &COMPLETION_P9999,

@@ -99,7 +99,7 @@ fn tiers(evidence: &Evidence) -> Vec<TierRecord> {
 }
 
 /// Cases with equal keys, in the order of the suite.
-fn by_key(cases: &[CaseEvidence]) -> Vec<Vec<&CaseEvidence>> {
+pub(super) fn by_key(cases: &[CaseEvidence]) -> Vec<Vec<&CaseEvidence>> {
     let mut groups = together(cases, |a, b| a.case.key == b.case.key);
     groups.sort_by_key(|group| group[0].case.listed);
     groups

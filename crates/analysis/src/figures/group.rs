@@ -19,7 +19,6 @@ use kvdyno_record::engine::{Durability, PowerLoss};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Case;
-use kvdyno_record::samples::Samples;
 use kvdyno_record::units;
 use kvdyno_record::work::{Purpose, Work};
 use kvdyno_record::workload::{self, Mix, Phase, PhaseWindow};
@@ -210,14 +209,7 @@ impl Group {
         host: &Host,
         within: f64,
     ) -> Result<Self, RecordError> {
-        let mut trials = Trials { cases: Vec::new() };
-        let mut pages = 0;
-        for case in cases {
-            let latencies = case.latencies()?;
-            pages += latencies.values().map(Samples::pages).sum::<usize>();
-            case.refuse_too_many(pages)?;
-            trials.cases.push((case, latencies));
-        }
+        let trials = Trials::read(cases)?;
         let mut group = Self::new(&cases[0].case, &trials, host, within);
         validity::judge(&mut group, cases)?;
         Ok(group)

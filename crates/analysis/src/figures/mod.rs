@@ -22,6 +22,7 @@ pub mod lost;
 pub mod metric;
 pub(crate) mod naming;
 pub(crate) mod narrow;
+pub mod percentiles;
 pub mod ranks;
 mod rates;
 pub mod relative;

@@ -13,7 +13,7 @@ use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::units;
 
 /// The shares behind the percentiles of [`c::times`].
-const SHARES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
+const SHARES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
 const NO_TIMES: &str = "no times were recorded";
 
@@ -24,6 +24,49 @@ pub(crate) struct Clocks {
     pub(super) open_loop: bool,
     /// It keeps operations in flight: it has submission and completion times.
     pub(super) in_flight: bool,
+}
+
+impl Clocks {
+    /// The kinds of times that it has.
+    pub(super) fn kinds(self) -> impl Iterator<Item = Kind> {
+        let response = self.open_loop.then_some(Kind::Response);
+        let parts = [Kind::Submit, Kind::Completion].into_iter().filter(move |_| self.in_flight);
+        std::iter::once(Kind::Service).chain(response).chain(parts)
+    }
+}
+
+/// The times of a kind in each trial.
+pub(super) struct Times {
+    samples: Vec<Result<Histogram<u64>, Why>>,
+    longest: Vec<Reading>,
+}
+
+impl Times {
+    pub(super) fn read(trials: &Trials<'_>, scope: &At<'_>, kind: Kind) -> Self {
+        let samples = trials.samples(scope, kind);
+        let exact = || {
+            trials.of_role(scope, |_, op| match op.count {
+                0 => Err("no operation was done".into()),
+                _ if op.service_ns_max == 0 => Err(NO_TIMES.into()),
+                _ => Ok(op.service_ns_max as f64),
+            })
+        };
+        let longest = match kind {
+            Kind::Service => exact(),
+            Kind::Response => samples.iter().map(|samples| longest(samples, None)).collect(),
+            Kind::Submit | Kind::Completion => {
+                let both = samples.iter().zip(exact());
+                both.map(|(samples, whole)| longest(samples, Some(&whole))).collect()
+            }
+        };
+        Self { samples, longest }
+    }
+
+    /// A percentile by the same rule as the catalogue's: the median over the trials; from the
+    /// merged samples where no single trial has enough.
+    pub(super) fn percentile(&self, definition: &Definition, q: f64) -> Metric {
+        percentile(definition, q, &merged(&self.samples), &self.samples, &self.longest)
+    }
 }
 
 /// The figures of a role, or of one of its operations. `deferred`: how long the phase's writes were
@@ -56,25 +99,9 @@ pub(super) fn role_metrics(
     };
     metrics.add(&c::SERVICE_MEAN, trials.of_role(scope, |_, op| mean(op)));
 
-    let max = trials.of_role(scope, |_, op| match op.count {
-        0 => Err("no operation was done".into()),
-        _ if op.service_ns_max == 0 => Err(NO_TIMES.into()),
-        _ => Ok(op.service_ns_max as f64),
-    });
-    let samples = trials.samples(scope, Kind::Service);
-    add_times(&mut metrics, Kind::Service, &samples, max.clone());
-    if clocks.open_loop {
-        let samples = trials.samples(scope, Kind::Response);
-        let longest = samples.iter().map(|samples| longest(samples, None)).collect();
-        add_times(&mut metrics, Kind::Response, &samples, longest);
-    }
-    if clocks.in_flight {
-        for kind in [Kind::Submit, Kind::Completion] {
-            let samples = trials.samples(scope, kind);
-            let both = samples.iter().zip(&max);
-            let longest = both.map(|(samples, whole)| longest(samples, Some(whole))).collect();
-            add_times(&mut metrics, kind, &samples, longest);
-        }
+    for kind in clocks.kinds() {
+        let times = Times::read(trials, scope, kind);
+        add_times(&mut metrics, kind, &times);
     }
     metrics
 }
@@ -130,18 +157,14 @@ pub(super) fn in_window(metrics: &Metrics) -> Option<&Metric> {
 }
 
 /// Adds the percentiles of a kind of times, and their longest.
-fn add_times(
-    metrics: &mut Metrics,
-    kind: Kind,
-    samples: &[Result<Histogram<u64>, Why>],
-    max: Vec<Reading>,
-) {
+fn add_times(metrics: &mut Metrics, kind: Kind, times: &Times) {
+    let Times { samples, longest } = times;
     let merged = merged(samples);
-    let [percentiles @ .., longest] = c::times(kind);
+    let [percentiles @ .., maximum] = c::times(kind);
     for (definition, q) in percentiles.into_iter().zip(SHARES) {
-        metrics.0.push(percentile(definition, q, &merged, samples, &max));
+        metrics.0.push(percentile(definition, q, &merged, samples, longest));
     }
-    metrics.add(longest, max);
+    metrics.add(maximum, longest.clone());
     tail::add(metrics, kind, &merged, samples);
 }
 

@@ -5,8 +5,10 @@ use super::metric::{Reading, Why};
 use super::spent::Spent;
 use hdrhistogram::Histogram;
 use kvdyno_record::case::{CaseRecord, OpResult, PhaseRecord, RoleResult};
+use kvdyno_record::files::RecordError;
 use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::operations::OpInfo;
+use kvdyno_record::samples::Samples;
 
 /// Cases with the same key, with their samples.
 pub struct Trials<'e> {
@@ -15,6 +17,19 @@ pub struct Trials<'e> {
 }
 
 impl<'e> Trials<'e> {
+    /// Reads the samples of cases with one key.
+    pub(crate) fn read(cases: &[&'e CaseEvidence]) -> Result<Self, RecordError> {
+        let mut trials = Self { cases: Vec::new() };
+        let mut pages = 0;
+        for case in cases {
+            let latencies = case.latencies()?;
+            pages += latencies.values().map(Samples::pages).sum::<usize>();
+            case.refuse_too_many(pages)?;
+            trials.cases.push((case, latencies));
+        }
+        Ok(trials)
+    }
+
     /// A reading of each trial's phase.
     pub fn of_phase(
         &self,

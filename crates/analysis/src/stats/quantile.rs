@@ -2,13 +2,14 @@
 
 use hdrhistogram::Histogram;
 
-/// A quantile needs this many samples beyond it: p99.9 needs 10,000 samples, p99.99 100,000.
+/// A quantile needs this many samples beyond it: p99.9 needs 10,000 samples, p99.99 100,000. Below
+/// the median the samples below it count: p0.1 needs 10,000, too.
 pub const SAMPLES_BEYOND: f64 = 10.0;
 
 /// How many samples quantile `q` needs.
 pub fn samples_needed(q: f64) -> u64 {
     // 1 - 0.999 is slightly less than 0.001: round to the intended value.
-    (SAMPLES_BEYOND / (1.0 - q)).round() as u64
+    (SAMPLES_BEYOND / (1.0 - q).min(q)).round() as u64
 }
 
 /// Quantile `q` of all samples of `histogram`; none with too few samples.
@@ -39,6 +40,10 @@ mod tests {
     #[test]
     fn enough_samples_or_none() {
         assert_eq!([0.5, 0.99, 0.999, 0.9999].map(samples_needed), [20, 1_000, 10_000, 100_000]);
+        assert_eq!(
+            [0.25, 0.01, 0.001, 0.00001].map(samples_needed),
+            [40, 1_000, 10_000, 1_000_000]
+        );
         let mut histogram = Histogram::<u64>::new(3).unwrap();
         (1..10_000).for_each(|value| histogram.record(value).unwrap());
         assert_eq!(quantile(&histogram, 0.999), None);

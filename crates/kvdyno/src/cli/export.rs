@@ -1,7 +1,9 @@
 //! The command lines of `export`, `bundle` and `rerun`.
 
+use super::show::parse_percentile;
 use super::{LocationArgs, RunName, ViewArgs};
 use clap::Args;
+use kvdyno_analysis::figures::percentiles::Percentile;
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, Default, Args)]
@@ -13,6 +15,7 @@ Examples:
   kvdyno export --markdown post.md  tables for a blog post; `-`: on standard output
   kvdyno export --markdown - --brief  the result, one table and the machine, for a message
   kvdyno export --csv figures/      figures.csv, load.csv, run.csv, cost.csv, series.csv, ...
+  kvdyno export --csv figures/ --percentiles 25,95,99.95
   kvdyno export --csv -             every figure of every trial, one per row, on standard output
   kvdyno export 2026-11-20T10 --json > summary.json
   kvdyno export quick.tar.zst --xlsx quick.xlsx   from a bundle
@@ -25,6 +28,10 @@ pub(crate) struct ExportArgs {
     /// CSV files into this directory; `-`: all figures on standard output
     #[arg(long, value_name = "DIR", group = "output")]
     pub(crate) csv: Option<PathBuf>,
+    /// With --csv DIR: percentiles.csv with these percentiles of all times, as 25,95,99.95
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "csv",
+          value_parser = parse_percentile)]
+    pub(crate) percentiles: Vec<Percentile>,
     /// The summary as JSON on standard output
     #[arg(long, group = "output")]
     pub(crate) json: bool,

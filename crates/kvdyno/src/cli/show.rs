@@ -5,6 +5,7 @@ use super::{RunName, RunsArgs};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use kvdyno_analysis::answers::search::Target;
+use kvdyno_analysis::figures::percentiles::Percentile;
 use kvdyno_record::known::STUDIES;
 use kvdyno_render::tables;
 use std::path::PathBuf;
@@ -14,6 +15,11 @@ pub(crate) const OWN_STUDY: &str = "own";
 
 /// No study is shown, not even the suite's.
 pub(crate) const NO_STUDY: &str = "none";
+
+/// A percentile as typed.
+pub(super) fn parse_percentile(text: &str) -> Result<Percentile, String> {
+    text.parse()
+}
 
 /// The parts of a run to show instead of its screen.
 #[derive(Clone, Debug, Default, Args)]
@@ -49,6 +55,10 @@ pub(crate) struct ViewArgs {
     /// Which engines meet a target, as 'update.p99 < 5ms'; exit code 5 if one misses it
     #[arg(long, value_name = "TARGET", conflicts_with = "json", value_parser = parse_target)]
     pub(crate) target: Option<Target>,
+    /// A table of these percentiles of all times, as 25,95,99.95; each from 0.001 to 99.9999
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "json",
+          value_parser = parse_percentile)]
+    pub(crate) percentiles: Vec<Percentile>,
     /// The findings: limits of these figures, with evidence and remedies
     #[arg(long, conflicts_with = "json")]
     pub(crate) findings: bool,
@@ -66,6 +76,7 @@ Examples:
   kvdyno show                       the latest run, on one screen
   kvdyno show --full                everything: tables, explanations, findings
   kvdyno show --table cost --wide   one table, with more columns
+  kvdyno show --percentiles 25,95,99.95
   kvdyno show 2026-11-20T10 --findings
   kvdyno show quick                 the latest run of that suite
   kvdyno show --table load --with-study symas-optane-2018
@@ -93,7 +104,8 @@ pub(crate) struct FleetArgs {
     /// Figures by host: lowest, highest, outliers, and differences of the hosts; --wide: the figure
     /// of each host
     #[arg(long, value_name = "WHAT", conflicts_with_all =
-          ["full", "table", "with_study", "study", "findings", "drive", "config"])]
+          ["full", "table", "with_study", "study", "findings", "drive", "config",
+           "percentiles"])]
     pub(crate) by: Option<GroupBy>,
     /// Only these figures, by their names in `kvdyno export --csv -`
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "by")]

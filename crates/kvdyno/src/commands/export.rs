@@ -7,9 +7,10 @@ use crate::records::runs;
 use anyhow::Context as _;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::evidence::Evidence;
+use kvdyno_analysis::figures::percentiles;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::write_atomic;
-use kvdyno_render::{brief, long, markdown, time_csv, wide, xlsx};
+use kvdyno_render::{self as render, brief, long, markdown, time_csv, wide, xlsx};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -28,6 +29,12 @@ pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> 
             file(path, &long::csv(&summary)?, printer)?;
         } else {
             csv_folder(&evidence, &summary, path, printer)?;
+            if !args.percentiles.is_empty() {
+                let list = &args.percentiles;
+                let rows = percentiles::read(&evidence, &summary, list)?;
+                let csv = render::percentiles::csv(&summary, list, &rows)?;
+                file(&path.join("percentiles.csv"), &csv, printer)?;
+            }
         }
     }
     if let Some(path) = &args.xlsx {
@@ -48,6 +55,10 @@ fn check(args: &ExportArgs) -> Result<(), Complaint> {
     if streams.into_iter().filter(|used| *used).count() > 1 {
         let message = "only one output can go to standard output";
         return Err(Complaint::usage(message).hint("use a file or a directory instead of `-`"));
+    }
+    if !args.percentiles.is_empty() && on_stdout(&args.csv) {
+        let message = "--percentiles: expected `--csv DIR`, found `--csv -`";
+        return Err(Complaint::usage(message).hint("name the directory for percentiles.csv"));
     }
     let ends_in_xlsx =
         |path: &&Path| path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("xlsx"));

@@ -6,8 +6,10 @@ use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
 use crate::running::runner::Ended;
+use anyhow::Context as _;
 use kvdyno_analysis::answers::answer::answers;
 use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_analysis::figures::findings::Severity;
 use kvdyno_host::data_directory::left_by;
 use kvdyno_record::exit::Exit;
@@ -57,6 +59,9 @@ fn show(folder: &runs::FoundRun, view: &ViewArgs, printer: &Printer) -> anyhow::
         printer.json(&summary)?;
     } else {
         print(&summary, view, &ending(folder), printer)?;
+        if !view.percentiles.is_empty() {
+            percentiles(folder, &summary, view, printer)?;
+        }
         tell_left_behind(&summary, printer);
     }
     let judged = view.target.as_ref().map(|target| judge::judge_shown(folder, target, printer));
@@ -117,8 +122,12 @@ fn print(
     ending: &Ending,
     printer: &Printer,
 ) -> anyhow::Result<()> {
-    let selects =
-        !view.table.is_empty() || view.drive || view.findings || view.config || view.study;
+    let selects = !view.table.is_empty()
+        || !view.percentiles.is_empty()
+        || view.drive
+        || view.findings
+        || view.config
+        || view.study;
     if view.full || (view.wide && !selects) {
         full(summary, view.wide, printer);
         return Ok(());
@@ -151,6 +160,24 @@ fn print(
         }
         findings(summary, printer);
     }
+    Ok(())
+}
+
+/// The percentiles that the user lists.
+fn percentiles(
+    folder: &runs::FoundRun,
+    summary: &Summary,
+    view: &ViewArgs,
+    printer: &Printer,
+) -> anyhow::Result<()> {
+    let evidence = Evidence::read(folder).with_context(runs::unread(folder))?;
+    let list = &view.percentiles;
+    let rows = kvdyno_analysis::figures::percentiles::read(&evidence, summary, list)?;
+    if rows.is_empty() {
+        let what = format!("{} has no times of operations", summary.run.id);
+        return Err(Complaint::usage(what).hint("`kvdyno show --full` shows all figures").into());
+    }
+    table(&kvdyno_render::percentiles::table(summary, list, &rows, view.wide), printer);
     Ok(())
 }
 

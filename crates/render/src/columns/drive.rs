@@ -10,6 +10,7 @@ use crate::format::{ratio, spread, trials};
 use crate::wrap::wrap;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::lists::{together, unique};
+use kvdyno_record::column::ColumnName as Asked;
 use kvdyno_record::hlog::Kind as Clock;
 use kvdyno_record::units;
 
@@ -126,13 +127,16 @@ const COLUMNS: &[Column] = &[
     figure(&c::STEAL, "stolen\n%", "stolen, %").wide(),
     text("n", |line| trials(line.row.metric(&c::OPS_PER_S))).wide(),
     figure(&c::SUBMIT_P50, "", "submit p50, us"),
+    figure(&c::SUBMIT_P95, "", "submit p95, us"),
     figure(&c::SUBMIT_P99, "", "submit p99, us"),
     figure(&c::COMPLETION_P50, "", "complete p50, us"),
+    figure(&c::COMPLETION_P95, "", "complete p95, us"),
     figure(&c::COMPLETION_P99, "", "complete p99, us"),
     figure(&c::COMPLETION_P999, "", "complete p99.9, us"),
     figure(&c::COMPLETION_P9999, "", "complete p99.99, us"),
     figure(&c::COMPLETION_MAX, "", "complete max, us"),
     figure(&c::SERVICE_P50, "", "lat p50, us"),
+    figure(&c::SERVICE_P95, "", "lat p95, us"),
     figure(&c::SERVICE_P99, "", "lat p99, us"),
     figure(&c::SERVICE_P999, "", "lat p99.9, us"),
     figure(&c::SERVICE_P9999, "", "lat p99.99, us"),
@@ -167,8 +171,9 @@ const TIME_COLUMNS: &[Column] = &[
     })
     .left(),
     column(Time(0), "p50\nus", "", ""),
-    column(Time(2), "p99\nus", "", ""),
-    column(Time(3), "p99.9\nus", "", ""),
-    column(Time(4), "p99.99\nus", "", ""),
-    column(Time(5), "max\nus", "", ""),
+    column(Time(2), "p95\nus", "", "").optional(Asked::P95),
+    column(Time(3), "p99\nus", "", ""),
+    column(Time(4), "p99.9\nus", "", ""),
+    column(Time(5), "p99.99\nus", "", ""),
+    column(Time(6), "max\nus", "", ""),
 ];

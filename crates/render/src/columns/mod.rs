@@ -11,6 +11,7 @@ mod drive;
 mod lead;
 mod line;
 mod load;
+mod percentiles;
 mod ranks;
 mod row;
 mod run;
@@ -20,6 +21,7 @@ mod time;
 pub(crate) use column::{CellSource, Column, Kind};
 pub(crate) use lead::{ABOUT, AXES};
 pub(crate) use line::{Line, VisibleColumns};
+pub(crate) use percentiles::{CSV_LEAD, LEAD as PERCENTILES_LEAD};
 pub(crate) use row::{Row, explained, jobs, loads, phases};
 
 /// All of them, in their order.

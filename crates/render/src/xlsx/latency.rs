@@ -12,7 +12,7 @@ use kvdyno_analysis::figures::metric::Metric;
 use kvdyno_record::hlog::Kind as Clock;
 use std::collections::BTreeMap;
 
-const HEADINGS: [Heading; 19] = [
+const HEADINGS: [Heading; 20] = [
     heading("threads", 8, Count),
     heading("role", 12, Plain),
     heading("operation", 16, Plain),
@@ -22,6 +22,7 @@ const HEADINGS: [Heading; 19] = [
     heading("mean, us", 12, Ratio),
     heading("p50, us", 12, Ratio),
     heading("p90, us", 12, Ratio),
+    heading("p95, us", 12, Ratio),
     heading(P99, 12, Ratio),
     heading("p99.9, us", 12, Ratio),
     heading("p99.99, us", 12, Ratio),
