@@ -17,6 +17,8 @@ Examples:
   kvdyno export --csv figures/      figures.csv, load.csv, run.csv, cost.csv, series.csv, ...
   kvdyno export --csv figures/ --percentiles 25,95,99.95
   kvdyno export --csv -             every figure of every trial, one per row, on standard output
+  kvdyno export --bencher bmf.json --github-benchmark bench.json
+  kvdyno export --openmetrics /var/lib/node_exporter/kvdyno.prom
   kvdyno export 2026-11-20T10 --json > summary.json
   kvdyno export quick.tar.zst --xlsx quick.xlsx   from a bundle
 
@@ -41,6 +43,16 @@ pub(crate) struct ExportArgs {
     /// The tables in GitHub's Markdown; `-`: on standard output
     #[arg(long, value_name = "FILE", group = "output")]
     pub(crate) markdown: Option<PathBuf>,
+    /// The primary figures for Bencher, in its BMF JSON; `-`: on standard output
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub(crate) bencher: Option<PathBuf>,
+    /// The primary figures for github-action-benchmark: NAME.bigger.json (rates) and
+    /// NAME.smaller.json (times) for NAME.json
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub(crate) github_benchmark: Option<PathBuf>,
+    /// The figures as OpenMetrics text, as for a textfile collector; `-`: on standard output
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub(crate) openmetrics: Option<PathBuf>,
     /// With --markdown: the result, one table and the machine in a line; no path of this host
     #[arg(long, requires = "markdown")]
     pub(crate) brief: bool,

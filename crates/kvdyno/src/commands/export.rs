@@ -7,6 +7,7 @@ use crate::records::runs;
 use anyhow::Context as _;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::evidence::Evidence;
+use kvdyno_analysis::figures::metric::Direction;
 use kvdyno_analysis::figures::percentiles;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::write_atomic;
@@ -45,16 +46,46 @@ pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> 
         let page = page(&summary);
         file(path, page.as_bytes(), printer)?;
     }
+    trackers(args, &summary, printer)?;
     Ok(Exit::Ok)
+}
+
+/// Files for services that follow figures over time.
+fn trackers(args: &ExportArgs, summary: &Summary, printer: &Printer) -> anyhow::Result<()> {
+    if let Some(path) = &args.bencher {
+        file(path, &render::trackers::bencher(summary)?, printer)?;
+    }
+    if let Some(path) = &args.github_benchmark {
+        for (ending, direction) in
+            [("bigger.json", Direction::Higher), ("smaller.json", Direction::Lower)]
+        {
+            let json = render::trackers::github(summary, direction)?;
+            file(&path.with_extension(ending), &json, printer)?;
+        }
+    }
+    if let Some(path) = &args.openmetrics {
+        file(path, render::openmetrics::run(summary).as_bytes(), printer)?;
+    }
+    Ok(())
 }
 
 /// Checks that the command line's parser cannot do.
 fn check(args: &ExportArgs) -> Result<(), Complaint> {
     let on_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
-    let streams = [args.json, on_stdout(&args.csv), on_stdout(&args.markdown)];
+    let streams = [
+        args.json,
+        on_stdout(&args.csv),
+        on_stdout(&args.markdown),
+        on_stdout(&args.bencher),
+        on_stdout(&args.openmetrics),
+    ];
     if streams.into_iter().filter(|used| *used).count() > 1 {
         let message = "only one output can go to standard output";
         return Err(Complaint::usage(message).hint("use a file or a directory instead of `-`"));
+    }
+    if on_stdout(&args.github_benchmark) {
+        let message = "--github-benchmark: expected a file, found `-`";
+        return Err(Complaint::usage(message).hint("it writes two files: rates and times"));
     }
     if !args.percentiles.is_empty() && on_stdout(&args.csv) {
         let message = "--percentiles: expected `--csv DIR`, found `--csv -`";
@@ -117,4 +148,49 @@ fn file(path: &Path, bytes: &[u8], printer: &Printer) -> anyhow::Result<()> {
         printer.note(&format!("wrote {}", path.display()));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_analysis::fixture::Fixture;
+    use std::fs;
+    use std::path::PathBuf;
+
+    #[test]
+    fn a_run_is_written_for_other_services() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        Fixture::with_trials(6).write(&path("run"));
+        let mut args = ExportArgs {
+            csv: Some(path("csv")),
+            bencher: Some(path("bmf.json")),
+            github_benchmark: Some(path("bench.json")),
+            openmetrics: Some(path("kvdyno.prom")),
+            percentiles: vec!["99.95".parse().unwrap()],
+            ..ExportArgs::default()
+        };
+        args.name.run = path("run").display().to_string();
+        let (printer, _) = Printer::captured();
+        assert_eq!(run(&args, &printer).unwrap(), Exit::Ok);
+        let text = |name: &str| fs::read_to_string(path(name)).unwrap();
+        assert!(text("csv/percentiles.csv").lines().next().unwrap().contains("ns_p99_95_low"));
+        assert!(text("csv/run.csv").lines().next().unwrap().contains("ops_per_s_high"));
+        assert!(text("bmf.json").starts_with('{'));
+        assert!(text("bench.bigger.json").contains("ops_per_s"));
+        assert!(text("bench.smaller.json").contains("service_ns_p99"));
+        assert!(text("kvdyno.prom").ends_with("# EOF\n"));
+    }
+
+    #[test]
+    fn two_files_or_a_table_of_percentiles_need_a_name() {
+        let stdout = || Some(PathBuf::from("-"));
+        let github = ExportArgs { github_benchmark: stdout(), ..ExportArgs::default() };
+        let list = vec!["95".parse().unwrap()];
+        let percentiles = ExportArgs { csv: stdout(), percentiles: list, ..ExportArgs::default() };
+        let two = ExportArgs { bencher: stdout(), openmetrics: stdout(), ..ExportArgs::default() };
+        for args in [github, percentiles, two] {
+            assert!(check(&args).is_err());
+        }
+    }
 }

@@ -9,6 +9,8 @@ pub(super) enum Subject {
     Runs,
     Report(String),
     Live(String),
+    /// The newest run as OpenMetrics.
+    Metrics,
     /// Two runs: the base, and the new one.
     Versus(String, String),
 }
@@ -17,6 +19,8 @@ pub(super) enum Subject {
 pub(super) enum Form {
     Page,
     Json,
+    /// OpenMetrics.
+    Text,
 }
 
 /// The subject of a path; none: unknown.
@@ -26,6 +30,7 @@ pub(super) fn route(path: &str) -> Option<(Subject, Form)> {
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     match segments[..] {
         [""] => Some((Subject::Runs, Form::Page)),
+        ["metrics"] => Some((Subject::Metrics, Form::Text)),
         ["runs.json"] => Some((Subject::Runs, Form::Json)),
         ["runs", name, "live.json"] => Some((Subject::Live(name.to_owned()), Form::Json)),
         ["runs", last] => {
@@ -61,6 +66,7 @@ mod tests {
         let report = |name: &str| Subject::Report(name.to_owned());
         assert_eq!(route("/"), Some((Subject::Runs, Form::Page)));
         assert_eq!(route("/runs.json"), Some((Subject::Runs, Form::Json)));
+        assert_eq!(route("/metrics"), Some((Subject::Metrics, Form::Text)));
         assert_eq!(route("/runs/a"), Some((report("a"), Form::Page)));
         assert_eq!(route("/runs/a.json"), Some((report("a"), Form::Json)));
         assert_eq!(route("/runs/a%20b"), Some((report("a b"), Form::Page)));

@@ -10,9 +10,11 @@ use crate::records::runs;
 use crate::running::resume;
 use hyper::header::HeaderValue;
 use hyper::{Request, StatusCode};
+use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_analysis::judge::versus::{FigureChoice, Question, Record, Sides, Versus};
 use kvdyno_record::files::RunFolder;
+use kvdyno_render::openmetrics;
 use kvdyno_render::page::{Live, PageData, Refused, RunsData, State, TEMPLATE, VersusData, html};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -26,6 +28,9 @@ pub(super) struct Site {
     /// What a browser may do with a reply.
     pub(super) policy: HeaderValue,
 }
+
+/// The type of the reply at /metrics.
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 type Read<T> = anyhow::Result<Option<T>>;
 
@@ -48,6 +53,10 @@ impl Site {
             Subject::Runs => Some(shown(self.formed(Ok(Some(self.list())), form))),
             Subject::Live(name) => Some(shown(self.formed(self.live(name), form))),
             Subject::Report(name) => self.pages.get(&self.find(name)?.path, form),
+            Subject::Metrics => {
+                let newest = runs::folders(&self.runs).pop();
+                newest.and_then(|run| self.pages.get(&run, form))
+            }
             Subject::Versus(..) => None,
         }
     }
@@ -56,6 +65,7 @@ impl Site {
     pub(super) fn rendered(&self, request: &Request<()>) -> Reply {
         match route(request.uri().path()) {
             Some((Subject::Report(name), form)) => shown(self.report(&name, form)),
+            Some((Subject::Metrics, form)) => shown(self.metrics(form).map(Some)),
             Some((Subject::Versus(base, new), form)) => {
                 let all = request.uri().query() == Some("all");
                 shown(self.formed(self.versus(&base, &new, all), form))
@@ -96,6 +106,25 @@ impl Site {
         Ok(reply)
     }
 
+    /// The newest run: its progress, and its figures unless it is at work.
+    fn metrics(&self, form: Form) -> anyhow::Result<Reply> {
+        let reply = |text: String| Reply::ok(OPENMETRICS, text.into_bytes());
+        let Some(path) = runs::folders(&self.runs).pop() else {
+            return Ok(reply(openmetrics::empty()));
+        };
+        let folder = RunFolder::open(path)?;
+        let sealed = pages::sealed_at(&folder.path);
+        let live = live(&folder)?;
+        let is_at_work = live.state == State::Running;
+        let summary = (!is_at_work).then(|| Summary::read(&folder)).transpose()?;
+        let name = runs::id(&folder.path);
+        let reply = reply(openmetrics::served(&name, &live, summary.as_ref()));
+        if let Some(sealed) = sealed {
+            self.pages.keep(&folder.path, form, sealed, &reply);
+        }
+        Ok(reply)
+    }
+
     fn live(&self, name: &str) -> Read<Live> {
         self.find(name).map(|folder| live(&folder)).transpose()
     }
@@ -132,7 +161,8 @@ impl Site {
                 let page = html(&self.template, &data)?;
                 Reply::ok("text/html; charset=utf-8", page.into_bytes())
             }
-            Form::Json => Reply::ok("application/json", serde_json::to_vec(&data)?),
+            // Only /metrics is text, and it has no data.
+            Form::Json | Form::Text => Reply::ok("application/json", serde_json::to_vec(&data)?),
         }))
     }
 }
@@ -158,4 +188,35 @@ fn shown(made: Read<Reply>) -> Reply {
 
 fn nothing() -> Reply {
     Reply::text(StatusCode::NOT_FOUND, "unknown path; / lists the runs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::CONTENT_TYPE;
+    use kvdyno_analysis::fixture::Fixture;
+
+    #[test]
+    fn metrics_are_those_of_the_newest_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let site = Site::new(folder.path().to_owned(), 7333);
+        let request = Request::builder().uri("/metrics").body(()).unwrap();
+        assert!(site.at_hand(&request).is_none());
+        assert_eq!(site.rendered(&request).bytes(), openmetrics::empty().len());
+        Fixture::new().write(&folder.path().join("2026-11-20T10-15-02Z_fixture_7f3a"));
+        let reply = site.rendered(&request);
+        assert_eq!(reply.status, StatusCode::OK);
+        assert!(reply.bytes() > 10_000, "{}", reply.bytes());
+        let kept = site.at_hand(&request).expect("a sealed run is kept");
+        let response = kept.into_response(&site.policy);
+        assert_eq!(response.headers()[CONTENT_TYPE], OPENMETRICS);
+        // A newer run that was interrupted has its progress and its figures.
+        let mut partial = Fixture::new();
+        partial.cases.truncate(4);
+        partial.write_partial(&folder.path().join("2026-11-21T10-15-02Z_fixture_7f3b"));
+        assert!(site.at_hand(&request).is_none());
+        let fewer = site.rendered(&request);
+        assert_eq!(fewer.status, StatusCode::OK);
+        assert!(fewer.bytes() < reply.bytes());
+    }
 }
