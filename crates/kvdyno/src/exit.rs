@@ -28,6 +28,11 @@ impl Complaint {
     }
 }
 
+/// The user interrupted what comes before a run.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("interrupted; nothing was measured")]
+pub struct Interrupted;
+
 /// `did you mean `x`? `, if the typed name is similar to a candidate.
 pub(crate) fn did_you_mean(typed: &str, candidates: &[&str]) -> String {
     let meant = kvdyno_suite::closest(typed, candidates);
@@ -49,6 +54,9 @@ impl From<CopyError> for Complaint {
 
 /// The exit code for an error: a usage code if the user can correct it.
 pub fn of_error(error: &anyhow::Error) -> Exit {
+    if error.chain().any(<dyn std::error::Error>::is::<Interrupted>) {
+        return Exit::Interrupted;
+    }
     let users = |cause: &(dyn std::error::Error + 'static)| {
         cause.is::<Complaint>() || cause.is::<DataDirError>()
     };

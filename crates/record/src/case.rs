@@ -3,6 +3,7 @@
 use crate::crew::RankResult;
 use crate::graph::Totals;
 use crate::library::Library;
+use crate::operations::OpInfo;
 pub use crate::outcome::{Outcome, is_from_outside};
 use crate::plan::Case;
 use crate::tier::TierRecord;
@@ -256,6 +257,11 @@ fn is_zero(number: &u64) -> bool {
 pub const BEHIND: f64 = 0.01;
 
 impl RoleResult {
+    /// Its operations without flushes, which have a row of their own.
+    pub fn summed_ops(&self) -> impl Iterator<Item = &OpResult> {
+        self.ops.iter().filter(|(name, _)| OpInfo::is_summed(name)).map(|(_, op)| op)
+    }
+
     /// The divisor of its counts for a rate: the window in which the sum of its threads' rates,
     /// each over the thread's own window, does the role's operations. With the longest window
     /// instead, one thread that stalls at the end would slow all others down.

@@ -51,7 +51,7 @@ impl ExpectedHits {
             }
             // Keys of a file, of which any may be there.
             Self::Share { share: 0.0, or_more: true, .. } if hits == 0 && missing > 0 => {
-                Some(format!("none of {} keys looked up were there", grouped(looked_up)))
+                Some(format!("expected hits, found none in {} lookups", grouped(looked_up)))
             }
             Self::Share { share, deviation, or_more } if looked_up > 0 => {
                 let n = looked_up as f64;
@@ -246,7 +246,7 @@ mod tests {
         assert!(grown.mistake(600_000, 400_000).is_some());
         let of_a_file = ExpectedHits::Share { share: 0.0, deviation: 0.0, or_more: true };
         assert_eq!(of_a_file.mistake(1, 99), None);
-        assert!(of_a_file.mistake(0, 100).unwrap().starts_with("none of 100 keys"));
+        assert!(of_a_file.mistake(0, 100).unwrap().ends_with("none in 100 lookups"));
         assert!(
             ExpectedHits::All.mistake(99, 1).is_some()
                 && ExpectedHits::All.mistake(99, 0).is_none()

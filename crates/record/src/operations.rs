@@ -182,6 +182,12 @@ impl OpInfo {
         OPERATIONS.iter().filter(|info| info.op.is_some() && info.keys != NoKey)
     }
 
+    /// Whether a role's own figures sum it up. Flushes have a row of their own: they read and write
+    /// nothing, and a job that waits for one after each write does not do twice the work.
+    pub fn is_summed(name: &str) -> bool {
+        Self::named(name).is_none_or(|info| info.reads || info.writes)
+    }
+
     /// Whether it has a property.
     pub fn has(&self, property: OpTrait) -> bool {
         self.traits.contains(&property)

@@ -47,8 +47,8 @@ fn figures(summary: &Summary) -> String {
     let mut text = String::new();
     let run = &summary.run;
     let labels = [("run", run.id.as_str()), ("suite", &run.suite), ("program", &run.program)];
-    family(&mut text, "kvdyno_run", Kind::Info, None, "The run of these figures.");
-    sample(&mut text, "kvdyno_run_info", &labels, 1.0);
+    family(&mut text, "kvdyno_run", None, "The run of these figures, as labels.");
+    sample(&mut text, "kvdyno_run", &labels, 1.0);
     for definition in catalogue::ALL {
         let exposed = exposed(definition);
         let mut is_first = true;
@@ -56,7 +56,7 @@ fn figures(summary: &Summary) -> String {
             let Some(value) = row.metrics.value(definition) else { continue };
             if std::mem::take(&mut is_first) {
                 let Exposed { name, unit, .. } = &exposed;
-                family(&mut text, name, Kind::Gauge, *unit, definition.help);
+                family(&mut text, name, *unit, definition.help);
             }
             let threads = row.threads().map(|threads| threads.to_string()).unwrap_or_default();
             let labels = [
@@ -83,12 +83,12 @@ fn progress(run: &str, live: &Live) -> String {
         ("kvdyno_running", usize::from(live.state == State::Running), "1: the run is at work."),
     ];
     for (name, count, help) in cases {
-        family(&mut text, name, Kind::Gauge, None, help);
+        family(&mut text, name, None, help);
         sample(&mut text, name, &[("run", run)], count as f64);
     }
     if let Some(left_s) = live.left_s {
         let name = "kvdyno_left_seconds";
-        family(&mut text, name, Kind::Gauge, Some("seconds"), "Expected time until the end.");
+        family(&mut text, name, Some("seconds"), "Expected time until the end.");
         sample(&mut text, name, &[("run", run)], left_s);
     }
     let Some(flight) = &live.in_flight else { return text };
@@ -105,10 +105,10 @@ fn progress(run: &str, live: &Live) -> String {
         ]
     };
     let name = "kvdyno_phase_elapsed_seconds";
-    family(&mut text, name, Kind::Gauge, Some("seconds"), "Time since the phase began.");
+    family(&mut text, name, Some("seconds"), "Time since the phase began.");
     sample(&mut text, name, &labels(""), flight.phase_s);
     let name = "kvdyno_current_ops_per_s";
-    family(&mut text, name, Kind::Gauge, None, "Operations per second in the last slice.");
+    family(&mut text, name, None, "Operations per second in the last slice.");
     for role in &flight.roles {
         if let Some(rate) = role.ops_per_s.last() {
             sample(&mut text, name, &labels(&role.role), *rate);
@@ -117,19 +117,9 @@ fn progress(run: &str, live: &Live) -> String {
     text
 }
 
-/// The type of a family.
-#[derive(Clone, Copy)]
-enum Kind {
-    Gauge,
-    Info,
-}
-
-fn family(text: &mut String, name: &str, kind: Kind, unit: Option<&str>, help: &str) {
-    let kind = match kind {
-        Kind::Gauge => "gauge",
-        Kind::Info => "info",
-    };
-    let _ = writeln!(text, "# TYPE {name} {kind}");
+/// Begins a family of gauges: the one type that all readers of this text know.
+fn family(text: &mut String, name: &str, unit: Option<&str>, help: &str) {
+    let _ = writeln!(text, "# TYPE {name} gauge");
     if let Some(unit) = unit {
         let _ = writeln!(text, "# UNIT {name} {unit}");
     }

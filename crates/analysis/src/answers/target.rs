@@ -4,8 +4,9 @@
 //! ([`crate::judge::rule`]): the interval of their mean lies within the bound, outside, or across.
 
 use super::search::judge::{self, JudgedTrial, TargetVerdict};
-use super::search::{Clause, Target, TargetError};
+use super::search::{Clause, Quantity, Target, TargetError};
 use crate::figures::Figures;
+use crate::figures::catalogue as c;
 use crate::figures::evidence::{CaseEvidence, Evidence};
 use crate::figures::group::Group;
 use crate::figures::lists::unique;
@@ -85,6 +86,9 @@ pub enum TargetJudgeError {
     /// The record cannot be read.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// There is no measured phase.
+    #[error("expected a measured phase, found none")]
+    NothingMeasured,
     /// No measured phase has its figures.
     #[error(transparent)]
     Target(#[from] TargetError),
@@ -96,8 +100,10 @@ pub fn judge_target(
     figures: &Figures,
     target: &Target,
 ) -> Result<Vec<TargetRow>, TargetJudgeError> {
+    let evidence = &*evidence.results();
     let engines = figures.groups.iter().any(Group::competes);
-    let counts = |group: &&Group| group.competes() || !engines;
+    // Times under a counter of instructions are none.
+    let counts = |group: &&Group| (group.competes() || !engines) && !group.is_counted();
     let groups: Vec<&Group> = figures.groups.iter().filter(counts).collect();
     let naming = Naming::for_groups(&groups);
     let (mut rows, mut refused) = (Vec::new(), None);
@@ -105,7 +111,7 @@ pub fn judge_target(
         let cases: Vec<&CaseEvidence> =
             evidence.cases.iter().filter(|case| case.case.key == group.key).collect();
         let Some(first) = cases.first() else { continue };
-        for (phase, mix) in first.case.phases.iter().filter_map(measured) {
+        for (phase, mix) in measured(&first.case.phases) {
             if let Err(error) = target.check(mix) {
                 refused.get_or_insert(error);
                 continue;
@@ -117,19 +123,59 @@ pub fn judge_target(
                     judge::judge(evidence, case, target, (&phase.name, mix), limited)
                 })
                 .collect();
-            rows.push(row(group, &naming, &phase.name, target, &trials?));
+            let mut trials = trials?;
+            for (index, trial) in trials.iter_mut().enumerate() {
+                sustain_rates(trial, group, (&phase.name, mix), target, index);
+            }
+            rows.push(row(group, &naming, &phase.name, target, &trials));
         }
     }
     match refused {
-        Some(error) if rows.is_empty() => Err(error.into()),
-        _ => Ok(rows),
+        _ if !rows.is_empty() => Ok(rows),
+        Some(error) => Err(error.into()),
+        None => Err(TargetJudgeError::NothingMeasured),
     }
 }
 
-fn measured(phase: &Phase) -> Option<(&Phase, &Mix)> {
-    match &phase.work {
+/// The measured phases; of one in windows the last.
+fn measured(phases: &[Phase]) -> impl Iterator<Item = (&Phase, &Mix)> {
+    let of_window = |phase: &Phase| phase.window.as_ref().map(|window| window.phase.clone());
+    let is_last = move |index: usize| {
+        let window = of_window(&phases[index]);
+        window.is_none() || phases[index + 1..].iter().all(|later| of_window(later) != window)
+    };
+    let measured = phases.iter().enumerate().filter(move |(index, _)| is_last(*index));
+    measured.filter_map(|(_, phase)| match &phase.work {
         Activity::Measure(mix) => Some((phase, mix)),
         _ => None,
+    })
+}
+
+/// Replaces the rates of a trial by those of the tables: they count the time in which the engine
+/// worked on after its writes.
+fn sustain_rates(
+    trial: &mut JudgedTrial,
+    group: &Group,
+    (phase, mix): (&str, &Mix),
+    target: &Target,
+    index: usize,
+) {
+    let Some(run) = group.run(phase) else { return };
+    for (clause, value) in target.clauses.iter().zip(&mut trial.values) {
+        let figure = match clause.figure {
+            Quantity::Operations => &c::OPS_PER_S,
+            Quantity::Reads | Quantity::Writes => &c::ITEMS_PER_S,
+            Quantity::Percentile(_) | Quantity::Mean | Quantity::Longest => continue,
+        };
+        let mut rates = Vec::new();
+        for role in mix.roles.iter().filter(|role| clause.concerns(role)) {
+            let Some(row) = run.roles.iter().find(|row| row.role == role.name) else { continue };
+            let counted = row.by_operation().filter(|(op, _)| clause.counts(op));
+            rates.extend(counted.map(|(_, metrics)| {
+                metrics.get(figure).and_then(|metric| *metric.per_trial.get(index)?)
+            }));
+        }
+        *value = rates.into_iter().sum::<Option<f64>>().filter(|_| value.is_some());
     }
 }
 
@@ -149,15 +195,15 @@ fn row(
         .map(|(index, clause)| condition(clause, ended.iter().filter_map(|t| t.values[index])))
         .collect();
     let (conditions, more): (Vec<ConditionRow>, Vec<Option<usize>>) = judged.into_iter().unzip();
-    let of = |pick: fn(&TargetVerdict) -> Option<&String>| {
+    let whys = |pick: fn(&TargetVerdict) -> Option<&String>| {
         let whys = unique(ended.iter().filter_map(|trial| pick(&trial.verdict)).cloned());
         (!whys.is_empty()).then(|| whys.join("; "))
     };
-    let missed = of(|verdict| match verdict {
+    let missed = whys(|verdict| match verdict {
         TargetVerdict::Missed(why) => why.as_ref(),
         _ => None,
     });
-    let void = of(|verdict| match verdict {
+    let void = whys(|verdict| match verdict {
         TargetVerdict::Void(why) => Some(why),
         _ => None,
     });

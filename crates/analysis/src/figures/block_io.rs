@@ -5,8 +5,9 @@ use super::evidence::Evidence;
 use super::group::Group;
 use crate::stats::quantile_of_counts;
 use kvdyno_record::blockio::{BlockIo, IoKind, IoOwner, Watch, slot_begin_ns};
-use kvdyno_record::case::PhaseRecord;
+use kvdyno_record::case::{PhaseRecord, RoleResult};
 use kvdyno_record::files::{CaseFolder, RecordError};
+use kvdyno_record::operations::OpInfo;
 use kvdyno_record::workload::reads;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -108,12 +109,13 @@ pub(crate) fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<PhaseIo>
 /// The operations of a phase that write.
 pub(crate) fn writes(phase: &PhaseRecord) -> u64 {
     let ops = phase.roles.iter().flat_map(|role| &role.ops);
-    ops.filter(|(name, _)| !reads(name)).map(|(_, op)| op.count).sum()
+    let writes = |name: &str| !reads(name) && OpInfo::is_summed(name);
+    ops.filter(|(name, _)| writes(name)).map(|(_, op)| op.count).sum()
 }
 
 impl PhaseIo {
     fn add(&mut self, phase: &PhaseRecord, io: &BlockIo) {
-        let ops = phase.roles.iter().flat_map(|role| role.ops.values());
+        let ops = phase.roles.iter().flat_map(RoleResult::summed_ops);
         self.trials += 1;
         self.operations += ops.map(|op| op.count).sum::<u64>();
         self.writes += writes(phase);

@@ -85,7 +85,7 @@ impl Evidence {
     }
 
     /// All but pilots, which are no results, and loads that an earlier run did.
-    pub(super) fn results(&self) -> Cow<'_, Self> {
+    pub(crate) fn results(&self) -> Cow<'_, Self> {
         let is_result = |case: &CaseEvidence| !case.case.is_pilot() && !case.is_restored();
         if self.cases.iter().all(is_result) {
             return Cow::Borrowed(self);

@@ -2,7 +2,7 @@
 //! none.
 
 use super::metric::{Reading, Why};
-use kvdyno_record::case::PhaseRecord;
+use kvdyno_record::case::{PhaseRecord, RoleResult};
 use kvdyno_record::usage::{
     DeviceUsage, EventCount, ProcessUsage, ProcessorUsage, Residency, Snapshot,
 };
@@ -138,7 +138,7 @@ impl<'p> Spent<'p> {
 
     /// Operations of all roles.
     pub fn operations(self) -> u64 {
-        self.ops().map(|op| op.count).sum()
+        self.phase.roles.iter().flat_map(RoleResult::summed_ops).map(|op| op.count).sum()
     }
 
     /// Keys or records that all roles dealt with.

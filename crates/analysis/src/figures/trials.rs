@@ -86,7 +86,8 @@ impl<'e> Trials<'e> {
     pub(crate) fn samples(&self, scope: &At<'_>, kind: Kind) -> Vec<Result<Histogram<u64>, Why>> {
         let samples = |case: &CaseEvidence, latencies: &Latencies| {
             case.phase(scope.phase)?;
-            let wanted = |op: &str| scope.op.map_or_else(|| is_summed(op), |wanted| wanted == op);
+            let wanted =
+                |op: &str| scope.op.map_or_else(|| OpInfo::is_summed(op), |wanted| wanted == op);
             Ok(samples_of(latencies, (scope.phase, scope.role, kind), wanted))
         };
         self.cases.iter().map(|(case, latencies)| samples(case, latencies)).collect()
@@ -108,21 +109,12 @@ impl At<'_> {
     fn ops(&self, role: &RoleResult) -> Result<OpResult, Why> {
         match self.op {
             Some(op) => role.ops.get(op).cloned().ok_or_else(|| format!("no {op} was done").into()),
-            None => {
-                let summed = role.ops.iter().filter(|(name, _)| is_summed(name));
-                Ok(summed.fold(OpResult::default(), |mut sum, (_, op)| {
-                    sum.add(op);
-                    sum
-                }))
-            }
+            None => Ok(role.summed_ops().fold(OpResult::default(), |mut sum, op| {
+                sum.add(op);
+                sum
+            })),
         }
     }
-}
-
-/// Whether a role's own figures sum this operation up. Flushes have a row of their own: they read
-/// and write nothing, and a job that waits for one after each write does not do twice the work.
-pub fn is_summed(op: &str) -> bool {
-    OpInfo::named(op).is_none_or(|info| info.reads || info.writes)
 }
 
 /// The merged samples of a phase's role, of the operations that are `wanted`.

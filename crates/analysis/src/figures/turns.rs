@@ -15,17 +15,14 @@ const OTHERS_MAX: f64 = 0.05;
 /// of the run's cases was not in turns, has several threads in a role, or may have waited for its
 /// own process.
 pub(super) fn decide_waits(cases: &mut [CaseEvidence]) {
-    let phases = |cases: &[CaseEvidence]| -> Vec<PhaseRecord> {
-        let records = cases.iter().filter(|case| case.case.turns_with.is_some());
-        let records = records.filter_map(|case| case.record.as_ref());
-        records.flat_map(|record| &record.phases).cloned().collect()
-    };
-    let phases = phases(cases);
+    let records = cases.iter().filter(|case| case.case.turns_with.is_some());
+    let records = records.filter_map(|case| case.record.as_ref());
+    let phases: Vec<&PhaseRecord> = records.flat_map(|record| &record.phases).collect();
     let in_turns = phases.iter().filter(|phase| phase.turns.is_some());
     let names: BTreeSet<&String> = in_turns.map(|phase| &phase.name).collect();
     let alone = |name: &String| {
         let mut records = phases.iter().filter(|phase| phase.name == *name && !phase.stopped);
-        records.all(works_alone)
+        records.all(|phase| works_alone(phase))
     };
     let without_waits: BTreeSet<String> = names.into_iter().filter(|n| alone(n)).cloned().collect();
     for case in cases.iter_mut().filter(|case| case.case.turns_with.is_some()) {

@@ -7,6 +7,7 @@ use super::findings::{Finding, Severity};
 use super::group::{Group, RoleRow};
 use super::windows::{self, TrialWindows};
 use kvdyno_record::files::RecordError;
+use kvdyno_record::operations::OpInfo;
 use kvdyno_record::steady::{EndRule, WINDOW};
 use kvdyno_record::units::{self, duration, grouped, percent};
 use kvdyno_record::workload::Mix;
@@ -182,7 +183,8 @@ fn rates(case: &CaseEvidence) -> Result<BTreeMap<String, Rates>, RecordError> {
         for (role, ops) in slice.roles {
             let counts = rates.counts.entry(role).or_default();
             counts.resize(before, 0);
-            counts.push(ops.values().map(|op| op.count).sum());
+            let summed = ops.iter().filter(|(name, _)| OpInfo::is_summed(name));
+            counts.push(summed.map(|(_, op)| op.count).sum());
         }
     }
     for rates in phases.values_mut() {

@@ -105,7 +105,7 @@ pub(crate) struct FleetArgs {
     /// of each host
     #[arg(long, value_name = "WHAT", conflicts_with_all =
           ["full", "table", "with_study", "study", "findings", "drive", "config",
-           "percentiles"])]
+           "percentiles", "target"])]
     pub(crate) by: Option<GroupBy>,
     /// Only these figures, by their names in `kvdyno export --csv -`
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "by")]

@@ -60,7 +60,9 @@ fn trackers(args: &ExportArgs, summary: &Summary, printer: &Printer) -> anyhow::
             [("bigger.json", Direction::Higher), ("smaller.json", Direction::Lower)]
         {
             let json = render::trackers::github(summary, direction)?;
-            file(&path.with_extension(ending), &json, printer)?;
+            let name = path.to_string_lossy();
+            let name = name.strip_suffix(".json").unwrap_or(&name);
+            file(Path::new(&format!("{name}.{ending}")), &json, printer)?;
         }
     }
     if let Some(path) = &args.openmetrics {

@@ -16,13 +16,16 @@ use kvdyno_render::target;
 
 pub(crate) fn run(args: &JudgeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
-    let rows = rows(&folder, &args.target)?;
+    let (rows, verdict) = rows(&folder, &args.target)?;
+    if verdict != Exit::Ok {
+        printer.warning("findings invalidate figures of this run: `kvdyno show --findings`");
+    }
     if args.json {
         printer.json(&rows)?;
     } else {
         print(&rows, &args.target, printer);
     }
-    Ok(exit(&rows))
+    Ok(exit(&rows, verdict))
 }
 
 /// Judges a run that was shown.
@@ -31,9 +34,9 @@ pub(super) fn judge_shown(
     target: &Target,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let rows = rows(folder, target)?;
+    let (rows, verdict) = rows(folder, target)?;
     print(&rows, target, printer);
-    Ok(exit(&rows))
+    Ok(exit(&rows, verdict))
 }
 
 /// Refuses a target that no measured phase of a plan has the figures for.
@@ -50,7 +53,12 @@ pub(crate) fn check(plan: &Plan, target: &Target) -> Result<(), Complaint> {
             Err(error) => refused.get_or_insert(error),
         };
     }
-    refused.map_or(Ok(()), |error| Err(wrong_target(&error)))
+    Err(refused.map_or_else(nothing_measured, |error| wrong_target(&error)))
+}
+
+fn nothing_measured() -> Complaint {
+    Complaint::usage("--target: expected a measured phase, found none")
+        .hint("a target is about figures of a [[phase]] of kind \"measure\"")
 }
 
 /// A target that is invalid, or does not apply.
@@ -58,13 +66,16 @@ pub(crate) fn wrong_target(error: &TargetError) -> Complaint {
     Complaint::usage(format!("--target: {error}")).hint(error.hint.clone())
 }
 
-fn rows(folder: &RunFolder, target: &Target) -> anyhow::Result<Vec<TargetRow>> {
+/// The cases, and the exit code of the run's own findings.
+fn rows(folder: &RunFolder, target: &Target) -> anyhow::Result<(Vec<TargetRow>, Exit)> {
     let evidence = Evidence::read(folder)?;
     let figures = Figures::from_evidence(&evidence)?;
-    judge_target(&evidence, &figures, target).map_err(|error| match error {
+    let rows = judge_target(&evidence, &figures, target).map_err(|error| match error {
         TargetJudgeError::Target(error) => wrong_target(&error).into(),
-        TargetJudgeError::Record(error) => error.into(),
-    })
+        TargetJudgeError::NothingMeasured => nothing_measured().into(),
+        TargetJudgeError::Record(error) => anyhow::Error::new(error),
+    })?;
+    Ok((rows, figures.verdict))
 }
 
 fn print(rows: &[TargetRow], target: &Target, printer: &Printer) {
@@ -72,10 +83,13 @@ fn print(rows: &[TargetRow], target: &Target, printer: &Printer) {
     printer.data(&target::table(rows).text());
 }
 
-fn exit(rows: &[TargetRow]) -> Exit {
+/// A miss first, then what invalidates the figures, then what is undecided.
+fn exit(rows: &[TargetRow], verdict: Exit) -> Exit {
     let any = |meets: Meets| rows.iter().any(|row| row.meets == meets);
     if any(Meets::No) {
         Exit::Regression
+    } else if verdict != Exit::Ok {
+        verdict
     } else if any(Meets::Undecided) {
         Exit::Invalid
     } else {

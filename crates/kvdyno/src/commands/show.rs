@@ -65,8 +65,7 @@ fn show(folder: &runs::FoundRun, view: &ViewArgs, printer: &Printer) -> anyhow::
         tell_left_behind(&summary, printer);
     }
     let judged = view.target.as_ref().map(|target| judge::judge_shown(folder, target, printer));
-    let judged = judged.transpose()?.unwrap_or(Exit::Ok);
-    Ok(if summary.verdict == Exit::Ok { judged } else { summary.verdict })
+    Ok(judged.transpose()?.unwrap_or(summary.verdict))
 }
 
 /// The requested study replaces the suite's own.

@@ -49,6 +49,7 @@ pub(super) fn find_or_import(
     workers: &Workers,
     data_dir: Option<&Path>,
     runs: &Path,
+    interrupt: &Interrupt,
     printer: &Printer,
 ) -> Result<Origin, String> {
     let worker = workers.with_library(database.engine, database.worker.library.as_ref());
@@ -65,7 +66,6 @@ pub(super) fn find_or_import(
         None => {
             let bytes = units::bytes(file_bytes(&files)?);
             printer.note(&format!("copying {} ({bytes}) into {}", path.display(), store.display()));
-            let interrupt = Interrupt::listen().map_err(|error| error.to_string())?;
             let import =
                 Import { database, worker, path: &path, files: &files, id: &id, interrupt };
             import.run(&store)?
@@ -88,12 +88,13 @@ struct Import<'i> {
     path: &'i Path,
     files: &'i [PathBuf],
     id: &'i str,
-    interrupt: Interrupt,
+    interrupt: &'i Interrupt,
 }
 
 impl Import<'_> {
     fn run(&self, store: &Path) -> Result<StoredState, String> {
         let begun = Instant::now();
+        self.check_interrupt()?;
         self.check_links()?;
         self.check_unused()?;
         self.check_room(store.ancestors().find(|path| path.exists()).unwrap_or(store))?;

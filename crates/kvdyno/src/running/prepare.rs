@@ -4,10 +4,10 @@
 use super::libraries;
 use super::machine;
 use super::own_database;
-use super::runner::{VALGRIND, check_tiers, check_volumes};
+use super::runner::{Interrupt, VALGRIND, check_tiers, check_volumes};
 use super::workers::{self, Workers};
 use crate::cli::{LocationArgs, SuiteArgs};
-use crate::exit::Complaint;
+use crate::exit::{Complaint, Interrupted};
 use crate::printer::Printer;
 use crate::records::traces;
 use anyhow::Context as _;
@@ -85,16 +85,22 @@ pub(crate) fn prepare_text(
     let (data_dir, known) = (location.data_dir.clone(), workers.clone());
     prepared(text, workers, location, default_data_dir, |volume, host, location| {
         if suite.has_own_database() {
+            let interrupt = Interrupt::listen()?;
             let look = |database: &OwnDatabase<'_>| {
                 own_database::find_or_import(
                     database,
                     &known,
                     data_dir.as_deref(),
                     default_data_dir,
+                    &interrupt,
                     printer,
                 )
             };
-            suite.read_databases(&engines, host.machine.memory_bytes, look)?;
+            let read = suite.read_databases(&engines, host.machine.memory_bytes, look);
+            if interrupt.is_requested() {
+                return Err(Interrupted.into());
+            }
+            read?;
         }
         let sizing = SizingHost {
             memory_bytes: host.machine.memory_bytes,

@@ -277,7 +277,7 @@ fn jobs_of_a_fio_file_are_run() {
                 [log]\nstonewall\nrw=write\nbs=1000\nfdatasync=1\n";
     scratch.write("jobs.fio", text);
     let run = ["drive", "place", "--create-data-dir", "--trials", "1", "--fio-job", "jobs.fio"];
-    scratch.run(&run).assert_ok().assert_says("time_based");
+    scratch.run(&run).assert_ok().assert_says("norandommap=1");
     let cases = records(&scratch.only_run());
     let labels: Vec<&str> = cases.values().map(|case| case.case.label.as_str()).collect();
     assert!(labels.contains(&"reads") && labels.contains(&"log"), "{labels:?}");

@@ -1,7 +1,8 @@
 //! Targets: `kvdyno judge`, and `--target` of the commands that measure.
 
 use super::scratch::Scratch;
-use super::suites::reads;
+use super::suites::{UPDATE, reads, suite};
+use super::workers::needs;
 
 /// By the load generator alone, which stores nothing.
 #[test]
@@ -22,6 +23,51 @@ fn a_target_is_met_missed_or_undecided() {
     assert!(low <= value && value <= high, "{condition}");
     judge("scan.p99<1s", &[]).assert_code(2).assert_says("its roles: readers (get)");
     judge("p99<1", &[]).assert_code(2).assert_says("add a unit");
+}
+
+/// A load has no figures that a target is about.
+#[test]
+fn a_run_without_a_measured_phase_meets_nothing() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &suite().engine("null").load("batch = 500").text());
+    let run = scratch.run(&["run", "s.toml", "--target", "ops>1/s"]);
+    run.assert_code(2).assert_says("expected a measured phase");
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let judged = scratch.run(&["judge", "--target", "ops>1/s"]);
+    judged.assert_code(2).assert_says("expected a measured phase");
+}
+
+/// The rates are those of the tables, which count the work that a write leaves behind.
+#[test]
+fn rates_are_those_of_the_tables() {
+    let test = "rates_are_those_of_the_tables";
+    if !needs("rocksdb", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let writes = suite().trials(4).engine("rocksdb").load("batch = 500");
+    let writes = writes.measure("duration = \"200ms\"").role("writers", UPDATE);
+    scratch.write("s.toml", &writes.text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let judged = scratch.run(&["judge", "--target", "writes>1/s and ops>1/s", "--json"]);
+    let rows: serde_json::Value = serde_json::from_str(&judged.assert_code(0).out).unwrap();
+    let summary = scratch.run(&["show", "--json"]);
+    let summary: serde_json::Value = serde_json::from_str(&summary.out).unwrap();
+    let groups = summary["groups"].as_array().unwrap();
+    let group = groups.iter().find(|group| group["engine"] == "rocksdb").unwrap();
+    let metrics = group["runs"][0]["roles"][0]["metrics"].as_array().unwrap();
+    let rate = metrics.iter().find(|metric| metric["name"] == "ops_per_s").unwrap();
+    let trials: Vec<f64> = rate["per_trial"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(serde_json::Value::as_f64)
+        .collect();
+    let mean = (trials.iter().map(|one| one.ln()).sum::<f64>() / trials.len() as f64).exp();
+    for condition in rows[0]["conditions"].as_array().unwrap() {
+        let value = condition["value"].as_f64().unwrap();
+        assert!((value / mean - 1.0).abs() < 1e-6, "{condition}: {trials:?}");
+    }
 }
 
 #[test]

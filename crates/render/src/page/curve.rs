@@ -4,10 +4,10 @@ use hdrhistogram::Histogram;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::evidence::CaseEvidence;
-use kvdyno_analysis::figures::trials::is_summed;
 use kvdyno_analysis::stats::SAMPLES_BEYOND;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::hlog::{self, Kind};
+use kvdyno_record::operations::OpInfo;
 use kvdyno_record::samples::Samples;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -56,7 +56,7 @@ pub(super) fn read(
             points: points(samples, longest.unwrap_or(u64::MAX)),
         };
         let mut all = hlog::histogram();
-        for (_, samples) in ops.iter().filter(|(op, _)| is_summed(op)) {
+        for (_, samples) in ops.iter().filter(|(op, _)| OpInfo::is_summed(op)) {
             samples.add_to(&mut all);
         }
         curves.push(curve(None, &all));

@@ -4,10 +4,10 @@ use super::mark::{self, Mark, MarkTotal};
 use super::thin::{rounded, stride};
 use crate::machine_rates::{MEBI, MachineRates, RATE_S_MIN, seconds_between};
 use kvdyno_analysis::figures::evidence::CaseEvidence;
-use kvdyno_analysis::figures::trials::is_summed;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::engine::EngineEvent;
 use kvdyno_record::files::{CaseFolder, Lines, RecordError};
+use kvdyno_record::operations::OpInfo;
 use kvdyno_record::series::{MachineReading, Slice};
 use kvdyno_record::usage::{DatabaseSize, Snapshot};
 use schemars::JsonSchema;
@@ -209,7 +209,7 @@ impl Operations {
                 self.roles.len() - 1
             });
             let point = &mut self.roles[role].1[at];
-            let summed = ops.iter().filter(|(name, _)| is_summed(name)).map(|(_, op)| op);
+            let summed = ops.iter().filter(|(name, _)| OpInfo::is_summed(name)).map(|(_, op)| op);
             for op in summed.filter(|op| op.count > 0) {
                 point.count = point.count.saturating_add(op.count);
                 point.longest_ns = point.longest_ns.max(Some(op.service_ns_max));

@@ -38,6 +38,10 @@ pub(crate) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
             };
             mistakes.at(&flushes.span, why).label("expected no `flush_every`");
         }
+        if let Some(keys) = job.keys.as_ref().filter(|_| drive.is_with_fio()) {
+            let mistake = mistakes.at(&keys.span, "fio is given no distribution of blocks");
+            mistake.label("expected no `keys` beside `with_fio`");
+        }
         if let Some(keys) = job.keys.as_ref().filter(|_| !job.rw().is_random()) {
             let mistake = mistakes.at(&keys.span, "blocks in order have no distribution");
             mistake.label("expected rw = \"randread\", \"randwrite\" or \"randrw\"");

@@ -6,7 +6,7 @@ use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::group::{Group, RunRow};
 use crate::figures::lists::{several, together};
-use crate::figures::trials::is_summed;
+use kvdyno_record::operations::OpInfo;
 use kvdyno_record::units;
 
 /// `14.7 k writes/s, p99 263 us at depth 1`: for each volume the job with the least in flight, and
@@ -53,7 +53,7 @@ fn job(run: &RunRow) -> Option<String> {
         1 => String::new(),
         n => format!(", {n} threads"),
     };
-    let mut summed = role.mix.split('+').filter(|op| is_summed(op));
+    let mut summed = role.mix.split('+').filter(|op| OpInfo::is_summed(op));
     let unit = if run.job.is_some() {
         match (summed.next(), summed.next()) {
             (Some(op), None) => format!("{}/s", words::of_drive(op).1),

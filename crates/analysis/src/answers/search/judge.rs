@@ -134,7 +134,7 @@ fn behind(phase: &PhaseRecord, mix: &Mix) -> Option<String> {
 /// Operations each second of a role.
 pub(super) fn operations_per_s(phase: &PhaseRecord, role: &str) -> Option<f64> {
     let result = role_result(phase, role).ok()?;
-    let count: u64 = result.ops.values().map(|op| op.count).sum();
+    let count: u64 = result.summed_ops().map(|op| op.count).sum();
     result.per_second(count)
 }
 

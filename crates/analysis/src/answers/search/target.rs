@@ -149,8 +149,10 @@ impl Clause {
     pub fn counts(&self, op: &str) -> bool {
         let kind = match self.figure {
             Quantity::Reads => reads(op),
-            Quantity::Writes => !reads(op),
-            _ => true,
+            Quantity::Writes => OpInfo::named(op).is_some_and(|info| info.writes),
+            // A flush is no operation on data; its times count.
+            Quantity::Operations => self.op.is_some() || OpInfo::is_summed(op),
+            Quantity::Percentile(_) | Quantity::Mean | Quantity::Longest => true,
         };
         kind && self.op.is_none_or(|wanted| wanted == op)
     }

@@ -3,7 +3,7 @@
 use crate::figures::block_io::PhaseIo;
 use crate::figures::spent::Spent;
 use kvdyno_record::blockio::IoKind;
-use kvdyno_record::case::PhaseRecord;
+use kvdyno_record::case::{PhaseRecord, RoleResult};
 use kvdyno_record::usage::DeviceUsage;
 
 /// Sums over trials. A value that is missing in one of them is missing.
@@ -104,7 +104,7 @@ impl Facts {
             || phases.iter().flat_map(|phase| &phase.roles).filter(|role| role.role == name);
         let faults = roles()
             .map(|role| role.usage.map(|usage| (usage.minor_faults + usage.major_faults) as f64));
-        let ops: u64 = roles().flat_map(|role| role.ops.values()).map(|op| op.count).sum();
+        let ops: u64 = roles().flat_map(RoleResult::summed_ops).map(|op| op.count).sum();
         let faults_per_op = faults.sum::<Option<f64>>().and_then(|sum| mean(sum, ops as f64));
         Self { faults_per_op, ..self.clone() }
     }

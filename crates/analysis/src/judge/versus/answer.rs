@@ -53,6 +53,8 @@ pub(super) fn sentences(versus: &Versus) -> Vec<String> {
 fn price(versus: &Versus) -> Option<String> {
     let pair = versus.pairs.first()?;
     let (base, new) = (pair.durability, pair.other_durability?);
+    // From the stronger to the weaker class the ratios are what giving the promise up yields.
+    let costs_or_yields = if new > base { "costs over" } else { "yields over" };
     let judged = |row: &&Row| {
         let verdicts = [Verdict::Improved, Verdict::Regressed, Verdict::Equal, Verdict::Changed];
         verdicts.contains(&row.verdict) && row.op.is_none()
@@ -79,7 +81,7 @@ fn price(versus: &Versus) -> Option<String> {
     let costs =
         if costs.is_empty() { "no figure could be judged".to_owned() } else { costs.join(", ") };
     Some(format!(
-        "What durability {} costs over {}: {costs}. It is another promise, no better engine",
+        "What durability {} {costs_or_yields} {}: {costs}. The classes promise different things",
         new.as_str(),
         base.as_str()
     ))

@@ -410,7 +410,7 @@ fn headline(record: &CaseRecord) -> String {
     let roles = phase.roles.iter().map(|role| {
         // Records for a load, otherwise operations, as in tables.
         let count = |op: &OpResult| if phase.kind == "load" { op.items } else { op.count };
-        let done: u64 = role.ops.values().map(count).sum();
+        let done: u64 = role.summed_ops().map(count).sum();
         format!("{} {}", role.role, units::rate(role.per_second(done).unwrap_or(0.0)))
     });
     roles.collect::<Vec<_>>().join(", ")

@@ -86,6 +86,7 @@ fn parse(text: &str, has_duration: bool) -> Result<JobFile, Mistake> {
                 _ => return Err(refuse(name, setting)),
             }
         }
+        note_differences(section, &mut file.notes);
         if let Some(size) = section.get("size") {
             sizes.push((section.bytes("size", size)?, size.line));
         }
@@ -111,8 +112,20 @@ fn parse(text: &str, has_duration: bool) -> Result<JobFile, Mistake> {
         let names: Vec<String> = left_out.into_iter().collect();
         file.notes.push(format!("left out, as they change no work: {}", names.join(", ")));
     }
-    file.notes.dedup();
+    let mut taken = BTreeSet::new();
+    file.notes.retain(|note| taken.insert(note.clone()));
     Ok(file)
+}
+
+/// What fio would do otherwise.
+fn note_differences(section: &Section, notes: &mut Vec<String>) {
+    let more_files = section.number("numjobs", 1).is_ok_and(|jobs| jobs > 1);
+    if more_files && section.get("filename").is_none() {
+        notes.push("all threads of a job work on one file; fio makes one for each".to_owned());
+    }
+    if section.get("runtime").is_some() && !section.is_on("time_based") {
+        notes.push("jobs run for their whole `runtime`, as with time_based".to_owned());
+    }
 }
 
 /// Unlike names: those of cases, folders and tables.
@@ -148,7 +161,7 @@ fn sections(text: &str) -> Result<Vec<Section>, Mistake> {
     let mut in_global = None;
     for (index, raw) in text.lines().enumerate() {
         let line = index + 1;
-        let row = raw.trim();
+        let row = without_remark(raw.trim());
         if row.is_empty() || row.starts_with(['#', ';']) {
             continue;
         }
@@ -164,7 +177,7 @@ fn sections(text: &str) -> Result<Vec<Section>, Mistake> {
             }
             continue;
         }
-        let (name, value) = without_remark(row).split_once('=').unwrap_or((row, "1"));
+        let (name, value) = row.split_once('=').unwrap_or((row, "1"));
         let (name, value) = canonical(name.trim(), &expanded(value.trim(), line)?);
         let setting = Setting { value, line };
         match (in_global, sections.last_mut()) {
@@ -322,11 +335,8 @@ fn job(
         return Err(section.wrong("runtime", "a time, as kvdyno's jobs end by time"));
     }
     let writes = rw.contains('w');
-    let flush_every = match section.number("fdatasync", 0)?.max(section.number("fsync", 0)?) {
-        0 => None,
-        _ if !writes => None,
-        every => Some(every),
-    };
+    let every = [section.number("fdatasync", 0)?, section.number("fsync", 0)?];
+    let flush_every = every.into_iter().filter(|every| *every > 0 && writes).min();
     if flush_every.is_some() && section.is_on("fsync") {
         notes.push("fsync is done as fdatasync: the file keeps its length".to_owned());
     }
@@ -364,13 +374,8 @@ fn read_share(section: &Section, rw: &str) -> Result<Option<String>, Mistake> {
     if !matches!(rw, "rw" | "randrw") {
         return Ok(None);
     }
-    let share = match (section.get("rwmixread"), section.get("rwmixwrite")) {
-        (Some(_), _) => section.number("rwmixread", 50)?,
-        (None, Some(_)) => 100_u32.saturating_sub(section.number("rwmixwrite", 50)?),
-        (None, None) => 50,
-    };
-    match share {
-        0..=100 => Ok(Some(format!("{share}%"))),
+    match section.number("rwmixread", 50)? {
+        share @ 0..=100 => Ok(Some(format!("{share}%"))),
         _ => Err(section.wrong("rwmixread", "a share from 0 to 100")),
     }
 }

@@ -253,7 +253,7 @@ fn free(args: &DriveArgs) -> Vec<JobTable> {
                     depth,
                     flush_every: args.sync.filter(|_| rw.contains('w')),
                     buffered: args.buffered && way != DriveWay::Mmap,
-                    durable: args.durability == Some(WriteClass::Commit),
+                    durable: args.durability == Some(WriteClass::Commit) && rw.contains('w'),
                     ..JobTable::new(name(&rw, block, way, depth), way, &rw, block)
                 };
                 jobs.extend(depths.iter().map(job));

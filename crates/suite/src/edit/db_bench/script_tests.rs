@@ -29,6 +29,7 @@ fn a_line_of_a_script_is_its_flags() {
          --benchmarks=\"fillrandom,readrandom\" \\\n  --bloom_bits='10' 2>&1 | tee -a o.log --x",
         "/usr/bin/time -f '%e %U %S' -o o.time $DB_BENCH --num=100 \
          --benchmarks=fillrandom,readrandom --bloom_bits=10 >> o.log 2>&1; echo done",
+        "./db_bench \"--db=/a;\" --num=100 --benchmarks=fillrandom,readrandom --bloom_bits=10",
         "# a file of flags\n./db_bench\n--num=100\n--benchmarks=fillrandom,readrandom # two\n\
          --bloom_bits=10\n",
     ] {

@@ -114,7 +114,7 @@ fn is_program(word: &str) -> bool {
 /// The words of a command, without quotes. Ends at a pipe, a redirection or the next command.
 fn shell_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
-    let (mut word, mut quote) = (None::<String>, None);
+    let (mut word, mut quote) = (None::<ShellWord>, None);
     let mut letters = text.chars().peekable();
     let mut ended = false;
     while let Some(letter) = letters.next() {
@@ -122,34 +122,41 @@ fn shell_words(text: &str) -> Vec<String> {
             (Some(open), _) if letter == open => quote = None,
             (None, '\'' | '"') => {
                 quote = Some(letter);
-                word.get_or_insert_default();
+                word.get_or_insert_default().is_quoted = true;
             }
             (None | Some('"'), '\\') => match letters.next() {
                 None | Some('\n') => {}
-                Some(escaped) => word.get_or_insert_default().push(escaped),
+                Some(escaped) => word.get_or_insert_default().text.push(escaped),
             },
             (None, '#') if word.is_none() => while letters.next_if(|c| *c != '\n').is_some() {},
             (None, _) if letter.is_whitespace() => {
                 push(word.take(), &mut words, &mut ended);
                 ended &= letter != '\n';
             }
-            _ => word.get_or_insert_default().push(letter),
+            _ => word.get_or_insert_default().text.push(letter),
         }
     }
     push(word, &mut words, &mut ended);
     words
 }
 
-/// Adds a word, unless the command has ended before it.
-fn push(word: Option<String>, words: &mut Vec<String>, ended: &mut bool) {
-    let Some(mut word) = word else { return };
-    *ended |= ENDS.contains(&word.as_str()) || word.starts_with('>');
+/// A word, and whether a part of it is between quotes.
+#[derive(Default)]
+struct ShellWord {
+    text: String,
+    is_quoted: bool,
+}
+
+/// Adds a word, unless the command has ended before it. Quoted, no word ends it.
+fn push(word: Option<ShellWord>, words: &mut Vec<String>, ended: &mut bool) {
+    let Some(ShellWord { mut text, is_quoted }) = word else { return };
+    *ended |= !is_quoted && (ENDS.contains(&text.as_str()) || text.starts_with('>'));
     if *ended {
         return;
     }
-    if let Some(last) = word.strip_suffix(';') {
-        word.truncate(last.len());
+    if let Some(last) = text.strip_suffix(';').filter(|_| !is_quoted) {
+        text.truncate(last.len());
         *ended = true;
     }
-    words.push(word);
+    words.push(text);
 }

@@ -19,7 +19,7 @@ iodepth=32
 numjobs=4
 
 [log]
-stonewall
+stonewall ; waits
 readwrite=randrw ; a remark
 rwmixwrite=30
 bsrange=2300-2300
@@ -41,7 +41,7 @@ fn sections_become_jobs() {
     assert_eq!((log.read_share.as_deref(), log.flush_every), (Some("70%"), Some(2)));
     assert_eq!(log.keys.as_deref(), Some("{ distribution = \"zipf\", theta = 1.2 }"));
     assert_eq!(file.size.as_deref(), Some("1073741824B"));
-    let note = "left out, as they change no work: group_reporting, time_based";
+    let note = "left out, as they change no work: group_reporting";
     assert!(file.notes.iter().any(|other| other == note), "{:?}", file.notes);
 }
 
@@ -50,7 +50,7 @@ fn sections_become_jobs() {
 fn what_has_no_counterpart_is_refused_at_its_line() {
     let mut all = String::new();
     for (what, with) in [
-        ("stonewall\n", ""),
+        ("stonewall ; waits\n", ""),
         ("bs=4k", "bs=4k,8k"),
         ("bs=4k", "bssplit=4k/50:8k/50"),
         ("rw=randread", "rw=randtrim"),
