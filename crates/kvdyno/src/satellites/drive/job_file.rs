@@ -1,5 +1,5 @@
-//! fio's job files: sections of options become jobs of the suite that `kvdyno drive` writes. What has
-//! no counterpart is refused by its name and line.
+//! fio's job files: sections of options become jobs of the suite that `kvdyno drive` writes. What
+//! has no counterpart is refused by its name and line.
 
 mod options;
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! What job files become, and what is refused in them.
+
 use super::*;
 
 /// Global options, two sections one after the other, and what many files have.
