@@ -196,7 +196,7 @@ fn row(
         .collect();
     let (conditions, more): (Vec<ConditionRow>, Vec<Option<usize>>) = judged.into_iter().unzip();
     let whys = |pick: fn(&TargetVerdict) -> Option<&String>| {
-        let whys = unique(ended.iter().filter_map(|trial| pick(&trial.verdict)).cloned());
+        let whys = unique(trials.iter().filter_map(|trial| pick(&trial.verdict)).cloned());
         (!whys.is_empty()).then(|| whys.join("; "))
     };
     let missed = whys(|verdict| match verdict {
@@ -204,7 +204,7 @@ fn row(
         _ => None,
     });
     let void = whys(|verdict| match verdict {
-        TargetVerdict::Void(why) => Some(why),
+        TargetVerdict::Void(why) | TargetVerdict::Open(Some(why)) => Some(why),
         _ => None,
     });
     let all = |meets: Meets| conditions.iter().all(|condition| condition.meets == meets);

@@ -158,7 +158,7 @@ fn figure(
     for role in roles {
         let result = role_result(phase, &role.name).map_err(Why::into_owned)?;
         if !clause.figure.is_latency() {
-            values.push(Ok(rate(clause, result)));
+            values.push(rate(clause, result));
             continue;
         }
         // Each operation by itself: fast reads do not make up for slow writes.
@@ -186,7 +186,7 @@ fn figure(
     }
 }
 
-fn rate(clause: &Clause, result: &RoleResult) -> f64 {
+fn rate(clause: &Clause, result: &RoleResult) -> Result<f64, String> {
     let counted = result.ops.iter().filter(|(op, _)| clause.counts(op));
     let number: u64 = counted
         .map(|(_, op)| match clause.figure {
@@ -194,7 +194,7 @@ fn rate(clause: &Clause, result: &RoleResult) -> f64 {
             _ => op.items,
         })
         .sum();
-    result.per_second(number).unwrap_or(0.0)
+    result.per_second(number).ok_or_else(|| format!("{} has no window", result.role))
 }
 
 /// Times from the schedule where there is one, of the calls where there is none.
