@@ -3,7 +3,6 @@
 use crate::table::{Side, Table};
 use kvdyno_analysis::answers::target::{ConditionRow, Meets, TargetRow};
 use kvdyno_analysis::judge::rule::more_in_words;
-use kvdyno_record::text::one_line;
 use kvdyno_record::units;
 
 /// The cases in the order of the run, with a column for each condition.
@@ -18,7 +17,7 @@ pub fn table(rows: &[TargetRow]) -> Table {
     titles.extend([("n".to_owned(), Side::Right), ("target".to_owned(), Side::Left)]);
     let mut table = Table::new(titles);
     for row in rows {
-        let mut cells = vec![one_line(&row.case).into_owned()];
+        let mut cells = vec![row.case.clone()];
         if several_phases {
             cells.push(row.phase.clone());
         }
@@ -26,7 +25,7 @@ pub fn table(rows: &[TargetRow]) -> Table {
         let more = (row.meets == Meets::Undecided && row.reason.is_none())
             .then(|| more_in_words(row.more_trials, "trial"));
         let why = row.reason.clone().or(more);
-        let why = why.map_or_else(String::new, |why| format!(": {}", one_line(&why)));
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
         cells.extend([row.trials.to_string(), format!("{}{why}", row.meets.word())]);
         table.row(&cells);
     }

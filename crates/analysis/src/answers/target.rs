@@ -215,8 +215,8 @@ fn row(
         (None, Some(why)) => (Meets::Undecided, Some(why)),
         _ if all(Meets::Yes) => (Meets::Yes, None),
         _ if ended.len() < LEAST => {
-            let found = ended.len();
-            (Meets::Undecided, Some(format!("expected {LEAST} trials, found {found}")))
+            let why = format!("expected {LEAST} trials, found {}", ended.len());
+            (Meets::Undecided, Some(why))
         }
         _ => (Meets::Undecided, None),
     };

@@ -16,7 +16,7 @@ use kvdyno_render::target;
 
 pub(crate) fn run(args: &JudgeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
-    let (rows, verdict) = rows(&folder, &args.target)?;
+    let (rows, verdict) = judge_run(&folder, &args.target)?;
     if verdict != Exit::Ok {
         printer.warning("findings invalidate figures of this run: `kvdyno show --findings`");
     }
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &JudgeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     } else {
         print(&rows, &args.target, printer);
     }
-    Ok(exit(&rows, verdict))
+    Ok(exit_code(&rows, verdict))
 }
 
 /// Judges a run that was shown.
@@ -34,13 +34,13 @@ pub(super) fn judge_shown(
     target: &Target,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let (rows, verdict) = rows(folder, target)?;
+    let (rows, verdict) = judge_run(folder, target)?;
     print(&rows, target, printer);
-    Ok(exit(&rows, verdict))
+    Ok(exit_code(&rows, verdict))
 }
 
 /// Refuses a target that no measured phase of a plan has the figures for.
-pub(crate) fn check(plan: &Plan, target: &Target) -> Result<(), Complaint> {
+pub(crate) fn check_target(plan: &Plan, target: &Target) -> Result<(), Complaint> {
     let mixes = plan.cases.iter().flat_map(|case| &case.phases);
     let mixes = mixes.filter_map(|phase| match &phase.work {
         Activity::Measure(mix) => Some(mix),
@@ -67,7 +67,7 @@ pub(crate) fn wrong_target(error: &TargetError) -> Complaint {
 }
 
 /// The cases, and the exit code of the run's own findings.
-fn rows(folder: &RunFolder, target: &Target) -> anyhow::Result<(Vec<TargetRow>, Exit)> {
+fn judge_run(folder: &RunFolder, target: &Target) -> anyhow::Result<(Vec<TargetRow>, Exit)> {
     let evidence = Evidence::read(folder)?;
     let figures = Figures::from_evidence(&evidence)?;
     let rows = judge_target(&evidence, &figures, target).map_err(|error| match error {
@@ -84,7 +84,7 @@ fn print(rows: &[TargetRow], target: &Target, printer: &Printer) {
 }
 
 /// A miss first, then what invalidates the figures, then what is undecided.
-fn exit(rows: &[TargetRow], verdict: Exit) -> Exit {
+fn exit_code(rows: &[TargetRow], verdict: Exit) -> Exit {
     let any = |meets: Meets| rows.iter().any(|row| row.meets == meets);
     if any(Meets::No) {
         Exit::Regression

@@ -28,7 +28,7 @@ pub(super) fn to_tables(
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     if let Some(target) = &view.target {
-        judge::check(&prepared.plan, target)?;
+        judge::check_target(&prepared.plan, target)?;
     }
     let (folder, ended) = start::run_prepared(prepared, keep, budget, printer)?;
     show::show_ended(folder, ended, view, printer)

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         None => Consent::None,
     };
     if let Some(target) = &args.view.target {
-        judge::check(&prepared.plan, target)?;
+        judge::check_target(&prepared.plan, target)?;
     }
     let (folder, ended) = start::run_prepared(&prepared, &args.keep, None, printer)?;
     let exit = show::show_ended(folder.clone(), ended, &args.view, printer)?;

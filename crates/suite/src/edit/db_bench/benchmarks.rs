@@ -108,7 +108,7 @@ fn all(suite: &DeTable<'_>) -> Vec<(String, String)> {
 }
 
 /// The phases of `[run]`.
-pub(super) fn of_run(suite: &DeTable<'_>) -> Vec<String> {
+pub(super) fn list_run_phases(suite: &DeTable<'_>) -> Vec<String> {
     let run = suite.get("run").and_then(|run| run.get_ref().as_table());
     let phases = run.and_then(|run| run.get("phases")).and_then(|list| list.get_ref().as_array());
     let phases = phases.into_iter().flat_map(|phases| phases.iter());

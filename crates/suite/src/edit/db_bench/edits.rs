@@ -228,10 +228,10 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
 
     /// Sets an option of every `rocksdb` engine in the suite.
     pub(super) fn option(&mut self, name: &str, value: &str) -> Result<(), String> {
-        self.of_engines(&format!("options.{name}"), value)
+        self.set_in_engines(&format!("options.{name}"), value)
     }
 
-    pub(super) fn of_engines(&mut self, key: &str, value: &str) -> Result<(), String> {
+    pub(super) fn set_in_engines(&mut self, key: &str, value: &str) -> Result<(), String> {
         let engines = self.suite.get("engine").and_then(|engines| engines.get_ref().as_array());
         let engines = engines.into_iter().flat_map(|engines| engines.iter()).enumerate();
         let engines = engines.filter(|(_, engine)| {

@@ -106,7 +106,7 @@ pub(super) fn read(
         let line = without_comment(line).trim();
         let span = begin..begin + line.len();
         if line.starts_with('[') {
-            section = opened(line, &span, mistakes);
+            section = open_section(line, &span, mistakes);
         } else if let Some((name, value)) = line.split_once('=') {
             let (name, value) = (name.trim(), value.trim());
             match section {
@@ -129,7 +129,7 @@ pub(super) fn read(
 }
 
 /// The section that a line begins.
-fn opened(line: &str, span: &Span, mistakes: &mut Mistakes) -> Section {
+fn open_section(line: &str, span: &Span, mistakes: &mut Mistakes) -> Section {
     let title = line.trim_matches(['[', ']']);
     let (kind, family) = title.split_once('"').unwrap_or((title, ""));
     let family = family.trim_end_matches('"');

@@ -47,7 +47,9 @@ pub(super) fn parse(
         };
         let (name, value) = match flag.split_once('=') {
             Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
-            None if takes_next(flag) => (flag.to_owned(), words.next_if(|word| !begins_flag(word))),
+            None if takes_value(flag) => {
+                (flag.to_owned(), words.next_if(|word| !begins_flag(word)))
+            }
             None => (flag.to_owned(), None),
         };
         let shown = match &value {
@@ -71,7 +73,7 @@ fn expected_flag(word: &str) -> &'static str {
 }
 
 /// gflags: a flag without `=` takes the next word, unless it is a switch.
-fn takes_next(name: &str) -> bool {
+fn takes_value(name: &str) -> bool {
     let off = name.strip_prefix("no").is_some_and(|name| find(name).is_some());
     !off && find(name).is_none_or(|flag| !flag.is_switch())
 }

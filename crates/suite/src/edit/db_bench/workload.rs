@@ -163,7 +163,7 @@ impl FlagEdits<'_, '_> {
         let typed = workload.phases.as_ref().map(|phases| phases.names.clone());
         let phases = match (self.phases_override, typed) {
             ([], Some(phases)) => phases,
-            ([], None) => benchmarks::of_run(self.suite),
+            ([], None) => benchmarks::list_run_phases(self.suite),
             (phases, _) => phases.to_vec(),
         };
         self.load_with_threads(workload.threads.unwrap_or(1), &phases);
@@ -185,7 +185,7 @@ impl FlagEdits<'_, '_> {
         };
         // Without such an engine there is no durability to set.
         if let Some(class) = class {
-            let _ = self.of_engines("durability", class);
+            let _ = self.set_in_engines("durability", class);
         }
     }
 
@@ -229,7 +229,7 @@ impl FlagEdits<'_, '_> {
     /// The ends of phases. In `db_bench` a duration overrides counts of operations.
     fn end_phases(&mut self, workload: &Workload, phases: &[String], mistakes: &mut Mistakes) {
         if workload.duration > 0 {
-            self.of_measured("duration", &format!("{}s", workload.duration), "operations");
+            self.set_measured("duration", &format!("{}s", workload.duration), "operations");
             if phases.iter().any(|phase| phase == "fillrandom") {
                 self.notes.push(
                     "--duration: fillrandom loads all records, whatever time it takes".to_owned(),
@@ -255,7 +255,7 @@ impl FlagEdits<'_, '_> {
             Some(each.saturating_mul(threads.unwrap_or(1)).to_string())
         };
         if let Some(reads) = all(reads) {
-            self.of_measured("operations", &reads, "duration");
+            self.set_measured("operations", &reads, "duration");
         }
         if let Some(writes) = all(writes) {
             self.operations("overwrite", &writes);
@@ -293,7 +293,7 @@ impl FlagEdits<'_, '_> {
     }
 
     /// Sets a key of every measured phase, and removes another.
-    fn of_measured(&mut self, key: &str, value: &str, other: &str) {
+    fn set_measured(&mut self, key: &str, value: &str, other: &str) {
         for path in self.phases(|kind| kind == "measure") {
             let set = [(other, ""), ("windows", ""), (key, value)];
             self.set.extend(set.map(|(key, value)| format!("{path}.{key}={value}")));
