@@ -264,8 +264,8 @@ export interface Heat {
   columns: number;
   rows_per_decade: number;
   cells: [column: number, row: number, count: number][];
-  /** Of each column p50, p99 and p99.9; null: too few samples beyond. */
-  tails: [p50: number | null, p99: number | null, p999: number | null][];
+  /** Of each column p50, p95, p99 and p99.9; null: too few samples beyond. */
+  tails: [p50: number | null, p95: number | null, p99: number | null, p999: number | null][];
 }
 
 export type BlockHeat = Omit<Heat, "role" | "kind" | "tails"> & { kind: string; owner: string };
