@@ -129,7 +129,7 @@ test-tools:
 	@scripts/test-tools.sh fio mkfs valgrind
 
 soak-tools:
-	@scripts/test-tools.sh fio mkfs valgrind java mpi fleet
+	@scripts/test-tools.sh fio mkfs valgrind java mpi prometheus fleet
 	@scripts/ferretdb.sh
 
 # Where soak-tools could install OpenMPI.
