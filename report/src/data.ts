@@ -330,7 +330,7 @@ export interface InFlight {
 export interface RunsData {
   kind: "runs";
   program: string;
-  folder: string;
+  folder: string | null; // Null: a site, without a server.
   runs: RunEntry[];
 }
 
@@ -343,7 +343,11 @@ export interface RunEntry {
   called: string | null;
   note: string | null;
   data: { records: number; record_bytes: number; ram_limit_bytes: number | null } | null;
+  answer: string | null;
+  verdicts: { figures: number; undecided: number };
   host: string;
+  machine: string;
+  drive: string | null;
   started_unix_ns: number | null;
   ended_unix_ns: number | null;
   engines: string[];
