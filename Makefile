@@ -42,7 +42,9 @@ help:
 	@echo "make page      the report's page, where report/ was changed (needs Node.js)"
 	@echo "make bench     the load generator and the engines against their peers, as ratios"
 	@echo "make dist      one archive for x86-64 Linux with glibc 2.28 or newer, into dist/"
-	@echo "make try-dist  tries that archive in a minimal Debian (root, debootstrap)"
+	@echo "make deb       the archive as a package of Debian, into dist/"
+	@echo "make image     the archive as a container image (podman, docker or buildah)"
+	@echo "make try-dist  tries the archive and the package in a minimal Debian (root, debootstrap)"
 
 # Without engines, RocksDB, a browser or root.
 check: check-style check-tests
@@ -129,7 +131,7 @@ test-tools:
 	@scripts/test-tools.sh fio mkfs valgrind
 
 soak-tools:
-	@scripts/test-tools.sh fio mkfs valgrind java mpi fleet
+	@scripts/test-tools.sh fio mkfs valgrind java mpi prometheus fleet
 	@scripts/ferretdb.sh
 
 # Where soak-tools could install OpenMPI.
@@ -165,6 +167,13 @@ bench: build
 
 dist:
 	@scripts/dist.sh
+
+.PHONY: deb image
+deb:
+	@scripts/deb.sh
+
+image:
+	@scripts/image.sh
 
 try-dist:
 	@scripts/try-dist.sh

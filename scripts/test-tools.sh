@@ -3,8 +3,8 @@
 # are skipped.
 #
 # usage: test-tools.sh NEED...: fio (the drive's cross-check), mkfs (filesystems on loop devices),
-# valgrind, java (YCSB's own generators), mpi (OpenMPI and what kvdyno-crew is built with), fleet
-# (GNU parallel, an sshd, Ansible and Slurm: docs/fleet.md).
+# valgrind, java (YCSB's own generators), mpi (OpenMPI and what kvdyno-crew is built with),
+# prometheus (it reads /metrics), fleet (GNU parallel, an sshd, Ansible and Slurm: docs/fleet.md).
 set -uo pipefail
 here=$(dirname "$0")
 . "$here/skip.sh"
@@ -29,6 +29,7 @@ missing() {
             command -v mpicc >/dev/null || echo openmpi-bin libopenmpi-dev
             ldconfig -p | grep -qE 'libclang(-[0-9]+)?\.so' || echo libclang-dev
             ;;
+        prometheus) command -v prometheus >/dev/null || echo prometheus ;;
         fleet)
             command -v parallel >/dev/null || echo parallel
             command -v sshd >/dev/null || echo openssh-server openssh-client
@@ -36,7 +37,7 @@ missing() {
             command -v slurmctld >/dev/null || echo slurmctld slurmd slurm-client munge
             ;;
         *)
-            echo "error: expected fio, mkfs, valgrind, java, mpi or fleet, found \`$1\`" >&2
+            echo "error: expected fio, mkfs, valgrind, java, mpi, prometheus or fleet, found \`$1\`" >&2
             exit 2
             ;;
     esac

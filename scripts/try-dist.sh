@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Tries the archive of `make dist` where nothing of this project has ever been: in a minimal Debian
-# made by debootstrap, the oldest that the mirror has. Needs root; leaves nothing.
+# Tries the archive of `make dist`, and the package of `make deb` where there is one, where nothing of
+# this project has ever been: in a minimal Debian made by debootstrap, the oldest that the mirror has.
+# Needs root; leaves nothing.
 #
 # usage: try-dist.sh [ARCHIVE] [RELEASE...]
 set -euo pipefail
@@ -49,10 +50,10 @@ for folder in proc sys dev; do
     mounted+=("$root/system/$folder")
 done
 tar --extract --file "$archive" --directory "$root/system/opt"
-inside=/opt/$(basename "$archive" .tar.gz)
+inside=/opt/$(basename "$archive" .tar.gz):
 run() {
     echo "+ ${*}" >&2
-    chroot "$root/system" /usr/bin/env -i HOME=/root PATH="$inside:/usr/bin:/bin:/usr/sbin:/sbin" LANG=C "$@"
+    chroot "$root/system" /usr/bin/env -i HOME=/root PATH="$inside/usr/bin:/bin:/usr/sbin:/sbin" LANG=C "$@"
 }
 
 echo "$made: $(run ldd --version | head -1)"
@@ -67,3 +68,16 @@ case $ended in 0 | 4) ;; *) fail "the run ended with $ended" "see above" ;; esac
 run kvdyno report --runs /root/runs
 run sh -c 'ls -l /root/runs/*.html && grep -c "<script" /root/runs/*.html'
 echo "the archive works on $made"
+
+package=$(find "$(dirname "$archive")" -name 'kvdyno_*_amd64.deb' | sort -V | tail -1)
+[ -n "$package" ] || exit 0
+rm -rf "$root/system/opt" "$root/system/root/runs"
+inside=
+cp "$package" "$root/system/tmp/kvdyno.deb"
+run sh -c 'apt-get install --yes --no-install-recommends /tmp/kvdyno.deb </dev/null >/tmp/apt.log 2>&1 || { cat /tmp/apt.log; exit 1; }' ||
+    fail "the package cannot be installed" "see above"
+ended=0
+run kvdyno quick lmdb rocksdb --ram all --records 10k --trials 1 --threads 1 --duration 1s --runs /root/runs --data-dir /var/tmp/kvdyno-place --create-data-dir || ended=$?
+case $ended in 0 | 4) ;; *) fail "the run of the package ended with $ended" "see above" ;; esac
+run sh -c 'dpkg --remove kvdyno && [ ! -e /usr/lib/kvdyno ] && [ ! -e /usr/bin/kvdyno ]' || fail "the package left files" "see above"
+echo "the package works on $made"

@@ -264,8 +264,8 @@ export interface Heat {
   columns: number;
   rows_per_decade: number;
   cells: [column: number, row: number, count: number][];
-  /** Of each column p50, p99 and p99.9; null: too few samples beyond. */
-  tails: [p50: number | null, p99: number | null, p999: number | null][];
+  /** Of each column p50, p95, p99 and p99.9; null: too few samples beyond. */
+  tails: [p50: number | null, p95: number | null, p99: number | null, p999: number | null][];
 }
 
 export type BlockHeat = Omit<Heat, "role" | "kind" | "tails"> & { kind: string; owner: string };
@@ -330,7 +330,7 @@ export interface InFlight {
 export interface RunsData {
   kind: "runs";
   program: string;
-  folder: string;
+  folder: string | null; // Null: a site, without a server.
   runs: RunEntry[];
 }
 
@@ -343,7 +343,11 @@ export interface RunEntry {
   called: string | null;
   note: string | null;
   data: { records: number; record_bytes: number; ram_limit_bytes: number | null } | null;
+  answer: string | null;
+  verdicts: { figures: number; undecided: number };
   host: string;
+  machine: string;
+  drive: string | null;
   started_unix_ns: number | null;
   ended_unix_ns: number | null;
   engines: string[];

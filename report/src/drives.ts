@@ -16,7 +16,7 @@ export function driveTables(view: View): HTMLElement[] {
     h("p", { class: "note" }, `Medians over trials.${view.cases.some((one) => one.group.ceiling) ? " A star: a raw-device baseline, which engines are held against." : ""}`),
     stacked({ head: ["job", "I/O", "calls", "block", "depth", "threads", "IOPS", "range", "MB/s", "CPU/op", "CPU", "I/Os/op"], words: 3, rows: rows.map(({ one, role }) => rates(one, role)) }, "What the drive gave"),
     h("p", { class: "note" }, "slat: submission latency; clat: completion latency, from there on; lat: both. All trials' I/Os together."),
-    stacked({ head: ["job", "I/O", "time", "threads", "p50", "p99", "p99.9", "p99.99", "max"], words: 3, rows: rows.flatMap(({ one, role }) => times(one, role)) }, "How long its I/Os took"),
+    stacked({ head: ["job", "I/O", "time", "threads", "p50", "p95", "p99", "p99.9", "p99.99", "max"], words: 3, rows: rows.flatMap(({ one, role }) => times(one, role)) }, "How long its I/Os took"),
     h("details", { class: "how" }, h("summary", {}, "How this is measured"), ...paragraphs(
       "I/Os/op are the device's over the jobs' calls: below 1 a cache served some, above 1 large ones were cut up, or others were at the drive.",
       "A synchronous call (queue depth 1 per thread) has no slat and no clat.",
@@ -61,7 +61,7 @@ function times(one: Case, role: RoleRow): string[][] {
   const clocks = CLOCKS.filter(([kind]) => role.depth != null || kind === "service");
   return parts.flatMap(({ op, metrics }) => clocks.map(([kind, called]) => [
     name(one), VERBS[op] ?? op, called, String(role.threads),
-    ...["p50", "p99", "p99_9", "p99_99", "max"].map((tail) => {
+    ...["p50", "p95", "p99", "p99_9", "p99_99", "max"].map((tail) => {
       const value = metricOf(metrics, `${kind}_ns_${tail}`)?.value;
       return value == null ? NONE : duration(value);
     }),

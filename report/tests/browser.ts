@@ -15,10 +15,12 @@ export interface Looks {
   hash?: string;
   width?: number;
   dark?: boolean;
+  /** What is there when the page is. */
+  ready?: string;
 }
 
 /** Opens pages in a browser that is there by then. */
-export const opener = (browser: () => Browser) => async (path: string, { hash = "", width = 1280, dark = false }: Looks = {}): Promise<Opened> => {
+export const opener = (browser: () => Browser) => async (path: string, { hash = "", width = 1280, dark = false, ready = "#raw" }: Looks = {}): Promise<Opened> => {
   const page = await browser().newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", acceptDownloads: true });
   const wrong: string[] = [];
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && wrong.push(message.text()));
@@ -26,7 +28,7 @@ export const opener = (browser: () => Browser) => async (path: string, { hash = 
   page.on("dialog", (dialog) => { wrong.push(`dialog ${dialog.message()}`); void dialog.dismiss(); });
   page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || wrong.push(`request ${request.url()}`));
   await page.goto(pathToFileURL(path).href + hash);
-  await page.waitForSelector("#raw");
+  await page.waitForSelector(ready);
   return { page, wrong };
 };
 

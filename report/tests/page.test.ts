@@ -6,7 +6,7 @@ import { chromium, type Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { executablePath, names, opener, scroll } from "./browser";
 import { fine, rangeOf, type PairedFigure } from "../src/paired";
-import { inUnit, NONE, ratio, si } from "../src/format";
+import { duration, inUnit, NONE, ratio, si } from "../src/format";
 import { BARE, CREW, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, pageOf, place, RATES, record, remove, RICH, sixTrials, SIZES, VOLUMES } from "./records";
 
 let browser: Browser;
@@ -44,6 +44,27 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     expect(named).toBe(true);
     expect(await page.locator(".figure[data-figure='timeline'] svg", { hasText: "compaction" }).count()).toBeGreaterThan(0);
     expect(wrong).toEqual([]);
+  });
+
+  test("has p95 wherever a table has p50 and p99", async () => {
+    for (const [path, least] of [[pages.rich, 3], [pages.rates, 2], [pages.alone, 1]] as const) {
+      const { page } = await open(path);
+      await scroll(page);
+      const heads = await page.$$eval("table", (all) => all.map((table) => [...table.querySelectorAll("thead th")].map((cell) => cell.textContent)));
+      const tails = heads.filter((head) => head.includes("p50") && head.includes("p99"));
+      expect(tails.length, path).toBeGreaterThanOrEqual(least);
+      expect(tails.filter((head) => !head.includes("p95")), path).toEqual([]);
+    }
+    // Its value is the record's.
+    const { page } = await open(pages.rich);
+    await scroll(page);
+    const { groups } = dataOf(pages.rich).summary;
+    const rates = groups.flatMap((group) => group.runs.flatMap((run) => run.roles.flatMap((role) => role.metrics)));
+    const p95 = rates.filter((metric) => metric.name === "service_ns_p95" && metric.value != null).map((metric) => duration(metric.value ?? 0));
+    const table = page.locator(".figure[data-figure='latency'] details table").first();
+    const column = (await table.locator("thead th").allTextContents()).indexOf("p95");
+    const shown = await table.locator("tbody tr").evaluateAll((rows, at) => rows.map((row) => row.children[at]?.textContent ?? ""), column);
+    expect(shown.some((text) => p95.includes(text))).toBe(true);
   });
 
   test("shows where the time went, and the device's latency and depth over time", async () => {

@@ -8,11 +8,13 @@ mod drive;
 mod engines;
 mod export;
 mod history;
+mod io;
 mod named;
 mod quick;
 mod schema;
 mod search;
 mod show;
+mod site;
 mod state;
 mod suite;
 mod torture;
@@ -26,11 +28,13 @@ pub(crate) use drive::{
 pub(crate) use engines::{BuildArgs, EnginesAction, EnginesArgs, GetArgs, NewEngineArgs};
 pub(crate) use export::{BundleArgs, ExportArgs, RerunArgs};
 pub(crate) use history::{AddArgs, HistoryAction, HistoryArgs, HistoryShowArgs};
+pub(crate) use io::IoArgs;
 pub(crate) use named::NamedArgs;
 pub(crate) use quick::QuickArgs;
 pub(crate) use schema::SchemaOf;
 pub(crate) use search::{CapacityArgs, SearchArgs};
 pub(crate) use show::{JudgeArgs, NO_STUDY, OWN_STUDY, ReportArgs, ServeArgs, ShowArgs, ViewArgs};
+pub(crate) use site::SiteArgs;
 pub(crate) use state::{ListStatesArgs, MakeArgs, StateAction, StateArgs, StoreArgs};
 use suite::SuiteName;
 pub(crate) use suite::{BendArgs, LocationArgs, PlanArgs, SuiteArgs};
@@ -41,7 +45,6 @@ pub(crate) use versus::{PairArgs, VersusArgs};
 use crate::exit::Complaint;
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use kvdyno_record::VERSION;
-use kvdyno_record::blockio::Watch;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
 use std::path::PathBuf;
@@ -60,6 +63,7 @@ Examples:
   kvdyno show                              the latest run on one screen; --full: all its tables
   kvdyno report                            a page of its figures, to open in a browser
   kvdyno serve                             all runs in a browser, with the progress of a live run
+  kvdyno site public latest                an index of runs with their reports, for a web server
   kvdyno check latest                      read its record a second time, independently
   kvdyno export --xlsx latest.xlsx         the tables as a workbook, with charts and formulas
   kvdyno bundle                            the run in one file, to publish and repeat
@@ -120,6 +124,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Show runs, reports and comparisons in a browser on this machine
     Serve(ServeArgs),
+    /// Write runs as a site for any web server: an index, reports and files
+    Site(SiteArgs),
     /// Read a record a second time, independently, and compare
     Check(CheckArgs),
     /// Compare two runs, or two engines of one run, with confidence intervals
@@ -317,34 +323,6 @@ pub(crate) fn parse_within(text: &str) -> Result<f64, Complaint> {
     }
     let what = format!("--within: found `{text}`, expected a share above 0");
     Err(Complaint::usage(what).hint("no two rates are equal within 0: `--within 1%`"))
-}
-
-/// Whether block I/O is recorded in the kernel.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct IoArgs {
-    /// Record block I/O in the kernel: latency by kind and by process, flushes (needs root)
-    #[arg(long)]
-    pub(crate) io_latency: bool,
-    /// The same, and write every request to `blockio.csv` in the case's directory
-    #[arg(long)]
-    pub(crate) io_log: bool,
-}
-
-impl From<Watch> for IoArgs {
-    fn from(watch: Watch) -> Self {
-        Self { io_latency: watch == Watch::Latency, io_log: watch == Watch::Log }
-    }
-}
-
-impl IoArgs {
-    /// The recording mode.
-    pub(crate) fn watch(self) -> Watch {
-        match (self.io_log, self.io_latency) {
-            (true, _) => Watch::Log,
-            (false, true) => Watch::Latency,
-            (false, false) => Watch::Off,
-        }
-    }
 }
 
 #[derive(Clone, Debug, Default, Args)]

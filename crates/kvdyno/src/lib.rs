@@ -60,6 +60,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Judge(args) => commands::judge::run(args, printer),
         Command::Report(args) => commands::report::run(args, printer),
         Command::Serve(args) => commands::serve::run(args, printer),
+        Command::Site(args) => commands::site::run(args, printer),
         Command::Check(args) => commands::check::run(args, printer),
         Command::History(args) => commands::history::run(args, printer),
         Command::Compare(args) => commands::compare::run(args, printer),

@@ -1,5 +1,5 @@
-//! A run in a few lines of Markdown, for a message or an issue: the answer, how far to trust it,
-//! one table, and what it was measured on. No path of the host and not its name.
+//! A run in a few lines, for a message or an issue: the answer, how far to trust it, one table, and
+//! what it was measured on, as Markdown or as Slack shows it. No path of the host and not its name.
 
 use super::columns::{Row, loads, phases};
 use super::format::ratio_cell;
@@ -12,13 +12,18 @@ use kvdyno_analysis::figures::group::{Group, data};
 use kvdyno_analysis::figures::lists::{several, unique};
 use kvdyno_analysis::figures::metric::Definition;
 use kvdyno_record::hlog::Kind as Clock;
+use kvdyno_record::host::Host;
+use kvdyno_record::text::one_line;
 use kvdyno_record::units;
 
 /// How to read the last column.
 const VERSUS: &str = "vs. first: operations per second over those of the first engine of the same \
-                      durability class (= equal, \\~ undecided, ? too few trials to say).";
+                      durability class (= equal, ~ undecided, ? too few trials to say).";
 
-/// The lines.
+/// Columns of Slack's code blocks in a narrow window.
+const SLACK_WIDTH: usize = 80;
+
+/// The lines as Markdown.
 pub fn page(summary: &Summary) -> String {
     let mut text = format!("## {}\n\n", escaped(title(summary)));
     for answer in answers(summary, summary.search.as_ref()) {
@@ -28,7 +33,30 @@ pub fn page(summary: &Summary) -> String {
         text += &format!("{}\n\n", escaped(&words));
     }
     text += &table(&figures(summary));
-    format!("{text}\n{VERSUS} {}\n", escaped(&measured_on(summary)))
+    format!("{text}\n{} {}\n", escaped(VERSUS), escaped(&measured_on(summary)))
+}
+
+/// The lines as a message in Slack, which shows no tables: the table is a block of code.
+pub fn slack(summary: &Summary) -> String {
+    let mut text = format!("*{}*\n", plain(title(summary)));
+    for answer in answers(summary, summary.search.as_ref()) {
+        text += &format!("*{}*: {}\n", plain(&answer.workload), plain(&answer.sentence));
+    }
+    if let Some(words) = summary.verdicts.words() {
+        text += &format!("{}\n", plain(&words));
+    }
+    let table = plain_lines(&figures(summary).text_within(SLACK_WIDTH));
+    format!("{text}```\n{table}\n```\n{VERSUS} {}\n", plain(&measured_on(summary)))
+}
+
+/// A line without a quote, which would end a block, and without a mention such as `<!channel>`. The
+/// marks `&lt;` would be shown as they are where somebody pastes the message.
+fn plain(text: &str) -> String {
+    plain_lines(&one_line(text))
+}
+
+fn plain_lines(text: &str) -> String {
+    text.replace('`', "'").replace('<', "< ").replace("<  ", "< ")
 }
 
 /// A column: whether it is there, its title, and what is in it.
@@ -83,10 +111,12 @@ fn figures(summary: &Summary) -> Table {
     filled(&rows, &columns)
 }
 
+/// A table of these columns. What its rows are of is on their left, and figures begin at a rate.
 fn filled(rows: &[Row<'_>], columns: &[Column]) -> Table {
     let axes = axes(rows);
     let columns = || axes.iter().chain(columns).filter(|(is, ..)| *is);
     let mut table = Table::new(columns().map(|(_, title, side, _)| (*title, *side)));
+    table.lead = columns().position(|(_, title, ..)| title.ends_with("/s"));
     for row in rows {
         table.row(&columns().map(|(.., cell)| cell(row)).collect::<Vec<_>>());
     }
@@ -128,11 +158,8 @@ fn measured_on(summary: &Summary) -> String {
         parts.push("virtual machine".to_owned());
     }
     parts.push(format!("Linux {}", host.kernel));
-    let drive = host
-        .drive
-        .as_ref()
-        .map(|drive| drive.model.as_ref().map_or_else(|| drive.name.clone(), Clone::clone));
-    let storage = [host.filesystem.as_ref().map(|filesystem| filesystem.kind.clone()), drive];
+    let kind = host.filesystem.as_ref().map(|filesystem| filesystem.kind.clone());
+    let storage = [kind, drive_name(host)];
     let storage: Vec<String> = storage.into_iter().flatten().collect();
     if !storage.is_empty() {
         parts.push(storage.join(" on "));
@@ -148,6 +175,12 @@ fn measured_on(summary: &Summary) -> String {
         if trials == 1 { "" } else { "s" },
         summary.run.program
     )
+}
+
+/// The drive below the data: its model, or the kernel's name of it.
+pub(crate) fn drive_name(host: &Host) -> Option<String> {
+    let drive = host.drive.as_ref()?;
+    Some(drive.model.as_ref().unwrap_or(&drive.name).clone())
 }
 
 fn engine(engine: &kvdyno_analysis::figures::engines::EngineInfo) -> Option<String> {
@@ -180,6 +213,23 @@ mod tests {
         assert!(!text.contains("/mnt/") && !text.contains(&summary.host.hostname), "{text}");
         assert!(text.lines().count() < 40, "{text}");
         insta::assert_snapshot!("brief", text);
+    }
+
+    #[test]
+    fn slack_has_a_narrow_table_and_pings_nobody() {
+        let wide = Fixture::mixed(4).summary();
+        let mut evil = Fixture::new();
+        evil.plan.title = "```<!channel> & <@U1>".to_owned();
+        for summary in [Fixture::new().summary(), wide, evil.summary()] {
+            let text = slack(&summary);
+            let blocks: Vec<&str> = text.split("```").collect();
+            assert_eq!(blocks.len(), 3, "{text}");
+            assert!(blocks[1].lines().all(|line| line.chars().count() <= SLACK_WIDTH), "{text}");
+            assert!(blocks[1].contains("p99.9 us") && blocks[0].contains("LMDB"), "{text}");
+            assert!(!text.contains("<!") && !text.contains("<@"), "{text}");
+            assert!(!text.contains("/mnt/") && !text.contains(&summary.host.hostname), "{text}");
+        }
+        insta::assert_snapshot!("slack", slack(&Fixture::new().summary()));
     }
 
     /// A target of 500 us would be met by both together.

@@ -2,16 +2,15 @@
 //! room for stand below, again behind what their rows are of.
 
 use super::table::Side;
-use super::wrap::WIDTH;
 
 /// Between two columns.
 const GAP: usize = 2;
 /// Words that are broken for all figures to stand side by side keep so much.
 const WORDS_LEAST: usize = 16;
-/// What rows are of takes no more of a line than this where figures stand below each other ...
-const LEAD_MOST: usize = 66;
-/// ... and where it needs more than this, in words that do not break, the table stays as it is.
-const LEAD_TOO_MUCH: usize = 70;
+/// Where figures stand below each other so much of a line is left to them ...
+const FIGURES_LEAST: usize = 34;
+/// ... and where words that do not break leave them less than this, the table stays as it is.
+const FIGURES_TOO_LITTLE: usize = 30;
 /// Behind these a word may break.
 const MARKS: [char; 8] = ['.', ':', '/', '@', '#', '%', '-', ','];
 
@@ -28,24 +27,25 @@ pub(super) struct Column {
 /// Columns that stand side by side: the number of each, and how wide it is.
 pub(super) type Block = Vec<(usize, usize)>;
 
-/// Columns in blocks that fit; the first `lead` of them say what a row is of, and are in each.
-pub(super) fn blocks(columns: &[Column], lead: usize) -> Vec<Block> {
+/// Columns in blocks that fit into a width; the first `lead` of them say what a row is of, and are
+/// in each.
+pub(super) fn blocks(columns: &[Column], lead: usize, width: usize) -> Vec<Block> {
     let all: Vec<usize> = (0..columns.len()).collect();
-    let whole = narrowed(columns, &all, WIDTH, WORDS_LEAST);
-    if total(&whole) <= WIDTH || lead >= columns.len() {
+    let whole = narrowed(columns, &all, width, WORDS_LEAST);
+    if total(&whole) <= width || lead >= columns.len() {
         return vec![whole];
     }
     let (lead, rest) = all.split_at(lead);
-    let lead = narrowed(columns, lead, LEAD_MOST, 0);
-    if total(&lead) > LEAD_TOO_MUCH {
+    let lead = narrowed(columns, lead, width - FIGURES_LEAST, 0);
+    if total(&lead) > width - FIGURES_TOO_LITTLE {
         return vec![narrowed(columns, &all, usize::MAX, 0)];
     }
-    let room = WIDTH.saturating_sub(total(&lead) + GAP);
+    let room = width.saturating_sub(total(&lead) + GAP);
     let mut blocks = vec![lead.clone()];
     for column in rest {
         let one = narrowed(columns, &[*column], room, 0);
         let fits =
-            |block: &Block| block.len() == lead.len() || total(block) + 1 + total(&one) <= WIDTH;
+            |block: &Block| block.len() == lead.len() || total(block) + 1 + total(&one) <= width;
         if !blocks.last().is_some_and(fits) {
             blocks.push(lead.clone());
         }
@@ -122,6 +122,7 @@ fn piece(word: &str, width: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::wrap::WIDTH;
     use super::*;
 
     fn columns(words: usize, least: usize, figures: &[usize]) -> Vec<Column> {
@@ -132,7 +133,8 @@ mod tests {
 
     #[test]
     fn figures_without_room_stand_below_behind_the_same_words() {
-        let fit = |words, least, figures: &[usize]| blocks(&columns(words, least, figures), 1);
+        let fit =
+            |words, least, figures: &[usize]| blocks(&columns(words, least, figures), 1, WIDTH);
         assert_eq!(fit(30, 9, &[40]), [vec![(0, 30), (1, 40)]]);
         assert_eq!(fit(30, 9, &[40, 30]), [vec![(0, 25), (1, 40), (2, 30)]]);
         assert_eq!(

@@ -77,14 +77,19 @@ pub(crate) fn spread(metric: Option<&Metric>) -> String {
     }
 }
 
-/// The ends of the range of a figure for CSV: of two trials and more, where it is a range of the
-/// value. A sum and a value of merged samples have none.
+/// The ends of the range of a figure for CSV.
 pub(crate) fn range_cells(metric: &Metric) -> [String; 2] {
-    let has_range = metric.n > 1 && combines_to_range(metric.combine);
-    match metric.range().filter(|_| has_range && metric.value.is_some()) {
+    match range(metric) {
         Some((low, high)) => [low, high].map(|end| end.to_string()),
         None => [String::new(), String::new()],
     }
+}
+
+/// The range of a figure: of two trials and more, where it is a range of the value. A sum and a
+/// value of merged samples have none.
+pub(crate) fn range(metric: &Metric) -> Option<(f64, f64)> {
+    let has_range = metric.n > 1 && combines_to_range(metric.combine) && metric.value.is_some();
+    metric.range().filter(|_| has_range)
 }
 
 /// Whether values combined like this lie in the range of the trials' values.

@@ -4,6 +4,7 @@
 
 use super::cell::Cell;
 use super::columns::{Row as Location, explained, loads, phases};
+use super::format::range;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::METHOD_VERSION;
 use kvdyno_analysis::figures::group::Trial;
@@ -29,7 +30,7 @@ pub struct Row<'s> {
 type Column = (&'static str, u16, fn(&Row<'_>) -> Cell);
 
 /// Its columns.
-pub(crate) const COLUMNS: [Column; 23] = [
+pub(crate) const COLUMNS: [Column; 25] = [
     ("run", 28, |row| Cell::text(row.run)),
     ("method_version", 9, |_| Cell::count(u64::from(METHOD_VERSION))),
     ("case", 28, |row| Cell::text(&row.trial.case)),
@@ -57,6 +58,8 @@ pub(crate) const COLUMNS: [Column; 23] = [
     ("source", 18, |row| word(row.figure.source)),
     ("value", 20, |row| Cell::number(row.value)),
     ("value_all_trials", 20, |row| Cell::number(row.figure.value)),
+    ("low_all_trials", 20, |row| Cell::number(range(row.figure).map(|(low, _)| low))),
+    ("high_all_trials", 20, |row| Cell::number(range(row.figure).map(|(_, high)| high))),
     ("n", 7, |row| Cell::count(row.figure.n as u64)),
     ("missing", 60, |row| Cell::words(row.missing)),
 ];
@@ -97,4 +100,30 @@ pub fn csv(summary: &Summary) -> anyhow::Result<Vec<u8>> {
 /// A word of a closed set, as JSON has it.
 fn word(value: impl Serialize) -> Cell {
     Cell::words(serde_json::to_value(value).ok().as_ref().and_then(|word| word.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_analysis::fixture::Fixture;
+
+    #[test]
+    fn the_range_of_all_trials_holds_their_value() {
+        let text = csv(&Fixture::with_trials(6).summary()).unwrap();
+        let mut reader = csv::Reader::from_reader(text.as_slice());
+        let head = reader.headers().unwrap().clone();
+        let at = |name: &str| head.iter().position(|column| column == name).unwrap();
+        let mut ranges = 0;
+        for row in reader.records().map(Result::unwrap) {
+            let number = |name: &str| row[at(name)].parse::<f64>().ok();
+            if &row[at("metric")] == "operations" {
+                assert_eq!(number("low_all_trials"), None, "a sum has no range");
+            }
+            let Some(low) = number("low_all_trials") else { continue };
+            let (value, high) = (number("value_all_trials"), number("high_all_trials"));
+            assert!(Some(low) <= value && value <= high, "{row:?}");
+            ranges += 1;
+        }
+        assert!(ranges > 0);
+    }
 }

@@ -114,6 +114,13 @@ fn progress(run: &str, live: &Live) -> String {
             sample(&mut text, name, &labels(&role.role), *rate);
         }
     }
+    let name = "kvdyno_current_service_max_seconds";
+    family(&mut text, name, Some("seconds"), "Longest call that ended in the last slice.");
+    for role in &flight.roles {
+        if let Some(ns) = role.max_ns.last().copied().flatten() {
+            sample(&mut text, name, &labels(&role.role), ns as f64 / 1e9);
+        }
+    }
     text
 }
 
@@ -240,7 +247,7 @@ mod tests {
             roles: vec![RoleLine {
                 role: "readers".to_owned(),
                 ops_per_s: vec![400.0, 500.0],
-                max_ns: vec![None, None],
+                max_ns: vec![None, Some(250_000)],
             }],
             machine: MachineLine::default(),
         };
@@ -249,6 +256,10 @@ mod tests {
         for line in [
             format!("kvdyno_phase_elapsed_seconds{{{labels},threads=\"2\"}} 2.5"),
             format!("kvdyno_current_ops_per_s{{{labels},role=\"readers\",threads=\"2\"}} 500"),
+            format!(
+                "kvdyno_current_service_max_seconds{{{labels},role=\"readers\",threads=\"2\"}} \
+                 0.00025"
+            ),
         ] {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }

@@ -2,7 +2,7 @@
 
 use super::fit::{self, Block, Column};
 use super::footnotes::Footnotes;
-use super::wrap::wrap;
+use super::wrap::{WIDTH, wrap};
 use comfy_table::{Cell, CellAlignment, LineStyle, TableStyle};
 use kvdyno_analysis::figures::metric::{Definition, Metrics};
 use kvdyno_record::text::one_line;
@@ -99,11 +99,17 @@ impl Table {
         }
     }
 
-    /// As text: titles, a rule, rows, and the footnotes below. No line ends in a space.
+    /// As text for a terminal: titles, a rule, rows, and the footnotes below. No line ends in a
+    /// space.
     pub fn text(&self) -> String {
+        self.text_within(WIDTH)
+    }
+
+    /// The same within other columns than a terminal's.
+    pub(super) fn text_within(&self, width: usize) -> String {
         let columns: Vec<Column> = self.measured().collect();
         let blocks = match self.lead {
-            Some(lead) => fit::blocks(&columns, lead),
+            Some(lead) => fit::blocks(&columns, lead, width),
             None => vec![columns.iter().map(|column| column.width).enumerate().collect()],
         };
         let blocks: Vec<String> = blocks.iter().map(|block| self.block(block)).collect();

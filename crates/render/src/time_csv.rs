@@ -56,7 +56,7 @@ pub fn series(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
 const ABOUT: [&str; 6] = ["case", "label", "engine", "threads_swept", "value_bytes_mean", "trial"];
 
 /// What is known of a slice's operations, in the units of their names.
-const SERIES: [&str; 14] = [
+const SERIES: [&str; 16] = [
     "start_s",
     "length_s",
     "operations",
@@ -64,10 +64,12 @@ const SERIES: [&str; 14] = [
     "ops_per_s",
     "service_mean_us",
     "service_p50_us",
+    "service_p95_us",
     "service_p99_us",
     "service_p999_us",
     "service_max_us",
     "response_p50_us",
+    "response_p95_us",
     "response_p99_us",
     "response_p999_us",
     "response_operations",
@@ -101,10 +103,12 @@ fn operations(
         (slice.length_ns > 0).then(|| counts.count as f64 / seconds(slice.length_ns)),
         done.then(|| counts.service_ns as f64 / 1e3 / counts.count as f64),
         at(service, 0.5),
+        at(service, 0.95),
         at(service, 0.99),
         at(service, 0.999),
         done.then_some(counts.service_ns_max as f64 / 1e3),
         at(response, 0.5),
+        at(response, 0.95),
         at(response, 0.99),
         at(response, 0.999),
         response.map(|times| total(times) as f64),
@@ -243,10 +247,9 @@ mod tests {
         for line in &lines {
             let rate = number(line, "operations").unwrap() / number(line, "length_s").unwrap();
             assert!((rate - number(line, "ops_per_s").unwrap()).abs() < rate * 1e-9 + 1e-9);
-            if let Some((p50, p99)) =
-                number(line, "service_p50_us").zip(number(line, "service_p99_us"))
-            {
-                assert!(p50 <= p99, "{line:?}");
+            let at = |percent| number(line, &format!("service_p{percent}_us"));
+            if let (Some(p50), Some(p95), Some(p99)) = (at(50), at(95), at(99)) {
+                assert!(p50 <= p95 && p95 <= p99, "{line:?}");
             }
         }
         let mut text = Vec::new();

@@ -7,7 +7,7 @@ pub mod turns;
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 38] = [
+pub const NEEDS: [(&str, &str); 39] = [
     ("root", "root"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -41,6 +41,7 @@ pub const NEEDS: [(&str, &str); 38] = [
     ("ferretdb", "FerretDB: `scripts/ferretdb.sh` builds it with `go`"),
     ("aerospike", "an asd on PATH (there is no package)"),
     ("valgrind", "valgrind, which counts instructions"),
+    ("prometheus", "Prometheus and its promtool"),
     ("mpi", "mpirun of OpenMPI, and `kvdyno-crew`: `make crew`"),
     ("fleet", "GNU parallel, Ansible and an sshd, Slurm and munge, each started by the tests"),
     ("netns", "network namespaces: `ip netns`, as root"),

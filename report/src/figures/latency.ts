@@ -9,7 +9,7 @@ import { lineChart, pointOf, type LinePanel } from "./lines";
 
 export const latency: Figure = { name: "latency", draw };
 
-const TAILS = [["p50", "p50"], ["p99", "p99"], ["p99_9", "p99.9"]] as const;
+const TAILS = [["p50", "p50"], ["p95", "p95"], ["p99", "p99"], ["p99_9", "p99.9"]] as const;
 
 function tailPanel(view: View, role: string, tail: string, op: string | null, title: string): LinePanel {
   return {

@@ -36,7 +36,9 @@ const TIMES: Record<Clock, string> = {
 };
 
 /** What a percentile is called and how many nines it has. */
-const NAMED = [["p50", 0.301], ["p90", 1], ["p99", 2], ["p99.9", 3], ["p99.99", 4], ["p99.999", 5]] as const;
+const NAMED = [["p50", 0.301], ["p90", 1], ["p95", 1.301], ["p99", 2], ["p99.9", 3], ["p99.99", 4], ["p99.999", 5]] as const;
+/** What is said of the load generator. */
+const FLOOR: string[] = ["p50", "p90", "p99", "p99.9"];
 
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "percentiles");
@@ -96,8 +98,8 @@ function panelsOf(view: View, role: string, op: string, clocks: [Clock, Drawn[]]
 /** The load generator's own latencies, in grey where they come near. */
 function floorNote(drawn: Drawn[]): string {
   const floor = drawn.find((one) => one.engine.loadGenerator)?.curve.points;
-  const at = (nines: number) => floor?.find(([other]) => Math.abs(other - nines) < 1e-3)?.[1];
-  const said = NAMED.slice(0, 4).flatMap(([name, nines]) => { const ns = at(nines); return ns == null ? [] : [`${name} ${duration(ns)}`]; });
+  const at = (nines: number) => floor?.find(([other]) => Math.abs(other - nines) < 5e-4)?.[1];
+  const said = NAMED.filter(([name]) => FLOOR.includes(name)).flatMap(([name, nines]) => { const ns = at(nines); return ns == null ? [] : [`${name} ${duration(ns)}`]; });
   return said.length > 0 ? `Grey, where it comes near: the load generator alone (${said.join(", ")}).` : "";
 }
 
@@ -108,7 +110,7 @@ function tableOf(drawn: Drawn[]) {
     rows: drawn.map(({ engine, curve }) => [
       engine.name, curve.role, curve.op ?? "all", curve.kind, grouped(curve.n),
       ...NAMED.map(([, nines]) => {
-        const point = curve.points.find(([at]) => Math.abs(at - nines) < 1e-3);
+        const point = curve.points.find(([at]) => Math.abs(at - nines) < 5e-4);
         return point ? duration(point[1]) : NONE;
       }),
     ]),

@@ -9,7 +9,9 @@ import { lineChart, pointOf, valuesOf, type LinePanel } from "./lines";
 
 export const rate: Figure = { name: "rate", draw };
 
-const TAILS = [["response_ns_p50", "p50"], ["response_ns_p99", "p99"], ["response_ns_p99_9", "p99.9"]] as const;
+const TAILS = [["response_ns_p50", "p50"], ["response_ns_p95", "p95"], ["response_ns_p99", "p99"], ["response_ns_p99_9", "p99.9"]] as const;
+/** The table alone has p95: its line would lie between two others. */
+const DRAWN = TAILS.filter(([, title]) => title !== "p95");
 
 const offered = (one: Case, role: string): number | null =>
   metricOf(roleOf(one, role)?.metrics, "offered_ops_per_s")?.value ?? null;
@@ -27,7 +29,7 @@ function draw(view: View): Drawing | null {
   const roles = view.work.roles.filter((role) => unique(cases.map((one) => offered(one, role)).filter((value) => value != null)).length > 1);
   if (roles.length === 0) return null;
   const search = searchAt(view.model.data.summary.search, view.work.phase);
-  const list: LinePanel[] = roles.flatMap((role) => TAILS.map(([name, title]) => ({
+  const list: LinePanel[] = roles.flatMap((role) => DRAWN.map(([name, title]) => ({
     title: `${role}, ${title} of the response time`,
     marks: marksOf(search, role, title, opsOf(cases, role)),
     lines: view.engines.map((engine) => ({

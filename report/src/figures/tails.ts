@@ -1,5 +1,5 @@
 // Percentiles over time: p50, p99 and p99.9 of each slice, a panel for each, so that a stall shows
-// where it was and the median beside it.
+// where it was and the median beside it. The table has p95, too.
 
 import { better, type Drawing, type Figure } from "../drawing";
 import { clock, duration, NONE } from "../format";
@@ -12,7 +12,9 @@ import { timeChart, type TimeLines } from "./overtime";
 
 export const tails: Figure = { name: "tails", draw };
 
-const NAMES = ["p50", "p99", "p99.9"] as const;
+const NAMES = ["p50", "p95", "p99", "p99.9"] as const;
+/** The table alone has p95. */
+const isDrawn = (name: string): boolean => name !== "p95";
 
 interface Drawn {
   engine: Engine;
@@ -27,6 +29,7 @@ function draw(view: View): Drawing | null {
   const kind = heats.some((heat) => heat.kind === "response") ? "response" : "service";
   const drawn = cases.flatMap((one) => heats.filter((heat) => heat.group === one.index && heat.kind === kind).map((heat) => ({ engine: one.engine, heat })));
   const panels = NAMES.flatMap((name, at): TimeLines[] => {
+    if (!isDrawn(name)) return [];
     const lines = drawn.map(({ engine, heat }) => ({ engine, points: pointsOf(heat, at) })).filter((line) => line.points.length > 1);
     return lines.length > 0 ? [{ title: name, lines }] : [];
   });

@@ -1,6 +1,8 @@
-// The list of runs: which there are, how they stand, and two of them to be compared.
+// The list of runs, of a server or a site: which there are, what they come to, how they stand. A
+// server compares two of them; a site has the files of each.
 
 import { appearance, linked, part, type Shade } from "../appearance";
+import { controls, parsePicks, picked, type Pick, type Picks } from "../board";
 import type { RunEntry, RunsData } from "../data";
 import { h, type Child } from "../dom";
 import { bytes, date, duration, grouped, si } from "../format";
@@ -12,16 +14,20 @@ const EVERY_MS = { running: 2000, idle: 6000 };
 interface Choice {
   runs: string[];
   theme: Shade | null;
+  picks: Picks;
 }
+
+/** What a site has of each run beside its report (crates/kvdyno/src/commands/site.rs). */
+const FILES = [["tables.md", "Markdown"], ["workbook.xlsx", "workbook"], ["figures.csv", "CSV"], ["summary.json", "JSON"]] as const;
 
 function parse(hash: string): Choice {
   const parameters = new URLSearchParams(hash.replace(/^#/, ""));
   const theme = parameters.get("theme");
-  return { runs: parameters.getAll("run").slice(-2), theme: theme === "light" || theme === "dark" ? theme : null };
+  return { runs: parameters.getAll("run").slice(-2), theme: theme === "light" || theme === "dark" ? theme : null, picks: parsePicks(parameters) };
 }
 
-function write({ runs, theme }: Choice): string {
-  const parameters = new URLSearchParams(runs.map((run) => ["run", run]));
+function write({ runs, theme, picks }: Choice): string {
+  const parameters = new URLSearchParams([...runs.map((run) => ["run", run]), ...Object.entries(picks)]);
   if (theme) parameters.set("theme", theme);
   const text = parameters.toString();
   return text ? `#${text}` : "";
@@ -34,16 +40,22 @@ export function runs(root: HTMLElement, first: RunsData): void {
     choice = next;
     history.replaceState(null, "", write(choice) || location.pathname);
   };
-  const list = h("div", { id: "runs" }), bar = h("div", { class: "chooser", role: "status" });
+  const list = h("div", { id: "runs" }), filters = h("div", { class: "controls" }), bar = h("div", { class: "chooser", role: "status" });
   const missing = h("p", { class: "lost", role: "status", hidden: true }, "The server does not answer. It is asked again every few seconds.");
 
   const show = (): void => {
     const focused = (document.activeElement as HTMLElement | null)?.dataset["run"];
     const there = choice.runs.filter((name) => data.runs.some((run) => run.name === name));
     if (there.length !== choice.runs.length) remember({ ...choice, runs: there });
-    list.replaceChildren(data.runs.length === 0 ? none(data) : table(data, choice, choose));
-    bar.replaceChildren(...chooser(data, choice, swap));
+    list.replaceChildren(data.runs.length === 0 ? none(data) : table(picked([...data.runs], choice.picks), data.folder == null, choice, choose));
+    if (!filters.contains(document.activeElement)) filters.replaceChildren(...controls(data.runs, choice.picks, pick));
+    if (data.folder != null) bar.replaceChildren(...chooser(data, choice, swap));
     if (focused != null) [...list.querySelectorAll<HTMLElement>("input[data-run]")].find((box) => box.dataset["run"] === focused)?.focus();
+  };
+  const pick = (name: Pick, value: string): void => {
+    const { [name]: _, ...others } = choice.picks;
+    remember({ ...choice, picks: value ? { ...others, [name]: value } : others });
+    show();
   };
   // Of three, the one chosen first goes.
   const choose = (name: string, on: boolean): void => {
@@ -77,13 +89,14 @@ export function runs(root: HTMLElement, first: RunsData): void {
   });
   document.title = "Runs: kvdyno";
   root.replaceChildren(
-    h("header", { class: "head row" }, h("div", {}, h("p", { class: "kicker" }, `kvdyno ${data.program} · ${data.folder}`), h("h1", {}, "Runs")), button),
-    missing, list, bar);
+    h("header", { class: "head row" }, h("div", {}, h("p", { class: "kicker" }, ["kvdyno", data.program].join(" ") + (data.folder == null ? "" : ` · ${data.folder}`)), h("h1", {}, "Runs")), button),
+    missing, filters, list, bar);
   show();
   addEventListener("hashchange", () => {
     choice = parse(location.hash);
     show();
   });
+  if (data.folder == null) return;
   const pace = (): number => (data.runs.some((run) => run.state === "running") ? EVERY_MS.running : EVERY_MS.idle);
   poll("/runs.json", pace, (text) => {
     if (text !== seen) {
@@ -101,17 +114,17 @@ export function runs(root: HTMLElement, first: RunsData): void {
 }
 
 const none = (data: RunsData): HTMLElement =>
-  h("p", {}, `There are no runs in ${data.folder}. `, h("code", {}, "kvdyno run quick"), " makes one.");
+  h("p", {}, `There are no runs${data.folder == null ? "" : ` in ${data.folder}`}. `, h("code", {}, "kvdyno run quick"), " makes one.");
 
-function table(data: RunsData, choice: Choice, choose: (name: string, on: boolean) => void): HTMLElement {
-  const heads = ["", "run", "began (UTC)", "took", "engines", "cases", "findings", "state"];
-  return h("table", { class: "runs" },
+function table(runs: RunEntry[], site: boolean, choice: Choice, choose: (name: string, on: boolean) => void): HTMLElement {
+  const heads = [...(site ? [] : [""]), "run", "began (UTC)", "took", "engines", "cases", "findings", "state"];
+  return h("table", { class: site ? "runs site" : "runs" },
     h("caption", { class: "hidden" }, "Runs, the newest first"),
     h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", { scope: "col", class: ["took", "cases"].includes(text) ? "number" : "" }, text || h("span", { class: "hidden" }, "choose"))))),
-    h("tbody", {}, ...data.runs.map((run) => row(run, choice, choose))));
+    h("tbody", {}, ...runs.map((run) => row(run, site, choice, choose))));
 }
 
-function row(run: RunEntry, choice: Choice, choose: (name: string, on: boolean) => void): HTMLElement {
+function row(run: RunEntry, site: boolean, choice: Choice, choose: (name: string, on: boolean) => void): HTMLElement {
   const readable = run.state !== "unreadable";
   const chosen = choice.runs.includes(run.name);
   const box = h("input", {
@@ -120,17 +133,19 @@ function row(run: RunEntry, choice: Choice, choose: (name: string, on: boolean) 
   });
   const cell = (name: string, ...children: Child[]) => h("td", { class: name, "data-name": name }, ...children);
   return h("tr", { class: chosen ? "chosen" : "", "data-name": run.name, "data-state": run.state },
-    cell("choose", readable ? box : null),
+    site ? null : cell("choose", readable ? box : null),
     h("th", { scope: "row", class: "run" },
-      readable ? h("a", { href: linked(`/runs/${part(run.name)}`, choice.theme) }, run.called || run.title || run.suite) : h("span", {}, run.name),
+      readable ? h("a", { href: site ? `runs/${part(run.name)}/` + linked("index.html", choice.theme) : linked(`/runs/${part(run.name)}`, choice.theme) }, run.called || run.title || run.suite) : h("span", {}, run.name),
       run.note ? h("span", { class: "sub remark" }, run.note) : null,
+      run.answer ? h("span", { class: "sub said" }, run.answer) : null,
       readable ? h("span", { class: "sub" }, [run.called ? run.suite : "", sizeOf(run)].filter(Boolean).join(" · ")) : null,
-      h("span", { class: "sub" }, readable ? run.name : run.message ?? "")),
-    cell("began", run.started_unix_ns == null ? "" : date(run.started_unix_ns).replace(" UTC", ""), run.host ? h("span", { class: "sub" }, run.host) : null),
+      h("span", { class: "sub" }, readable ? run.name : run.message ?? ""),
+      site ? h("span", { class: "sub files" }, ...FILES.map(([file, label]) => h("a", { href: `runs/${part(run.name)}/${file}`, download: true }, label))) : null),
+    cell("began", run.started_unix_ns == null ? "" : date(run.started_unix_ns).replace(" UTC", ""), ...[run.host, run.machine, run.drive].filter(Boolean).map((text) => h("span", { class: "sub" }, text))),
     cell("took number", took(run)),
     cell("engines", run.engines.join(", ")),
     cell("cases number", readable ? `${run.cases_done}/${run.cases_planned}` : ""),
-    cell("findings", ...findings(run)),
+    cell("findings", ...findings(run), ...decided(run)),
     cell("state", h("span", { class: `state ${stateOf(run)[1]}` }, stateOf(run)[0]),
       run.state === "running" ? h("progress", { max: String(Math.max(1, run.cases_planned)), value: String(run.cases_recorded), "aria-label": "Cases done" }) : null));
 }
@@ -147,6 +162,10 @@ function took(run: RunEntry): string {
   if (run.started_unix_ns == null) return "";
   const end = run.ended_unix_ns ?? (run.state === "running" ? Date.now() * 1e6 : null);
   return end == null ? "" : duration(Math.max(0, Math.round((end - run.started_unix_ns) / 1e9) * 1e9));
+}
+
+function decided({ verdicts: { figures, undecided } }: RunEntry): Child[] {
+  return figures > 0 ? [h("span", { class: "weight" }, `${figures - undecided} of ${figures} decided`)] : [];
 }
 
 function findings(run: RunEntry): Child[] {

@@ -14,6 +14,7 @@ Examples:
   kvdyno export --xlsx latest.xlsx  a workbook: tables, charts, formulas behind derived figures
   kvdyno export --markdown post.md  tables for a blog post; `-`: on standard output
   kvdyno export --markdown - --brief  the result, one table and the machine, for a message
+  kvdyno export --slack -           the same, as Slack shows it
   kvdyno export --csv figures/      figures.csv, load.csv, run.csv, cost.csv, series.csv, ...
   kvdyno export --csv figures/ --percentiles 25,95,99.95
   kvdyno export --csv -             every figure of every trial, one per row, on standard output
@@ -53,6 +54,10 @@ pub(crate) struct ExportArgs {
     /// The figures as OpenMetrics text, as for a textfile collector; `-`: on standard output
     #[arg(long, value_name = "FILE", group = "output")]
     pub(crate) openmetrics: Option<PathBuf>,
+    /// A message for Slack, which shows no Markdown tables: the result, one table as code, the
+    /// machine in a line; `-`: on standard output
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub(crate) slack: Option<PathBuf>,
     /// With --markdown: the result, one table and the machine in a line; no path of this host
     #[arg(long, requires = "markdown")]
     pub(crate) brief: bool,

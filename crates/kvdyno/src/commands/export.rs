@@ -46,6 +46,9 @@ pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> 
         let page = page(&summary);
         file(path, page.as_bytes(), printer)?;
     }
+    if let Some(path) = &args.slack {
+        file(path, brief::slack(&summary).as_bytes(), printer)?;
+    }
     trackers(args, &summary, printer)?;
     Ok(Exit::Ok)
 }
@@ -78,6 +81,7 @@ fn check(args: &ExportArgs) -> Result<(), Complaint> {
         args.json,
         on_stdout(&args.csv),
         on_stdout(&args.markdown),
+        on_stdout(&args.slack),
         on_stdout(&args.bencher),
         on_stdout(&args.openmetrics),
     ];

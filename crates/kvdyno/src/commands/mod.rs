@@ -19,6 +19,7 @@ pub(crate) mod run;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod show;
+pub(crate) mod site;
 pub(crate) mod size;
 pub(crate) mod state;
 pub(crate) mod suites;

@@ -17,6 +17,7 @@ mod bundles;
 mod compare;
 
 mod counted;
+mod dashboards;
 mod deaths;
 mod devices;
 mod disk_full;

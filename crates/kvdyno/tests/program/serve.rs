@@ -15,21 +15,21 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server that is running.
-struct Server {
+pub(crate) struct Server {
     running: Running,
     port: u16,
 }
 
 /// Its reply.
-struct Answer {
+pub(crate) struct Answer {
     status: u16,
     head: String,
-    body: String,
+    pub(crate) body: String,
 }
 
 impl Server {
     /// One on a free port.
-    fn start(scratch: &Scratch) -> Self {
+    pub(crate) fn start(scratch: &Scratch) -> Self {
         std::fs::create_dir_all(scratch.path("runs")).unwrap();
         let mut running = scratch.start(scratch.kvdyno(&["serve", "--port", "0"]));
         let mut port = None;
@@ -43,6 +43,10 @@ impl Server {
             Some(port) => Self { running, port },
             None => panic!("it ended: {}", running.wait().err),
         }
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     /// Sends a raw request, and reads until the end.
@@ -70,7 +74,8 @@ impl Server {
         self.send(&format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"))
     }
 
-    fn get(&self, path: &str) -> Answer {
+    /// The reply for a path.
+    pub(crate) fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, &format!("127.0.0.1:{}", self.port))
     }
 
@@ -81,7 +86,8 @@ impl Server {
         serde_json::from_str(&answer.body).unwrap()
     }
 
-    fn end(self) {
+    /// Ends it.
+    pub(crate) fn end(self) {
         self.running.signal(Signal::INT);
         self.running.wait().assert_code(0);
     }

@@ -4,6 +4,7 @@
 mod crews;
 mod ferret;
 mod fleets;
+mod prometheus;
 mod servers;
 mod swap;
 mod volumes;

@@ -14,12 +14,14 @@ const ALWAYS_SET: [&str; 5] = ["HOME", "PATH", "SECONDS", "EPOCHREALTIME", "BASH
 const SOURCED: [&str; 2] = ["apt.sh", "skip.sh"];
 
 /// The scripts with what the Makefile hands to them.
-const ARGUMENTS: [(&str, &[&str]); 18] = [
+const ARGUMENTS: [(&str, &[&str]); 20] = [
     ("chromium.sh", &[]),
+    ("deb.sh", &[]),
     ("demo.sh", &["bin/kvdyno", "1.2.3"]),
     ("dist.sh", &[]),
     ("ferretdb.sh", &[]),
     ("get-engines.sh", &["bin/kvdyno", "wiredtiger", "leveldb", "redis"]),
+    ("image.sh", &[]),
     ("library.sh", &["bin/kvdyno", "1.2.3"]),
     ("library.sh", &["--is-there", "1.2.3"]),
     ("long-record.sh", &[]),
@@ -30,7 +32,7 @@ const ARGUMENTS: [(&str, &[&str]); 18] = [
     ("setup.sh", &[]),
     ("test-engines.sh", &["bin", "lmdb", "rocksdb"]),
     ("test-page.sh", &["bin/kvdyno"]),
-    ("test-tools.sh", &["fio", "mkfs", "valgrind", "java", "mpi", "fleet"]),
+    ("test-tools.sh", &["fio", "mkfs", "valgrind", "java", "mpi", "prometheus", "fleet"]),
     ("try-dist.sh", &[]),
     ("../.ci/run", &[]),
 ];

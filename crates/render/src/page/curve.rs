@@ -94,10 +94,11 @@ fn longest(summary: &Summary, group: usize, phase: &str, role: &str) -> Option<u
 
 fn points(samples: &Histogram<u64>, longest: u64) -> Vec<(f64, u64)> {
     let most = (samples.len() as f64 / SAMPLES_BEYOND).log10();
-    let median = std::f64::consts::LOG10_2;
+    // p50 and p95, which no step meets.
+    let between = [std::f64::consts::LOG10_2, 20_f64.log10()];
     let mut nines: Vec<f64> =
         (0..=9 * STEPS).map(|step| f64::from(step) / f64::from(STEPS)).collect();
-    nines.push(median);
+    nines.extend(between);
     nines.sort_by(f64::total_cmp);
     let at = |nines: f64| {
         let quantile = 1.0 - 10_f64.powf(-nines);
@@ -121,10 +122,10 @@ mod tests {
         assert!((nines - 3.0).abs() < 1e-9, "{nines}");
         assert_eq!(ns, samples.value_at_quantile(0.999));
         assert!(line.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1));
-        assert_eq!(
-            line.iter().find(|(nines, _)| (nines - 0.301).abs() < 1e-6).map(|(_, ns)| *ns),
-            Some(samples.value_at_quantile(0.5))
-        );
+        for (at, quantile) in [(0.301, 0.5), (1.301, 0.95)] {
+            let point = line.iter().find(|(nines, _)| (nines - at).abs() < 1e-6);
+            assert_eq!(point.map(|(_, ns)| *ns), Some(samples.value_at_quantile(quantile)));
+        }
         assert!(points(&samples, 42).iter().all(|(_, ns)| *ns <= 42));
         let mut few = hlog::histogram();
         (1..10).for_each(|value| few.record(value).unwrap());

@@ -1,13 +1,15 @@
-//! What the page of all runs shows.
+//! What the page of all runs shows: `serve`'s list, and the index of a site.
 
 use super::html::Kind;
 use super::live::State;
+use crate::brief;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::about;
 use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_analysis::figures::findings::Severity;
+use kvdyno_record::units;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// The runs that are kept.
@@ -17,14 +19,15 @@ pub struct RunsData {
     pub kind: Kind,
     /// The program that made the page.
     pub program: String,
-    /// The folder in which they are.
-    pub folder: String,
+    /// The folder in which they are; null: they are a site's, with reports and files beside this
+    /// page, and no server.
+    pub folder: Option<String>,
     /// The newest first.
     pub runs: Vec<RunEntry>,
 }
 
 /// A run in the list; one of which nothing is known cannot be read.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunEntry {
     /// Its folder's name, by which it is asked for.
     pub name: String,
@@ -42,8 +45,16 @@ pub struct RunEntry {
     pub note: Option<String>,
     /// Records of the largest data set, the bytes of a key and a mean value, and the RAM limit.
     pub data: Option<RunSize>,
+    /// The first sentence of its answer; null: it has none.
+    pub answer: Option<String>,
+    /// How many of its primary figures are decided.
+    pub verdicts: VerdictCounts,
     /// The host's name.
     pub host: String,
+    /// Its CPUs and memory.
+    pub machine: String,
+    /// The drive below the data; null: not known.
+    pub drive: Option<String>,
     /// When it began; null: not known.
     pub started_unix_ns: Option<u64>,
     /// When it ended; null: it has not.
@@ -61,7 +72,7 @@ pub struct RunEntry {
 }
 
 /// How much data a run has, and how much memory.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSize {
     /// Records.
     pub records: u64,
@@ -84,8 +95,17 @@ impl RunSize {
     }
 }
 
+/// How many primary figures are compared with a base's, and how many of these are undecided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VerdictCounts {
+    /// All.
+    pub figures: usize,
+    /// Those that are undecided.
+    pub undecided: usize,
+}
+
 /// How many findings there are of each weight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FindingCounts {
     /// They void figures.
     pub invalid: usize,
@@ -98,15 +118,20 @@ pub struct FindingCounts {
 impl RunsData {
     /// The list of the runs in a folder.
     pub fn new(folder: &Path, runs: Vec<RunEntry>) -> Self {
+        Self { folder: Some(folder.display().to_string()), ..Self::site(runs) }
+    }
+
+    /// The index of a site.
+    pub fn site(runs: Vec<RunEntry>) -> Self {
         let program = kvdyno_record::VERSION.to_owned();
-        Self { kind: Kind::Runs, program, folder: folder.display().to_string(), runs }
+        Self { kind: Kind::Runs, program, folder: None, runs }
     }
 }
 
 impl RunEntry {
     /// A run by its record.
     pub fn new(name: &str, evidence: &Evidence, summary: &Summary, state: State) -> Self {
-        let run = &summary.run;
+        let (run, host) = (&summary.run, &summary.host);
         Self {
             name: name.to_owned(),
             state,
@@ -116,7 +141,19 @@ impl RunEntry {
             called: run.name.clone(),
             note: run.note.clone(),
             data: RunSize::from_summary(summary),
-            host: summary.host.hostname.clone(),
+            answer: summary.answer.first().cloned(),
+            verdicts: VerdictCounts {
+                figures: summary.verdicts.figures,
+                undecided: summary.verdicts.undecided.len(),
+            },
+            host: host.hostname.clone(),
+            machine: format!(
+                "{} x {}, {} of RAM",
+                host.machine.cpus,
+                host.machine.cpu_model,
+                units::bytes(host.machine.memory_bytes)
+            ),
+            drive: brief::drive_name(host),
             started_unix_ns: Some(run.started_unix_ns),
             ended_unix_ns: run.ended_unix_ns,
             engines: about::engines(evidence),

@@ -8,13 +8,13 @@ use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
 use kvdyno_record::plan::Case;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Points of a curve that is drawn while it grows.
 const POINTS: usize = 120;
 
 /// How a run stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Everything that was planned was done.

@@ -26,7 +26,7 @@ pub use curve::Curve;
 pub use fleet::FleetData;
 pub use heat::Heat;
 pub use html::{Kind, TEMPLATE, html};
-pub use list::{FindingCounts, RunEntry, RunSize, RunsData};
+pub use list::{FindingCounts, RunEntry, RunSize, RunsData, VerdictCounts};
 pub use live::{InFlight, Live, State};
 pub use mark::{Mark, MarkTotal};
 pub use sheet::Sheet;

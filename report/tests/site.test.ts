@@ -1,0 +1,115 @@
+// What `kvdyno site` writes, in a real browser and from a disk: the index, its filters, what it links to.
+
+import { spawnSync } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { executablePath, opener } from "./browser";
+import { EVIL, HOSTILE, place, PROGRAM, record, remove } from "./records";
+
+const OLD = "2026-11-20T10-15-02Z_fixture_7f3a", NEW = "2026-11-25T10-15-02Z_other_0001", BAD = "2026-11-22T10-15-02Z_evil_0002";
+const DAY_NS = 864e11;
+const LIST = { ready: ".runs" };
+let browser: Browser;
+const open = opener(() => browser);
+let index = "";
+
+function kvdyno(...args: string[]): void {
+  const done = spawnSync(PROGRAM, args, { encoding: "utf8", cwd: place() });
+  if (done.status !== 0) throw new Error(`${PROGRAM} ${args.join(" ")}: ${done.error ?? done.stderr}`);
+}
+
+function make(id: string, days: number, more: (run: Record<string, any>) => void = () => {}, bend = {}): string {
+  return record(join(place(), id), { ...bend, run: (run) => {
+    more(run);
+    run["id"] = id;
+    run["started_unix_ns"] += days * DAY_NS;
+    run["ended_unix_ns"] += days * DAY_NS;
+  } });
+}
+
+const names = (page: Page) => page.$$eval(".runs tbody tr", (rows) => rows.map((row) => (row as HTMLElement).dataset["name"]));
+const pick = (page: Page, name: string) => page.locator(`[data-pick="${name}"]`);
+
+describe.skipIf(executablePath === "")("a site", { timeout: 90_000 }, () => {
+  beforeAll(async () => {
+    const runs = [
+      make(OLD, 0), make(BAD, 2, (run) => EVIL.run?.(run), EVIL),
+      make(NEW, 5, (run) => { run["suite"] = "other"; run["host_before"]["hostname"] = "elsewhere"; }),
+    ];
+    kvdyno("site", "site", ...runs.slice(0, 2));
+    // A run is added to a site that is there.
+    kvdyno("site", "site", ...runs.slice(2));
+    index = join(place(), "site/index.html");
+    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  }, 120_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    remove();
+  });
+
+  test("lists its runs with their answers, and links to their reports and files", async () => {
+    const { page, wrong } = await open(index, LIST);
+    expect(await names(page)).toEqual([NEW, BAD, OLD]);
+    const row = page.locator(`tr[data-name="${OLD}"]`);
+    expect(await row.locator(".said").textContent()).toContain("LMDB");
+    expect(await row.locator(".findings").textContent()).toContain("0 of 3 decided");
+    expect(await row.locator(".began").textContent()).toMatch(/AMD EPYC.*RAM.*vda/);
+    for (const link of await row.locator(".files a").all()) {
+      const path = join(dirname(index), await link.getAttribute("href") ?? "");
+      expect(existsSync(path) && statSync(path).size > 500, path).toBe(true);
+    }
+    // There is no server to compare two.
+    expect(await page.locator("input[type=checkbox], .go").count()).toBe(0);
+    await row.locator(".run > a").click();
+    await page.waitForSelector("#raw");
+    expect(page.url()).toContain(`/site/runs/${OLD}/index.html`);
+    expect(wrong).toEqual([]);
+  });
+
+  test("filters and sorts, and keeps that in its address", async () => {
+    const { page, wrong } = await open(index, LIST);
+    await pick(page, "suite").selectOption("other");
+    expect(await names(page)).toEqual([NEW]);
+    await page.reload();
+    await page.waitForSelector(".runs");
+    expect(await names(page)).toEqual([NEW]);
+    expect(await pick(page, "suite").inputValue()).toBe("other");
+    await pick(page, "suite").selectOption("");
+    await pick(page, "order").selectOption("oldest first");
+    expect(await names(page)).toEqual([OLD, BAD, NEW]);
+    await pick(page, "from").fill("2026-11-21");
+    await pick(page, "to").fill("2026-11-23");
+    await expect.poll(() => names(page)).toEqual([BAD]);
+    await pick(page, "from").fill("");
+    await pick(page, "to").fill("");
+    await pick(page, "engine").selectOption("LMDB");
+    await expect.poll(() => names(page)).toEqual([OLD, NEW]);
+    const machine = (await pick(page, "machine").locator("option").allTextContents()).find((text) => text.startsWith("elsewhere"));
+    await pick(page, "machine").selectOption(machine ?? "");
+    expect(await names(page)).toEqual([NEW]);
+    expect(wrong).toEqual([]);
+  });
+
+  test("shows what records say and runs none of it", async () => {
+    const { page, wrong } = await open(index, LIST);
+    expect(await page.locator(`tr[data-name="${BAD}"] .run`).textContent()).toContain(HOSTILE);
+    await page.waitForTimeout(300);
+    expect(await page.evaluate(() => "hit" in window)).toBe(false);
+    expect(await page.locator("img, iframe, object, embed, main b").count()).toBe(0);
+    expect(wrong).toEqual([]);
+  });
+
+  test("fits a narrow window, light and dark", async () => {
+    const { page, wrong } = await open(index, { ...LIST, width: 400, dark: true });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(400);
+    expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe("rgb(23, 27, 33)");
+    await page.locator(".theme").click();
+    expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe("rgb(255, 255, 255)");
+    // The shade goes along to a report.
+    expect(await page.locator(`tr[data-name="${OLD}"] .run > a`).getAttribute("href")).toBe(`runs/${OLD}/index.html#theme=light`);
+    expect(wrong).toEqual([]);
+  });
+});

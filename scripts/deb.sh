@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Packs the archive of `make dist` as a package of Debian, into dist/kvdyno_VERSION_amd64.deb: program
+# and workers in /usr/lib/kvdyno, as a worker is found beside the program, completions, docs.
+#
+# usage: deb.sh [ARCHIVE]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+fail() {
+    printf 'error: %s\nhint: %s\n' "$1" "$2" >&2
+    exit 1
+}
+
+archive=${1:-$(find dist -name 'kvdyno-*.tar.gz' 2>/dev/null | sort -V | tail -1)}
+[ -n "$archive" ] && [ -e "$archive" ] || fail "there is no archive in dist/" "make dist"
+command -v dpkg-deb >/dev/null || fail "dpkg-deb is not installed" "apt-get install dpkg"
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+root=$folder/root
+mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/usr/lib/kvdyno" "$root/usr/share/doc/kvdyno"
+tar --extract --file "$archive" --directory "$root/usr/lib/kvdyno" --strip-components 1
+version=$(basename "$archive" | sed 's/^kvdyno-\(.*\)-x86_64-linux.tar.gz$/\1/')
+
+# The rest of the archive is for readers.
+lib=$root/usr/lib/kvdyno doc=$root/usr/share/doc/kvdyno
+mv "$lib/LICENSE" "$doc/copyright"
+mv "$lib/README.md" "$lib/docs" "$lib/suites" "$lib/licences" "$doc/"
+ln -s ../lib/kvdyno/kvdyno "$root/usr/bin/kvdyno"
+while read -r shell path; do
+    mkdir -p "$(dirname "$root/usr/share/$path")"
+    "$lib/kvdyno" completions "$shell" >"$root/usr/share/$path"
+done <<'PATHS'
+bash bash-completion/completions/kvdyno
+zsh zsh/vendor-completions/_kvdyno
+fish fish/vendor_completions.d/kvdyno.fish
+PATHS
+
+cat >"$root/DEBIAN/control" <<CONTROL
+Package: kvdyno
+Version: $version
+Architecture: amd64
+Maintainer: the authors of kvdyno <kvdyno@localhost>
+Installed-Size: $(du -sk "$root/usr" | cut -f1)
+Depends: libc6 (>= 2.28), libgcc-s1 | libgcc1, libstdc++6
+Section: utils
+Priority: optional
+Description: dynamometer for storage engines
+ Puts key-value stores and drives under a known load on a known machine, and
+ measures what they deliver and what it costs.
+CONTROL
+chmod -R u=rwX,go=rX "$root"
+package=dist/kvdyno_${version}_amd64.deb
+mkdir -p dist
+dpkg-deb -Zgzip --root-owner-group --build "$root" "$package" >&2
+echo "$package, $(du -h "$package" | cut -f1)"

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Makes a container image of the archive of `make dist`, with podman, docker or buildah: program and
+# workers, with the shared libraries of this machine that they need, and nothing else. It is built
+# from scratch: nothing is fetched.
+#
+# usage: image.sh [ARCHIVE]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+fail() {
+    printf 'error: %s\nhint: %s\n' "$1" "$2" >&2
+    exit 1
+}
+
+archive=${1:-$(find dist -name 'kvdyno-*.tar.gz' 2>/dev/null | sort -V | tail -1)}
+[ -n "$archive" ] && [ -e "$archive" ] || fail "there is no archive in dist/" "make dist"
+# One that is installed may still have no service.
+builder=
+for tool in podman docker buildah; do
+    if command -v "$tool" >/dev/null && "$tool" info >/dev/null 2>&1; then
+        builder=$tool
+        break
+    fi
+done
+[ -n "$builder" ] || fail "neither podman nor docker nor buildah works here" "apt-get install buildah"
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+root=$folder/root
+mkdir -p "$root/usr/lib/kvdyno" "$root/etc/ssl/certs" "$root/tmp" "$root/work" "$root/data"
+chmod 1777 "$root/tmp" "$root/work" "$root/data"
+tar --extract --file "$archive" --directory "$root/usr/lib/kvdyno" --strip-components 1
+version=$(basename "$archive" | sed 's/^kvdyno-\(.*\)-x86_64-linux.tar.gz$/\1/')
+
+# At the paths that this machine's loader knows.
+while read -r library; do
+    install -D -m 755 "$library" "$root$library"
+done < <(find "$root/usr/lib/kvdyno" -type f \( -name 'kvdyno*' -o -name '*.so' \) -exec ldd {} + |
+    grep -o '/[^ ]*\.so[^ ]*' | grep -v "^$root" | sort -u)
+[ -e "$root/lib64/ld-linux-x86-64.so.2" ] || fail "ldd names no loader" "look at \`ldd\` of a worker in $archive"
+echo 'root:x:0:0:root:/work:/' >"$root/etc/passwd"
+[ ! -e /etc/ssl/certs/ca-certificates.crt ] || cp --dereference /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+
+cat >"$folder/Containerfile" <<'IMAGE'
+FROM scratch
+COPY root /
+ENV PATH=/usr/lib/kvdyno HOME=/work
+WORKDIR /work
+ENTRYPOINT ["/usr/lib/kvdyno/kvdyno"]
+IMAGE
+"$builder" build --tag "kvdyno:$version" --file "$folder/Containerfile" "$folder" >&2
+echo "kvdyno:$version, made by $builder"
