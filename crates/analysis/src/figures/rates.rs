@@ -222,7 +222,7 @@ fn reading(samples: &Histogram<u64>, q: f64, longest: f64) -> Reading {
 
 fn merged(samples: &[Result<Histogram<u64>, Why>]) -> Histogram<u64> {
     let mut all = hlog::histogram();
-    for samples in samples.iter().flatten() {
+    for samples in samples.iter().flatten().filter(|samples| !samples.is_empty()) {
         // All histograms have the same bounds: this cannot fail.
         let _ = all.add(samples);
     }

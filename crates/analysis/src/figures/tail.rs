@@ -43,16 +43,19 @@ pub(crate) fn add(
 /// Samples above a limit, in percent. A bucket that contains the limit counts by its middle, where
 /// the recorder put its samples.
 fn over_percent(samples: &Histogram<u64>, limit_ns: u64) -> Reading {
+    if samples.is_empty() {
+        return Err("no such times were recorded".into());
+    }
     let over = samples.iter_recorded().filter(|bucket| bucket.value_iterated_to() > limit_ns);
     let over: u64 = over.map(|bucket| bucket.count_at_value()).sum();
-    match samples.len() {
-        0 => Err("no such times were recorded".into()),
-        all => Ok(100.0 * over as f64 / all as f64),
-    }
+    Ok(100.0 * over as f64 / samples.len() as f64)
 }
 
 /// Mean, and root of the mean square.
 fn moments(samples: &Histogram<u64>) -> Result<(f64, f64), Why> {
+    if samples.is_empty() {
+        return Err("no such times were recorded".into());
+    }
     let (mut sum, mut squares) = (0.0, 0.0);
     for bucket in samples.iter_recorded() {
         let (ns, count) =
@@ -60,10 +63,8 @@ fn moments(samples: &Histogram<u64>) -> Result<(f64, f64), Why> {
         sum += ns as f64 * count as f64;
         squares += (ns as f64).powi(2) * count as f64;
     }
-    match samples.len() as f64 {
-        0.0 => Err("no such times were recorded".into()),
-        all => Ok((sum / all, (squares / all).sqrt())),
-    }
+    let all = samples.len() as f64;
+    Ok((sum / all, (squares / all).sqrt()))
 }
 
 #[cfg(test)]
