@@ -317,7 +317,7 @@ mod tests {
         for threads in [1, 3] {
             let (mut end, mut due) = (0, 0.0);
             for (from, to, seconds) in list.iter().chain(&[(50.0, 50.0, 7)]) {
-                (end, due) = (end + seconds, due + (from + to) / 2.0 * *seconds as f64);
+                (end, due) = (end + seconds, due + f64::midpoint(*from, *to) * *seconds as f64);
                 let until = 1_000 + end * SECOND;
                 let counted = |t| pace(&rate, (t, threads)).count_until(until);
                 let counted = (0..threads).map(counted).sum::<u64>() as f64;

@@ -84,7 +84,7 @@ impl Rate {
     /// One rate after the other.
     pub fn in_stages(stages: Vec<Stage>, schedule: Schedule) -> Self {
         let length_ns: u64 = stages.iter().map(|stage| stage.length_ns).sum();
-        let due = |stage: &Stage| (stage.from + stage.to) / 2.0 * stage.length_ns as f64;
+        let due = |stage: &Stage| f64::midpoint(stage.from, stage.to) * stage.length_ns as f64;
         let due: f64 = stages.iter().map(due).sum();
         Self { stages, ..Self::new(due / length_ns as f64, schedule) }
     }
