@@ -37,7 +37,7 @@ pub(crate) use show::{JudgeArgs, NO_STUDY, OWN_STUDY, ReportArgs, ServeArgs, Sho
 pub(crate) use site::SiteArgs;
 pub(crate) use state::{ListStatesArgs, MakeArgs, StateAction, StateArgs, StoreArgs};
 use suite::SuiteName;
-pub(crate) use suite::{BendArgs, LocationArgs, PlanArgs, SuiteArgs};
+pub(crate) use suite::{BendArgs, LocationArgs, PlanArgs, SuiteArgs, YcsbArgs};
 pub(crate) use torture::TortureArgs;
 pub(crate) use trace::{ImportArgs, RecordTraceArgs, ShowTraceArgs, TraceAction, TraceArgs};
 pub(crate) use versus::{PairArgs, VersusArgs};
@@ -254,8 +254,8 @@ Examples:
   kvdyno run mine.toml --set phase.measure.role.readers.rate=50k
   kvdyno run db_bench --phases fillrandom,readrandom         phases by db_bench's names
   kvdyno run db_bench --set-db_bench --bloom_bits=10         with db_bench's own flags
+  kvdyno run ycsb --set-ycsb @workloada --set-ycsb recordcount=1000000
   kvdyno run quick --json > summary.json
-  kvdyno run quick --io-latency
   kvdyno run quick --name before --note stock-kernel    then: kvdyno show before
 
 `kvdyno run quick` runs the built-in suite called quick (`kvdyno suites show quick`). `kvdyno quick`

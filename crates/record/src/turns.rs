@@ -29,6 +29,8 @@ pub fn why_not_in_turns(phase: &Phase) -> Option<&'static str> {
         Some("it does not end after a given time")
     } else if some(|role| role.rate.is_some() || role.pilot.is_some()) {
         Some("its operations are begun at a given rate")
+    } else if some(|role| role.think_ns.is_some()) {
+        Some("its threads pause between operations")
     } else if some(|role| role.depth.is_some() || role.os_threads.is_some()) {
         Some("its threads do not wait for each operation")
     } else {

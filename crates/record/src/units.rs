@@ -31,6 +31,8 @@ impl UnitError {
 
 /// What a count looks like.
 pub const A_COUNT: &str = "a count such as 1000, 80M or 1e9 (k, M, G, T: powers of 1000)";
+/// What a rate of operations looks like.
+pub const A_RATE: &str = "a rate such as 0.5, 1000 or 50k/s (k, M, G, T: powers of 1000)";
 /// What bytes look like.
 pub const BYTES: &str =
     "bytes such as 4000, 64GiB (1024 x 1024 x 1024) or 64GB (1000 x 1000 x 1000)";
@@ -90,6 +92,18 @@ pub fn parse_count(text: &str) -> Result<u64, UnitError> {
         return Err(mistake("is not a whole number"));
     }
     number.times(factor).ok_or_else(|| mistake("is more than 64 bits hold"))
+}
+
+/// A number each second: `0.5`, `50k`, `50k/s`.
+pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
+    let bare = text.trim().strip_suffix('s').and_then(|bare| bare.trim_end().strip_suffix('/'));
+    let bare = bare.unwrap_or(text).trim();
+    let scaled = |unit: &&(&str, u64)| !unit.0.is_empty() && bare.ends_with(unit.0);
+    let (unit, factor) = COUNT_UNITS.iter().find(scaled).copied().unwrap_or(("", 1));
+    let number = bare.strip_suffix(unit).unwrap_or(bare).trim_end().replace('_', "");
+    let number = number.parse::<f64>().ok().map(|number| number * factor as f64);
+    let number = number.filter(|number| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| UnitError::new(text, "is not a rate", A_RATE))
 }
 
 /// Bytes: `64GiB` in powers of 1024, `64GB` in powers of 1000, plain numbers. A fraction of a unit

@@ -20,7 +20,7 @@ mod size;
 mod tests;
 
 pub use choice::{Choice, Domain, RangeDraw, Spread};
-pub use rate::{Rate, Schedule, Sine, Step};
+pub use rate::{Rate, Schedule, Sine, Stage, Step};
 pub use size::{Over, Size, normal_quantile};
 
 /// The data set.
@@ -250,6 +250,9 @@ pub struct Role {
     /// Operations that each thread keeps in flight; null: it calls and waits, one at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
+    /// The pause of each thread after each operation, in a closed loop; null: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_ns: Option<u64>,
     /// Threads of the operating system that they share; null: each has one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_threads: Option<u32>,
@@ -402,6 +405,7 @@ impl Role {
             mix,
             rate: None,
             depth: None,
+            think_ns: None,
             os_threads: None,
             flush_every: None,
             pilot: None,

@@ -11,6 +11,7 @@ use crate::edit::overrides::Overrides;
 use crate::edit::part;
 use crate::edit::select::{Picks, drop_unswept, select_engines};
 use crate::edit::set::Argument;
+use crate::edit::ycsb;
 use crate::written::claim::ClaimTable;
 use crate::written::fidelity::Fidelity;
 use crate::written::mistake::{Mistakes, SuiteError};
@@ -62,7 +63,7 @@ impl Suite {
         }
         let included = named_phases::included(&document, &mut source, &mut mistakes);
         named_phases::include(&mut document, &included);
-        let (flags, files) = of_db_bench(overrides, &mut document, &mut source, &mut mistakes);
+        let (flags, files) = of_programs(overrides, &mut document, &mut source, &mut mistakes);
         let (requested, installed) = (&overrides.engines, &overrides.installed);
         // Arguments for an engine that is added below are applied after that.
         let (of_added, others): (Vec<&Argument>, Vec<_>) = others
@@ -144,16 +145,21 @@ fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes
     texts.iter().filter_map(|(flag, text)| Argument::new(flag, text, source, mistakes)).collect()
 }
 
-/// The arguments for flags of `db_bench`, and notes about the files that they name. `--set` and
+/// The arguments for flags of `db_bench` and properties of YCSB, and notes about them. `--set` and
 /// similar options are applied later.
-fn of_db_bench(
+fn of_programs(
     overrides: &Overrides,
     suite: &mut DeTable<'_>,
     source: &mut Source,
     mistakes: &mut Mistakes,
 ) -> (Vec<Argument>, Vec<String>) {
-    let (texts, notes) = db_bench::arguments(overrides, suite, source, mistakes);
-    db_bench::for_all_parts(&texts, suite);
-    let argument = |text: &String| Argument::new(db_bench::OPTION, text, source, mistakes);
-    (texts.iter().filter_map(argument).collect(), notes)
+    let (flags, flag_notes) = db_bench::arguments(overrides, suite, source, mistakes);
+    let (properties, property_notes) = ycsb::arguments(overrides, suite, source, mistakes);
+    let mut arguments = Vec::new();
+    for (option, texts) in [(db_bench::OPTION, flags), (ycsb::OPTION, properties)] {
+        db_bench::for_all_parts(&texts, suite);
+        let argument = |text: &String| Argument::new(option, text, source, mistakes);
+        arguments.extend(texts.iter().filter_map(argument));
+    }
+    (arguments, [flag_notes, property_notes].concat())
 }

@@ -3,7 +3,7 @@
 
 use crate::block::Block;
 use crate::clock::Clock;
-use crate::hot::{Ended, Prepared, closed_loop, file, open_loop};
+use crate::hot::{Ended, Prepared, closed_loop, file, open_loop, wait_until};
 use crate::kind::{BlockOf, Kind, Supply};
 use crate::pace::Pace;
 use crate::recorder::Recorder;
@@ -51,7 +51,10 @@ pub(crate) fn drive<K: Kind, C: Clock>(
     pace: &mut Option<Pace>,
 ) -> Recorder {
     let shared = context.shared;
-    let steps_max = steps_max::<K>(source, pace.as_ref().map(|pace| pace.steps_in(BLOCK_NS)));
+    let paced_max = pace.as_ref().map(|pace| pace.steps_in(BLOCK_NS));
+    // A thread thinks between blocks.
+    let paced_max = paced_max.or(context.think_ns.map(|_| 1));
+    let steps_max = steps_max::<K>(source, paced_max);
     let (mut steps, mut prepared) = (block.steps.len().max(1), !block.steps.is_empty());
     let mut ahead = StepForecast { step_ns: u64::MAX };
     while !shared.is_over() {
@@ -75,6 +78,10 @@ pub(crate) fn drive<K: Kind, C: Clock>(
             }
         }
         prepared = false;
+        if context.think_ns.is_some_and(|think_ns| think(&mut context, think_ns)) {
+            source.settle(&block, 0, &[]);
+            break;
+        }
         let began = context.clock.now();
         let (done, failed) = work_off::<K, C>(&mut context, source, &block, pace.is_some());
         count_block(&block, done, &failed, &mut context.recorder.tallies);
@@ -92,6 +99,25 @@ pub(crate) fn drive<K: Kind, C: Clock>(
         steps = fitting.clamp(1, (steps * 2).min(steps_max));
     }
     context.recorder
+}
+
+/// Pauses until so long after the end of the last operation; the first one begins at once. Returns
+/// whether the phase is over.
+fn think<H, C: Clock>(context: &mut ThreadContext<'_, H, C>, think_ns: u64) -> bool {
+    let ThreadContext { clock, recorder, task, shared, .. } = context;
+    if recorder.last_end == recorder.time.start() {
+        return false;
+    }
+    let until = recorder.last_end.saturating_add(think_ns).min(recorder.time.deadline);
+    wait_until(*clock, until, &shared.stopped);
+    let now = clock.now();
+    if now < recorder.time.deadline && !shared.is_over() {
+        return false;
+    }
+    // Idle to the end: the window is whole, though nothing ended at its end.
+    recorder.last_end = recorder.last_end.max(now);
+    cross_edge(recorder, task);
+    true
 }
 
 /// How an open loop prepares its blocks while it waits: each takes at most half the time until its
@@ -227,6 +253,28 @@ mod tests {
         let played = play.run(Script::new(&[], 100));
         let usage = played.result.usage.unwrap();
         assert!(usage.time_ns >= played.window_ns() + costs.reading, "{usage:?}");
+    }
+
+    /// Operations begin at 0, 10.4, 20.8 and 31.2 us. A pause is in no latency, and in the window;
+    /// the next would begin after the end.
+    #[test]
+    fn a_thread_pauses_between_operations_and_outside_of_their_times() {
+        let play = Play {
+            think_ns: Some(10_000),
+            slice_ns: 10_000,
+            duration_ns: Some(35_000),
+            ..Play::default()
+        };
+        let played = play.run(Script::new(&[], 399));
+        let times = played.times(Kind::Service);
+        assert_eq!((times.count(), times.sum, times.max), (4, 4 * 400, 400));
+        assert_eq!(played.count(), 4);
+        assert!((35_000..35_100).contains(&played.window_ns()), "{}", played.window_ns());
+        // Of a count, the last operation is the end.
+        let play = Play { operations: Some(3), duration_ns: None, ..play };
+        let played = play.run(Script::new(&[], 399));
+        assert_eq!(played.count(), 3);
+        assert!((21_200..21_300).contains(&played.window_ns()), "{}", played.window_ns());
     }
 
     #[test]

@@ -209,17 +209,24 @@ fn nanoseconds<C: Clock>(clock: C, ticks: &[u64]) -> impl Iterator<Item = u64> {
 }
 
 /// Sleeps while there is time, then spins: a sleep alone comes back tens of microseconds late.
-/// Returns the reading that ended the wait: at `until`, or before it if the phase is over.
-fn wait_until<C: Clock>(clock: C, until: u64, stopped: &AtomicBool) -> u64 {
+/// A client that shares its thread lets others run instead. Returns the reading that ended the
+/// wait: at `until`, or before it if the phase is over.
+pub(crate) fn wait_until<C: Clock>(clock: C, until: u64, stopped: &AtomicBool) -> u64 {
     const SPIN_NS: u64 = 60_000;
     const DEAF_NS: u64 = 20_000_000;
+    let is_shared = shared_threads::is_shared();
     loop {
         let ticks = clock.ticks();
         let now = clock.time(ticks);
         if now >= until {
             return ticks;
         }
-        if until - now > SPIN_NS {
+        if is_shared {
+            if stopped.load(Relaxed) {
+                return ticks;
+            }
+            shared_threads::pause(Duration::from_nanos((until - now).min(DEAF_NS)));
+        } else if until - now > SPIN_NS {
             if stopped.load(Relaxed) {
                 return ticks;
             }

@@ -5,7 +5,7 @@
 //! time. So a warm-up cannot pile up a burst, and a stall cannot hide.
 
 use crate::rng::Rng;
-use kvdyno_record::workload::{Rate, Schedule, Sine, Step};
+use kvdyno_record::workload::{Rate, Schedule, Step};
 
 /// One thread's schedule.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Pace {
     offset_ns: f64,
     issued: u64,
     poisson: Option<Rng>,
-    wave: Option<Wave>,
+    course: Option<Course>,
     /// The times of operations are known when they are prepared.
     recorded: bool,
 }
@@ -26,41 +26,40 @@ pub(crate) struct Pace {
 /// Recorded requests are prepared in small pieces: the gaps that follow are unknown.
 const RECORDED_STEPS: usize = 16;
 
-/// A rate that rises and falls, as time that runs faster and slower: what is due at the mean rate
-/// after so many nanoseconds is due when the wave has come as far. So gaps stay equal, or
+/// A rate that changes, as time that runs faster and slower: what is due at the mean rate after so
+/// many nanoseconds is due when the changing rate has come as far. So gaps stay equal, or
 /// exponential, in number of operations.
 #[derive(Debug)]
-struct Wave {
-    sine: Sine,
-    operations_per_s: f64,
-    /// The step at hand, and where it begins in time at the mean rate.
+struct Course {
+    rate: Rate,
+    /// The step at hand, and the operations due before it.
     index: u64,
     step: Step,
-    began_ns: f64,
+    before: f64,
 }
 
-impl Wave {
+impl Course {
     fn from_rate(rate: &Rate) -> Option<Self> {
-        let (operations_per_s, sine) = (rate.operations_per_s, rate.sine?);
-        Some(Self { sine, operations_per_s, index: 0, step: sine.step(0), began_ns: 0.0 })
+        let step = || rate.step(0);
+        let changes = !rate.is_constant();
+        changes.then(|| Self { rate: rate.clone(), index: 0, step: step(), before: 0.0 })
     }
 
     /// When it is as late as `even_ns` at the mean rate. That may only grow.
     fn at(&mut self, even_ns: f64) -> f64 {
+        let due = even_ns * self.rate.operations_per_s / 1e9;
         loop {
-            let speed = (1.0 + self.step.above / self.operations_per_s).max(0.0);
-            let ends_ns = self.began_ns + speed * self.step.length_ns;
-            if even_ns < ends_ns {
-                return self.step.start_ns + (even_ns - self.began_ns) / speed;
+            let until = self.before + self.step.due_in(self.step.length_ns);
+            if due < until {
+                return self.step.start_ns + self.step.time_of(due - self.before);
             }
-            (self.index, self.began_ns) = (self.index + 1, ends_ns);
-            self.step = self.sine.step(self.index);
+            if self.step.length_ns.is_infinite() {
+                // The rate has come to zero: nothing is due any more.
+                return f64::INFINITY;
+            }
+            (self.index, self.before) = (self.index + 1, until);
+            self.step = self.rate.step(self.index);
         }
-    }
-
-    /// The slowest that time gets, beside the mean; a tenth at least, as it is not for long.
-    fn slowest(&self) -> f64 {
-        (1.0 - self.sine.amplitude / self.operations_per_s).max(0.1)
     }
 }
 
@@ -76,7 +75,7 @@ impl Pace {
             offset_ns: 0.0,
             issued: 0,
             poisson: (rate.schedule == Schedule::Poisson).then_some(rng),
-            wave: Wave::from_rate(rate),
+            course: Course::from_rate(rate),
             recorded: rate.schedule == Schedule::Recorded,
         };
         if pace.recorded {
@@ -95,22 +94,21 @@ impl Pace {
     }
 
     /// How many operations of one thread are due in a span of time, at least one; where the rate
-    /// rises and falls, when it is low.
+    /// changes, when it is low.
     pub(crate) fn steps_of(rate: &Rate, thread: (u32, u32), span_ns: u64) -> usize {
         if rate.schedule == Schedule::Recorded {
             return RECORDED_STEPS;
         }
-        let slowest = Wave::from_rate(rate).as_ref().map_or(1.0, Wave::slowest);
-        ((span_ns as f64 / Self::gap_ns(rate, thread) * slowest) as usize).max(1)
+        ((span_ns as f64 / Self::gap_ns(rate, thread) * slowest(rate)) as usize).max(1)
     }
 
     fn offset(&mut self) -> f64 {
-        self.wave.as_mut().map_or(self.even_ns, |wave| wave.at(self.even_ns))
+        self.course.as_mut().map_or(self.even_ns, |course| course.at(self.even_ns))
     }
 
     /// When the operation is due that [`Self::next`] gives out next.
     pub(crate) fn due(&self) -> u64 {
-        self.start + self.offset_ns as u64
+        self.start.saturating_add(self.offset_ns as u64)
     }
 
     /// When the next operation is due.
@@ -138,13 +136,13 @@ impl Pace {
         self.offset_ns = due.last().map_or(self.offset_ns, |last| (last - self.start) as f64);
     }
 
-    /// How many operations are due in a span of time, at least one; where the rate rises and falls,
-    /// when it is low.
+    /// How many operations are due in a span of time, at least one; where the rate changes, when it
+    /// is low.
     pub(crate) fn steps_in(&self, span_ns: u64) -> usize {
         if self.recorded {
             return RECORDED_STEPS;
         }
-        let slowest = self.wave.as_ref().map_or(1.0, Wave::slowest);
+        let slowest = self.course.as_ref().map_or(1.0, |course| slowest(&course.rate));
         ((span_ns as f64 / self.gap_ns * slowest) as usize).max(1)
     }
 
@@ -160,9 +158,15 @@ impl Pace {
     }
 }
 
+/// The lowest rate, beside the mean; a tenth at least, as it is not for long.
+fn slowest(rate: &Rate) -> f64 {
+    (rate.least() / rate.operations_per_s).clamp(0.1, 1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_record::workload::{Sine, Stage};
 
     fn times(rate: f64, schedule: Schedule, thread: (u32, u32)) -> Vec<u64> {
         let rate = Rate::new(rate, schedule);
@@ -297,5 +301,61 @@ mod tests {
         assert!((all - 1e6).abs() < 6.0 * 1e3, "{all}");
         // Chi-square of 100 counts: mean 100, deviation sqrt(200).
         assert!((chi - 100.0).abs() < 6.0 * 200f64.sqrt(), "{chi}");
+    }
+
+    fn stages(list: &[(f64, f64, u64)], schedule: Schedule) -> Rate {
+        let stage = |&(from, to, seconds): &_| Stage { from, to, length_ns: seconds * SECOND };
+        Rate::in_stages(list.iter().map(stage).collect(), schedule)
+    }
+
+    /// Each stage has the area below its rate, and the last one goes on.
+    #[test]
+    fn stages_have_exactly_their_operations() {
+        let list = [(0.0, 1_000.0, 10), (1_000.0, 1_000.0, 5), (4_000.0, 100.0, 20), (0.0, 0.0, 3)];
+        let list = [&list[..], &[(50.0, 50.0, 2)]].concat();
+        let rate = stages(&list, Schedule::Fixed);
+        for threads in [1, 3] {
+            let (mut end, mut due) = (0, 0.0);
+            for (from, to, seconds) in list.iter().chain(&[(50.0, 50.0, 7)]) {
+                (end, due) = (end + seconds, due + f64::midpoint(*from, *to) * *seconds as f64);
+                let until = 1_000 + end * SECOND;
+                let counted = |t| pace(&rate, (t, threads)).count_until(until);
+                let counted = (0..threads).map(counted).sum::<u64>() as f64;
+                assert!((counted - due).abs() <= 1.0, "{end} s: {counted} and {due}");
+                let mean = rate.mean_over((end * SECOND) as f64);
+                assert!((mean * end as f64 - due).abs() < 1e-6, "{end} s: {mean}");
+            }
+        }
+    }
+
+    /// From 0 to 2 a second within 4 s: the n-th is due after 2 sqrt(n) seconds.
+    #[test]
+    fn a_ramp_is_linear() {
+        let mut pace = pace(&stages(&[(0.0, 2.0, 4)], Schedule::Fixed), (0, 1));
+        let times: Vec<u64> = (0..7).map(|_| pace.next() - 1_000).collect();
+        let exact = (0..4).map(|n| 2.0 * f64::from(n).sqrt()).chain([4.0, 4.5, 5.0]);
+        for (time, exact) in times.iter().zip(exact) {
+            assert!((*time as f64 - exact * 1e9).abs() < 1.5, "{times:?}");
+        }
+    }
+
+    #[test]
+    fn after_a_ramp_to_zero_nothing_is_due() {
+        let mut pace = pace(&stages(&[(2.0, 0.0, 4)], Schedule::Fixed), (0, 1));
+        let times: Vec<u64> = (0..6).map(|_| pace.next()).collect();
+        assert!(times[3] < 1_000 + 4 * SECOND, "{times:?}");
+        assert_eq!(times[4..], [u64::MAX; 2]);
+    }
+
+    /// One operation each two seconds, by two threads in turn.
+    #[test]
+    fn a_rate_may_be_below_one_a_second() {
+        let rate = Rate::new(0.5, Schedule::Fixed);
+        let times = |thread| {
+            let mut pace = pace(&rate, (thread, 2));
+            [0; 3].map(|_| (pace.next() - 1_000) / SECOND)
+        };
+        assert_eq!([times(0), times(1)], [[0, 4, 8], [2, 6, 10]]);
+        assert_eq!(Pace::steps_of(&rate, (0, 2), SECOND), 1);
     }
 }

@@ -220,6 +220,7 @@ pub(crate) struct Play {
     /// Operations each second, equally spaced.
     pub(crate) rate: Option<f64>,
     pub(crate) depth: Option<u32>,
+    pub(crate) think_ns: Option<u64>,
     /// It pauses each time it has worked so long, and goes on once that is seen.
     pub(crate) turn_ns: Option<u64>,
     /// Threads of the role that have done all that is left before this one begins.
@@ -239,6 +240,7 @@ impl Default for Play {
             errors_max: 0,
             rate: None,
             depth: None,
+            think_ns: None,
             turn_ns: None,
             others: 0,
             spools: None,
@@ -297,6 +299,7 @@ impl Play {
             thread: 0,
             ops: vec![self.op().info()],
             depth: self.depth,
+            think_ns: self.think_ns,
             pace: rate.map(|rate| (rate, (0, 1), Rng::new(&[1]))),
         };
         let (sender, packets) = channel();

@@ -140,6 +140,8 @@ pub(crate) struct ThreadContext<'t, H, C> {
     pub(crate) handle: H,
     pub(crate) clock: C,
     pub(crate) recorder: Recorder,
+    /// The pause after each operation.
+    pub(crate) think_ns: Option<u64>,
     pub(crate) task: &'t Task,
     pub(crate) shared: &'t Shared,
 }

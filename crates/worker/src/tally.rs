@@ -214,6 +214,11 @@ impl TimeLine {
         end.min(self.deadline)
     }
 
+    /// When the phase began.
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
+
     /// Whether a turn of so long is over at `now`.
     pub(crate) fn ends_turn(&self, now: u64, turn_ns: u64) -> bool {
         (now - self.start) / turn_ns > self.slice * self.slice_ns / turn_ns

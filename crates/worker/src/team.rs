@@ -35,6 +35,8 @@ pub(crate) struct RoleSpec<S> {
     pub(crate) rate: Option<Rate>,
     /// Operations each thread keeps in flight, where it does not wait for each.
     pub(crate) depth: Option<u32>,
+    /// The pause of each thread after each operation.
+    pub(crate) think_ns: Option<u64>,
     /// On how many threads of the system they are; where these are fewer, they share them.
     pub(crate) on: usize,
     /// One source a thread.
@@ -179,6 +181,7 @@ pub(crate) struct ThreadSpec {
     pub(crate) thread: usize,
     pub(crate) ops: Vec<&'static OpInfo>,
     pub(crate) depth: Option<u32>,
+    pub(crate) think_ns: Option<u64>,
     pub(crate) pace: Option<(Rate, (u32, u32), crate::rng::Rng)>,
 }
 
@@ -192,10 +195,11 @@ pub(crate) struct Client<S> {
 impl<S> RoleSpec<S> {
     /// Those of one role; `begun` are of the roles before it.
     fn into_clients(self, role: usize, begun: usize, packets: &Sender<Packet>) -> Vec<Client<S>> {
-        let Self { ops, rate, depth, sources, seeds, first, threads_total, .. } = self;
+        let Self { ops, rate, depth, think_ns, sources, seeds, first, threads_total, .. } = self;
         let client = |(index, (source, rng)): (usize, (S, _))| {
             let pace = rate.clone().map(|rate| (rate, (first + index as u32, threads_total), rng));
-            let spec = ThreadSpec { role, thread: begun + index, ops: ops.clone(), depth, pace };
+            let (thread, ops) = (begun + index, ops.clone());
+            let spec = ThreadSpec { role, thread, ops, depth, think_ns, pace };
             Client { spec, source, packets: packets.clone() }
         };
         sources.into_iter().zip(seeds).enumerate().map(client).collect()
@@ -257,6 +261,7 @@ impl<'e, 'p, K: Kind> OpenClient<'e, 'p, K> {
         // A panic here must not leave the others waiting at the barrier.
         let paced = spec.pace.as_ref();
         let paced_max = paced.map(|(rate, thread, _)| Pace::steps_of(rate, *thread, BLOCK_NS));
+        let paced_max = paced_max.or(spec.think_ns.map(|_| 1));
         let begins = catch_unwind(AssertUnwindSafe(|| {
             let handle = K::open(engine, &source)?;
             let spool = |folder| Spool::create(folder, spec.thread as u32);
@@ -277,7 +282,7 @@ impl<'e, 'p, K: Kind> OpenClient<'e, 'p, K> {
         let tallies = spec.ops.iter().map(|op| Tally::new(op, spec.timing())).collect();
         let mut recorder = Recorder::new(tallies, time, start);
         let mut pace = spec.pace.map(|(rate, rank, rng)| Pace::new(&rate, rank, start, rng));
-        let (role, thread) = (spec.role, spec.thread);
+        let (role, thread, think_ns) = (spec.role, spec.thread, spec.think_ns);
         let recorder = match begins {
             Ok(_) if start == 0 => recorder,
             Ok((handle, block, requests)) => {
@@ -286,7 +291,8 @@ impl<'e, 'p, K: Kind> OpenClient<'e, 'p, K> {
                 while pace.is_none() && clock.now() < start {
                     std::hint::spin_loop();
                 }
-                let context = ThreadContext { role, thread, handle, clock, recorder, task, shared };
+                let context =
+                    ThreadContext { role, thread, handle, clock, recorder, think_ns, task, shared };
                 match spec.depth {
                     Some(depth) => K::in_flight(context, &mut source, block, depth),
                     None => calls::drive::<K, C>(context, &mut source, block, &mut pace),
@@ -380,8 +386,18 @@ mod tests {
     fn result_of(results: impl IntoIterator<Item = ThreadResult>) -> RoleResult {
         let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
         let (name, rate, depth) = ("readers".to_owned(), None, None);
-        let spec =
-            RoleSpec { name, ops, rate, depth, on: 0, sources, seeds, first: 0, threads_total: 0 };
+        let spec = RoleSpec {
+            name,
+            ops,
+            rate,
+            depth,
+            think_ns: None,
+            on: 0,
+            sources,
+            seeds,
+            first: 0,
+            threads_total: 0,
+        };
         let mut roles = [empty_result(&spec, None)];
         results.into_iter().for_each(|result| drop(result.add_to(&mut roles, START)));
         let [role] = roles;
@@ -412,8 +428,18 @@ mod tests {
         let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
         let rate = Some(rate);
         let (name, depth) = ("readers".to_owned(), None);
-        let spec =
-            RoleSpec { name, ops, rate, depth, on: 0, sources, seeds, first: 0, threads_total: 0 };
+        let spec = RoleSpec {
+            name,
+            ops,
+            rate,
+            depth,
+            think_ns: None,
+            on: 0,
+            sources,
+            seeds,
+            first: 0,
+            threads_total: 0,
+        };
         let offered = |duration_ns| empty_result(&spec, duration_ns).offered_per_s.unwrap();
         let half = 1_000.0 + 500.0 * 2.0 / std::f64::consts::PI;
         assert!((offered(Some(50 * MS)) - half).abs() < 1.0, "{}", offered(Some(50 * MS)));

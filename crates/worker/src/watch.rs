@@ -78,6 +78,7 @@ mod tests {
             ops: Vec::new(),
             rate,
             depth: None,
+            think_ns: None,
             on: threads,
             sources: vec![(); threads],
             seeds: Vec::new(),

@@ -143,6 +143,7 @@ mod tests {
                 mix: ops.into_iter().map(entry).collect(),
                 rate: None,
                 depth: None,
+                think_ns: None,
                 os_threads: None,
                 flush_every: None,
                 pilot: None,

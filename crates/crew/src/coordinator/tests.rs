@@ -21,6 +21,7 @@ pub(crate) fn job() -> Job {
         mix: vec![entry],
         rate: None,
         depth: None,
+        think_ns: None,
         os_threads: None,
         flush_every: None,
         pilot: None,

@@ -1,6 +1,6 @@
 //! The command line of `kvdyno quick`.
 
-use super::{BudgetArgs, KeepArgs, LocationArgs, ViewArgs};
+use super::{BudgetArgs, KeepArgs, LocationArgs, ViewArgs, YcsbArgs};
 use clap::{Args, ValueEnum, ValueHint};
 use kvdyno_record::engine::Preset;
 use std::path::PathBuf;
@@ -18,6 +18,7 @@ Examples:
   kvdyno quick lmdb rocksdb --no-drive --trials 6
   kvdyno quick lmdb rocksdb --read 95 --save-suite mine.toml --plan
   kvdyno quick rocksdb --from /var/lib/app/db --read 90 --ram 1GiB
+  kvdyno quick lmdb rocksdb --set-ycsb @workloada --set-ycsb recordcount=1000000 --duration 30s
 
 Every engine loads the data in random order. One client then updates alone; after that, clients read
 beside a writer with the same rate for all engines: half of what the slowest one did alone. With
@@ -77,9 +78,9 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_name = "N", default_value_t = 4,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: u32,
-    /// Duration of each point
-    #[arg(long, value_name = "TIME", default_value = "5s")]
-    pub(crate) duration: String,
+    /// Duration of each point; 5s by default, with --set-ycsb that of the properties
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
     /// Durability of a write: none, async, commit (survives a power loss), or several, as
     /// commit,async; async by default, or commit if an engine has no async
     #[arg(long, value_name = "CLASS")]
@@ -105,6 +106,8 @@ pub(crate) struct QuickArgs {
     /// repeated
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) ycsb: YcsbArgs,
     /// Do not measure the drive as a baseline
     #[arg(long)]
     pub(crate) no_drive: bool,
@@ -127,7 +130,19 @@ impl QuickArgs {
     /// apart.
     pub(crate) fn read_percent(&self) -> Option<u32> {
         const USUAL: u32 = 95;
-        self.read.or_else(|| self.rate.is_some().then_some(USUAL))
+        let is_mixed = self.rate.is_some() || self.has_ycsb();
+        self.read.or_else(|| is_mixed.then_some(USUAL))
+    }
+
+    /// Whether properties of YCSB say what the clients do.
+    pub(crate) fn has_ycsb(&self) -> bool {
+        !self.ycsb.properties.is_empty()
+    }
+
+    /// The duration of a point.
+    pub(crate) fn point_duration(&self) -> &str {
+        const USUAL: &str = "5s";
+        self.duration.as_deref().unwrap_or(USUAL)
     }
 }
 

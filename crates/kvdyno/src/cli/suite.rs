@@ -46,6 +46,8 @@ pub(crate) struct SuiteArgs {
     #[arg(long = "set-db_bench", value_name = "FLAGS", allow_hyphen_values = true)]
     pub(crate) db_bench: Vec<String>,
     #[command(flatten)]
+    pub(crate) ycsb: YcsbArgs,
+    #[command(flatten)]
     pub(crate) bend: BendArgs,
 }
 
@@ -65,6 +67,7 @@ impl SuiteArgs {
         let db_bench_files = files_of_flags(&db_bench)?;
         let bent = self.bend.overrides()?;
         let bent = Overrides { db_bench, db_bench_files, phases, quick, hours, ..bent };
+        let bent = self.ycsb.overrides(bent)?;
         Ok(Overrides { parts, threads, engines, duration, trials, ..bent })
     }
 }
@@ -80,6 +83,30 @@ fn flags(text: &str) -> Result<String, Complaint> {
     text_of(file)
 }
 
+/// Properties of YCSB, for the commands that measure a suite.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct YcsbArgs {
+    /// Replace the measured phases by YCSB's workload: @FILE of properties, or its arguments, as
+    /// `-P workloada -p recordcount=1000000 -threads 8`; may be repeated
+    #[arg(long = "set-ycsb", value_name = "PROPERTIES", allow_hyphen_values = true)]
+    pub(crate) properties: Vec<String>,
+}
+
+impl YcsbArgs {
+    /// The same changes with these properties.
+    pub(crate) fn overrides(&self, others: Overrides) -> Result<Overrides, Complaint> {
+        // Quoted as for a shell.
+        let quoted = |path: &str| format!("-P '{}'", path.replace('\'', r"'\''"));
+        let line = |text: &String| text.strip_prefix('@').map_or(text.clone(), quoted);
+        let ycsb: Vec<String> = self.properties.iter().map(line).collect();
+        let files = ycsb
+            .iter()
+            .map(|line| kvdyno_suite::read_ycsb_files(line, |file| read_text("--set-ycsb", file)));
+        let files: Vec<Vec<(String, String)>> = files.collect::<Result<_, _>>()?;
+        Ok(Overrides { ycsb, ycsb_files: files.concat(), ..others })
+    }
+}
+
 /// The files that flags name, path and text.
 fn files_of_flags(flags: &[String]) -> Result<Vec<(String, String)>, Complaint> {
     let files: Vec<Vec<(String, String)>> = flags
@@ -90,8 +117,12 @@ fn files_of_flags(flags: &[String]) -> Result<Vec<(String, String)>, Complaint> 
 }
 
 fn text_of(file: &str) -> Result<String, Complaint> {
+    read_text("--set-db_bench", file)
+}
+
+fn read_text(option: &str, file: &str) -> Result<String, Complaint> {
     std::fs::read_to_string(file)
-        .map_err(|error| Complaint::usage(format!("--set-db_bench: cannot read {file}: {error}")))
+        .map_err(|error| Complaint::usage(format!("{option}: cannot read {file}: {error}")))
 }
 
 /// Changes to any suite, whatever selects its engines, threads and trials.

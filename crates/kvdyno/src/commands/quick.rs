@@ -62,7 +62,7 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     args.budget.set_within(&mut prepared.plan)?;
     if let Some(path) = &args.save_suite {
-        save(path, &text, &args.set, printer)?;
+        save(path, &text, args, printer)?;
     }
     if args.plan {
         return plan::only(&prepared, args.view.json, printer);
@@ -77,7 +77,9 @@ fn prepared(args: &QuickArgs, text: &str, printer: &Printer) -> anyhow::Result<P
         None => "the suite that `kvdyno quick` wrote".to_owned(),
     };
     let runs = &args.keep.runs.runs;
-    let mut overrides = Overrides { set: args.set.clone(), ..Overrides::default() };
+    let duration = args.duration.clone().filter(|_| args.has_ycsb());
+    let overrides = Overrides { set: args.set.clone(), duration, ..Overrides::default() };
+    let mut overrides = args.ycsb.overrides(overrides)?;
     if let Some((path, text)) = args.from.as_deref().and_then(options_file) {
         // Quoted as for a shell: the flags are read as a command line.
         overrides.db_bench.push(format!("--options_file='{}'", path.replace('\'', r"'\''")));
@@ -153,14 +155,18 @@ fn with_durability(
 }
 
 /// An existing file is never replaced.
-fn save(path: &Path, text: &str, set: &[String], printer: &Printer) -> anyhow::Result<()> {
+fn save(path: &Path, text: &str, args: &QuickArgs, printer: &Printer) -> anyhow::Result<()> {
     if path.exists() {
         let message = format!("--save-suite {}: the file exists already", path.display());
         return Err(Complaint::usage(message).hint("use another name, or remove it").into());
     }
     write_atomic(path, text.as_bytes())
         .with_context(|| format!("failed to write the suite {}", path.display()))?;
-    let set: String = set.iter().map(|set| format!(" --set '{set}'")).collect();
+    let properties = args.ycsb.properties.iter().map(|text| format!(" --set-ycsb '{text}'"));
+    let duration = args.duration.iter().filter(|_| args.has_ycsb());
+    let duration = duration.map(|time| format!(" --duration {time}"));
+    let set = args.set.iter().map(|set| format!(" --set '{set}'"));
+    let set: String = properties.chain(duration).chain(set).collect();
     printer.note(&format!("wrote {0}; `kvdyno run {0}{set}` does the same work", path.display()));
     Ok(())
 }

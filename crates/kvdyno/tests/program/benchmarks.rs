@@ -154,6 +154,33 @@ fn an_options_file_of_rocksdbs_is_what_the_next_database_runs_with() {
     assert!(differences.is_empty() && first.len() > 150, "{differences:#?}");
 }
 
+/// A property file is the data and the one measured phase of a run.
+#[test]
+fn a_workload_of_ycsb_runs_as_its_properties_say() {
+    if !needs("lmdb", "a_workload_of_ycsb_runs_as_its_properties_say") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let file = "# scans and inserts\nworkload = site.ycsb.workloads.CoreWorkload\n\
+                recordcount=1000\noperationcount=1000\nreadproportion=0\nupdateproportion=0\n\
+                scanproportion=0.5\ninsertproportion=0.5\nmaxscanlength=7\n\
+                requestdistribution=zipfian\ntable=usertable\n";
+    let file = format!("@{}", scratch.write("workloadx.properties", file).display());
+    let line = ["run", "ycsb", "--engine", "lmdb", "--trials", "1", "--set-ycsb", file.as_str()];
+    let ran =
+        scratch.run(&[&line[..], &["--set-ycsb", "-p operationcount=2000 -threads 2"]].concat());
+    ran.assert_ok();
+    assert!(ran.err.contains("properties of YCSB without effect here: table"), "{}", ran.err);
+    let cases: Vec<CaseRecord> = records(&scratch.only_run()).into_values().collect();
+    let (scans, inserts) = (op(&cases, "workloadx", "scan"), op(&cases, "workloadx", "insert"));
+    assert_eq!(scans.count + inserts.count, 2_000);
+    // Six standard deviations of a fair coin; scans are of 1 to 7 records.
+    assert!(scans.count.abs_diff(1_000) < 6 * 23, "{}", scans.count);
+    let mean = scans.items as f64 / scans.count as f64;
+    assert!((mean - 4.0).abs() < 0.4, "{mean}");
+    scratch.assert_nothing_left();
+}
+
 /// The options that `RocksDB` writes during a small load.
 fn options_of_a_load(more: &[&str]) -> String {
     let scratch = Scratch::new();

@@ -101,6 +101,37 @@ fn an_open_loop_issues_rate_times_time() {
     scratch.run(&["show", "--full"]).assert_says("readers");
 }
 
+/// A rate that changes, one below one a second, and threads that pause: 0.2 s at 1000 a second and
+/// 0.3 s at 4000 are 1400 operations; two threads can pause for 10 ms at most 50 times each.
+#[test]
+fn rates_may_change_and_threads_may_pause() {
+    let scratch = Scratch::new();
+    let steps = "rate = { schedule = \"fixed\", steps = [\
+                 { per_second = 1000, duration = \"200ms\" }, \
+                 { per_second = 4000, duration = \"100ms\" }] }";
+    let seldom = "rate = { per_second = 0.5, schedule = \"fixed\" }";
+    let suite = suite()
+        .engine("null")
+        .load("batch = 500")
+        .measure("duration = \"500ms\"")
+        .role("steps", &format!("threads = 2\n{steps}\n{GET}"))
+        .role("seldom", &format!("{seldom}\n{GET}"))
+        .role("thinkers", &format!("threads = 2\nthink_time = \"10ms\"\n{GET}"));
+    scratch.write("s.toml", &suite.text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let case = record(&scratch.only_run(), "null_t5");
+    let phase = case.phases.iter().find(|phase| phase.name == "measure").unwrap();
+    let [steps, seldom, thinkers] = phase.roles.as_slice() else { panic!("{phase:?}") };
+    let issued = steps.ops["get"].count + steps.backlog;
+    assert!(issued.abs_diff(1400) <= 2, "{issued} of 1400");
+    assert!((steps.offered_per_s.unwrap() - 2800.0).abs() < 1e-6, "{steps:?}");
+    assert_eq!(seldom.ops["get"].count + seldom.backlog, 1);
+    let thoughts = thinkers.ops["get"].count;
+    assert!((2..=102).contains(&thoughts), "{thoughts}");
+    assert!(thinkers.window_ns >= 500_000_000, "idle to the end: {}", thinkers.window_ns);
+    scratch.run(&["check"]).assert_code(0);
+}
+
 /// Bug 5: at hundreds of nanoseconds a histogram of microseconds shows nothing. Only the resolution
 /// of call times is asserted, because a busy machine changes them.
 #[test]

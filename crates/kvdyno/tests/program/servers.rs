@@ -86,6 +86,35 @@ fn a_server_and_its_client_are_accounted_for_apart() {
     }
 }
 
+/// Few threads serve many clients, each with operations in flight, or with its part of a rate.
+#[test]
+fn clients_on_few_threads_have_operations_in_flight_or_a_rate() {
+    let test = "clients_on_few_threads_have_operations_in_flight_or_a_rate";
+    if !needs("redis", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let paced = "rate = { per_second = 1000, schedule = \"fixed\" }";
+    let suite = data()
+        .engine_as("redis", "redis", "")
+        .load("batch = 100")
+        .measure("duration = \"400ms\"")
+        .role("deep", &format!("threads = 20\nos_threads = 2\ndepth = 10\n{GET}"))
+        .role("paced", &format!("threads = 10\nos_threads = 2\n{paced}\n{UPDATE}"));
+    scratch.write("s.toml", &suite.text());
+    scratch.run(&["run", "s.toml", "--no-ram-limit"]).assert_ok();
+    let record = record(&scratch.only_run(), "redis");
+    assert_eq!(record.outcome, Outcome::Done, "{:?}", record.not_measured);
+    let roles = &phase(&record, "measure").roles;
+    let (deep, paced) = (&roles[0].ops["get"], &roles[1].ops["update"]);
+    assert!(deep.count > 200 && deep.misses == 0 && deep.wrong == 0, "{deep:?}");
+    // What was due and not begun is the backlog.
+    let issued = paced.count + roles[1].backlog;
+    assert!(issued.abs_diff(400) <= 10, "{issued} of 400");
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
 /// The server counts its clients' operations, and so does the load generator.
 #[test]
 fn a_servers_own_counts_are_held_against_ours() {

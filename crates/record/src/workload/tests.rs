@@ -205,6 +205,7 @@ fn ycsb_expects_twice_the_inserts_of_a_counted_phase() {
         mix,
         rate: None,
         depth: None,
+        think_ns: None,
         os_threads: None,
         flush_every: None,
         pilot: None,

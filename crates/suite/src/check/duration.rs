@@ -50,9 +50,9 @@ fn check_slices(least: &At<Nanoseconds>, slice: Nanoseconds, mistakes: &mut Mist
 fn check_roles(measure: &Measure, duration: &At<PhaseDuration>, mistakes: &mut Mistakes) {
     let help = "set a time such as `duration = \"10s\"`";
     let mut roles = measure.role.iter();
-    if let Some(waving) = roles.find_map(|role| role.rate.as_ref().filter(|rate| rate.has_wave())) {
-        let mistake = mistakes.at(&waving.span, "rates beside a `sine` are never steady");
-        mistake.label("expected a rate without `sine` in a phase with `least` and `most`");
+    if let Some(waving) = roles.find_map(|role| role.rate.as_ref().filter(|rate| rate.changes())) {
+        let mistake = mistakes.at(&waving.span, "rates beside one that changes are never steady");
+        mistake.label("expected a constant rate in a phase with `least` and `most`");
         mistake.help(help);
     }
     let has_schedule =

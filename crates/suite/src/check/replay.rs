@@ -49,6 +49,7 @@ fn check_role(
         ("mix", role.mix.span()),
         ("keys", role.keys.span()),
         ("rate", role.rate.span()),
+        ("think_time", role.think_time.span()),
         ("os_threads", role.os_threads.span()),
         ("expected_hits", role.expected_hits.span()),
     ];

@@ -313,9 +313,10 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
         if let Some(depth) = &role.depth {
             check_depth(depth, role, mistakes);
         }
-        if let Some(os_threads) = &role.os_threads {
-            check_shared_threads(os_threads, role, mistakes);
+        if let Some(think_time) = &role.think_time {
+            check_think_time(think_time, role, mistakes);
         }
+        check_stages(role, measure, mistakes);
         check_absent(role, mistakes);
         check_bytes(role, mistakes);
     }
@@ -364,14 +365,29 @@ fn check_windows(windows: &At<Nanoseconds>, measure: &Measure, mistakes: &mut Mi
     }
 }
 
-/// A thread that is shared continues when its reply arrives, not at a scheduled time.
-fn check_shared_threads(os_threads: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
+/// A schedule says when operations start, and operations in flight do not wait for each other.
+fn check_think_time(think_time: &At<Nanoseconds>, role: &Role, mistakes: &mut Mistakes) {
     for (key, is_set) in [("rate", role.rate.is_some()), ("depth", role.depth.is_some())] {
         if is_set {
-            let message = format!("roles with `os_threads` cannot have a `{key}`");
-            let mistake = mistakes.at(&os_threads.span, message);
-            mistake.label(format!("expected either `{key}` or `os_threads`"));
+            let message = format!("roles with a `{key}` cannot have a `think_time`");
+            let mistake = mistakes.at(&think_time.span, message);
+            mistake.label(format!("expected either `{key}` or `think_time`"));
         }
+    }
+}
+
+/// A schedule that begins with each phase needs one phase of a known length.
+fn check_stages(role: &Role, measure: &Measure, mistakes: &mut Mistakes) {
+    let Some(rate) = role.rate.as_ref().filter(|rate| rate.has_stages()) else { return };
+    if let Some(windows) = &measure.windows {
+        let message = "each window would begin the ramp or the steps anew";
+        let mistake = mistakes.at(&windows.span, message);
+        mistake.label("expected no `windows` next to `ramp` or `steps`");
+    }
+    if rate.needs_duration() && measure.duration.is_none() {
+        let message = "a ramp over the whole phase needs its duration";
+        let mistake = mistakes.at(&rate.span, message);
+        mistake.label("expected `over` in the ramp, or `duration` in the phase");
     }
 }
 

@@ -11,3 +11,5 @@ pub(crate) mod overrides;
 pub(crate) mod part;
 pub(crate) mod select;
 pub(crate) mod set;
+pub(crate) mod shell;
+pub(crate) mod ycsb;

@@ -13,6 +13,10 @@ pub struct Overrides {
     pub db_bench: Vec<String>,
     /// The files that those flags name with `--options_file` and `--flagfile`: path and text.
     pub db_bench_files: Vec<(String, String)>,
+    /// `--set-ycsb`: properties of YCSB, applied before `set`.
+    pub ycsb: Vec<String>,
+    /// The files that they name with `-P`: path and text.
+    pub ycsb_files: Vec<(String, String)>,
     /// `--threads 1,2`: replaces `run.threads`.
     pub threads: Vec<u32>,
     /// `--trials N`: replaces `run.trials`.

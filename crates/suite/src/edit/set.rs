@@ -14,12 +14,14 @@ use std::borrow::Cow;
 use toml::de::{DeArray, DeTable, DeValue};
 
 /// Keys that exclude each other in a table of this name: setting one removes the other.
-const EITHER: [[&str; 3]; 7] = [
+const EITHER: [[&str; 3]; 9] = [
     ["data", "records", "size"],
     ["ram", "limit", "data_to_ram"],
     ["rate", "per_second", "bytes_per_s"],
     ["rate", "per_second", "of"],
     ["rate", "per_second", "share"],
+    ["rate", "per_second", "ramp"],
+    ["rate", "per_second", "steps"],
     ["rate", "bytes_per_s", "of"],
     ["rate", "bytes_per_s", "share"],
 ];

@@ -251,7 +251,9 @@ fn first_read(part: &Part, load: &Load) -> Option<Replay> {
 
 /// The warmup, if there is one, and the measured work.
 fn mixes(part: &Part, measure: &Measure, context: PhaseContext<'_>) -> (Option<Mix>, Mix) {
-    let roles: Vec<_> = measure.role.iter().map(|role| resolve_role(part, role, context)).collect();
+    let duration_ns = measure.duration.as_ref().map(|duration| duration.most_ns());
+    let role = |role| resolve_role(part, role, duration_ns, context);
+    let roles: Vec<_> = measure.role.iter().map(|at| role(at)).collect();
     let warmup = measure.warmup.as_ref().map(|&At { value: Nanoseconds(ns), .. }| Mix {
         roles: roles.clone(),
         ends: Ends::after_ns(ns),
@@ -261,7 +263,7 @@ fn mixes(part: &Part, measure: &Measure, context: PhaseContext<'_>) -> (Option<M
     let operations = measure.operations.as_ref();
     let operations = operations.map(|count| scaled_operations(part.scale, count.value));
     let ends = Ends {
-        duration_ns: measure.duration.as_ref().map(|duration| duration.most_ns()),
+        duration_ns,
         least_ns: measure.duration.as_ref().and_then(|duration| Some(duration.least()?.0)),
         operations: operations.into_iter().chain(recorded).min(),
         turn_ns: None,
@@ -269,7 +271,12 @@ fn mixes(part: &Part, measure: &Measure, context: PhaseContext<'_>) -> (Option<M
     (warmup, Mix { roles, ends })
 }
 
-fn resolve_role(part: &Part, role: &Role, context: PhaseContext<'_>) -> plan::Role {
+fn resolve_role(
+    part: &Part,
+    role: &Role,
+    duration_ns: Option<u64>,
+    context: PhaseContext<'_>,
+) -> plan::Role {
     let keys = role.keys.as_ref().map_or(Choice::Uniform, |keys| keys.value.clone());
     let entry = |entry: &At<Entry>| {
         let keys = match &entry.keys {
@@ -287,11 +294,12 @@ fn resolve_role(part: &Part, role: &Role, context: PhaseContext<'_>) -> plan::Ro
         name: role.name.0.clone(),
         threads: role.threads.value_or(Threads::Are(1)).at(context.swept),
         rate: match &role.rate {
-            Some(rate) => rate.resolve(operation_bytes()),
+            Some(rate) => rate.resolve(operation_bytes(), duration_ns),
             None => recorded.flatten(),
         },
         pilot: role.rate.as_ref().and_then(|rate| Some(rate.pilot()?.value.clone())),
         depth: role.depth.as_ref().map(|depth| depth.0),
+        think_ns: role.think_time.as_ref().map(|time| time.0),
         os_threads: role.os_threads.as_ref().map(|threads| threads.0),
         flush_every: None,
         expected_hits: expected_hits(role, &mix, hits_after_load(part, context)),

@@ -48,8 +48,13 @@ refused! {
     twins: "[[phase]]" => "[[engine]]\nname = \"null\"\n[[phase]]";
     a_sweep_of_nothing: "mix" => "threads = \"sweep\"\nmix";
     threads_shared_inside_of_an_engine: "mix" => "threads = 4\nos_threads = 2\nmix";
-    threads_shared_with_a_rate_and_a_depth: "mix" =>
-        "threads = 4\nos_threads = 2\nrate = { per_second = 10 }\ndepth = 2\nmix";
+    a_rate_and_a_depth: "mix" => "rate = { per_second = 10 }\ndepth = 2\nmix";
+    a_think_time_and_a_rate: "mix" => "rate = 0.5\nthink_time = \"1ms\"\nmix";
+    a_think_time_and_a_depth: "mix" => "depth = 2\nthink_time = \"1ms\"\nmix";
+    a_ramp_without_an_end: "duration = \"5s\"" =>
+        "operations = 100\nwindows = \"1s\"\nrole = [{ name = \"r\", mix = [{ op = \"get\" }], \
+         rate = { ramp = { from = 1, to = 2 } } }]\n[[phase]]\nkind = \"measure\"\n\
+         duration = \"5s\"";
     turns_of_one_engine: "[[engine]]" => "[run]\nturns = \"1500ms\"\n[[engine]]";
     turns_that_are_short: "[[engine]]" =>
         "[run]\nturns = \"50ms\"\nslice = \"50ms\"\ndatabase = \"fresh\"\n[[engine]]\n\

@@ -3,6 +3,7 @@
 use super::*;
 use kvdyno_record::workload::{
     Activity, Choice, Domain, Mix, Op, Over, RangeDraw, Rate, Role, Schedule, Sine, Size, Spread,
+    Stage,
 };
 
 /// The measured mix of the small suite, with `old` replaced by `new`.
@@ -157,6 +158,34 @@ fn every_word_for_a_rate_has_its_meaning() {
     assert_eq!(bytes, expected);
 }
 
+/// Rates below one a second, and rates that change.
+#[test]
+fn a_rate_may_be_small_and_may_change() {
+    let writes = "mix = [{ op = \"get\" }]";
+    let rate = |typed: &str| role_with(writes, &format!("{writes}\nrate = {typed}")).rate.unwrap();
+    for typed in ["0.5", "\"0.5\"", "\"0.5/s\"", "{ per_second = 0.5 }", "\"0.000_5k / s\""] {
+        assert_eq!(rate(typed), Rate::new(0.5, Schedule::Poisson), "{typed}");
+    }
+    assert_eq!(rate("\"50k/s\""), Rate::new(50_000.0, Schedule::Poisson));
+    let stage = |from, to, seconds: u64| Stage { from, to, length_ns: seconds * 1_000_000_000 };
+    let steps = "{ schedule = \"fixed\", steps = [{ per_second = \"1k\", duration = \"10s\" }, \
+                 { from = 0, per_second = 0.5, duration = \"20s\" }] }";
+    let expected = vec![stage(1_000.0, 1_000.0, 10), stage(0.0, 0.5, 20)];
+    let mean = (10_000.0 + 5.0) / 30.0;
+    assert_eq!(rate(steps), Rate { stages: expected, ..Rate::new(mean, Schedule::Fixed) });
+    // Over five seconds, the phase; or over a part of it.
+    let ramp = rate("{ ramp = { from = 10, to = \"1k\" } }");
+    assert_eq!((ramp.stages, ramp.operations_per_s), (vec![stage(10.0, 1_000.0, 5)], 505.0));
+    let ramp = rate("{ ramp = { from = 10, to = 0, over = \"2s\" } }");
+    assert_eq!(ramp.stages, [stage(10.0, 0.0, 2)]);
+}
+
+#[test]
+fn threads_may_pause() {
+    let role = |typed: &str| role_with("mix", &format!("{typed}\nmix"));
+    assert_eq!(role("think_time = \"2ms\"").think_ns, Some(2_000_000));
+}
+
 #[test]
 fn a_search_for_a_rate_takes_bytes_away() {
     let text = SMALL.replace(
@@ -245,7 +274,14 @@ refused! {
         ""
         "per_second = 1, bytes_per_s = 1"
         r#"bytes_per_s = "2M""#
-        "bytes_per_s = 0";
+        "bytes_per_s = 0"
+        "per_second = -1"
+        r#"per_second = "fast""#
+        "per_second = 1, ramp = { from = 1, to = 2 }"
+        "ramp = { from = 1 }"
+        "ramp = { from = 0, to = 0 }"
+        "steps = []"
+        "steps = [{ per_second = 1 }]";
     rates_of_readers: r#"mix = [{ op = "get" }]"# =>
         "mix = [{ op = \"@\" }]\nrate = { bytes_per_s = 9 }":
         "get"

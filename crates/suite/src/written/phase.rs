@@ -172,9 +172,12 @@ pub(crate) struct Role {
     /// Operations that each thread keeps in flight, in a closed loop. For `get`, `update` and
     /// `insert` on engines with `pipelined`. Default: one call at a time.
     pub(crate) depth: Option<At<Several>>,
+    /// The pause of each thread after each operation, in a closed loop. It is in no latency, and it
+    /// is in the rate. Without `rate`, `depth` and `trace`. Default: none.
+    pub(crate) think_time: Option<At<Nanoseconds>>,
     /// Operating system threads that serve the role's threads in turn, as `--jobs` of pgbench
-    /// (docs/servers.md). For engines with `shares_threads`, without `rate`, `depth` and TLS.
-    /// Default: one for each thread.
+    /// (docs/servers.md). With `depth` each thread keeps as many operations in flight. For engines
+    /// with `shares_threads`, without TLS. Default: one for each thread.
     pub(crate) os_threads: Option<At<Several>>,
     /// The share of looked-up keys that must exist. It is `"all"`, `"none"`, `"drawn"` (the share
     /// after a load with `order = "drawn"`), or a number such as 0.5. A share that is six standard
@@ -182,8 +185,8 @@ pub(crate) struct Role {
     /// after a load in that order.
     pub(crate) expected_hits: Option<At<ExpectedHitsKey>>,
     /// A trace file to replay in place of a mix, relative to the suite (docs/traces.md). Only in
-    /// the first role, without `mix`, `keys`, `rate`, `os_threads`, `expected_hits`, `warmup` and
-    /// `windows`. Default: none.
+    /// the first role, without `mix`, `keys`, `rate`, `think_time`, `os_threads`, `expected_hits`,
+    /// `warmup` and `windows`. Default: none.
     pub(crate) trace: Option<At<TraceFile>>,
     /// The speed of a replay. A number from 0.001 to 1000000 divides the recorded times, and the
     /// replay is an open loop. `"max"` starts each request after the previous answer. A number
@@ -323,5 +326,5 @@ table!(Warm, "a warm phase": name);
 table!(Evict, "an evict phase": name);
 table!(Reopen, "a reopen phase": name options);
 table!(Measure, "a measure phase": name warmup duration windows operations once role);
-table!(Role, "[[phase.role]]": name threads mix keys rate depth os_threads expected_hits trace speed
-    fold);
+table!(Role, "[[phase.role]]": name threads mix keys rate depth think_time os_threads expected_hits
+    trace speed fold);

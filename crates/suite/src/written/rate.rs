@@ -2,9 +2,9 @@
 
 use crate::written::mistake::Mistakes;
 use crate::written::read::{At, FromToml, Or as _, Toml, Word, table};
-use crate::written::scalar::{Bytes, Count, Name, Nanoseconds, Share, either_schema};
+use crate::written::scalar::{Bytes, Count, Name, Nanoseconds, Rated, Share, either_schema};
 use kvdyno_record::units;
-use kvdyno_record::workload::{PilotRate, Rate, Schedule, Sine};
+use kvdyno_record::workload::{PilotRate, Rate, Schedule, Sine, Stage};
 use schemars::JsonSchema;
 use serde_spanned::Spanned;
 use std::borrow::Cow;
@@ -27,6 +27,8 @@ enum Offered {
     Operations(f64),
     Bytes(f64),
     Pilot(At<PilotRate>),
+    Ramp { from: f64, to: f64, over_ns: Option<u64> },
+    Steps(Vec<Stage>),
 }
 
 impl Arrivals {
@@ -43,19 +45,39 @@ impl Arrivals {
         }
     }
 
-    /// Whether the rate follows a wave.
-    pub(crate) fn has_wave(&self) -> bool {
-        self.sine.is_some()
+    /// Whether the rate is another one at another time.
+    pub(crate) fn changes(&self) -> bool {
+        self.sine.is_some() || self.has_stages()
     }
 
-    /// The rate, if an operation writes this many bytes on average; none: a pilot finds it.
-    pub(crate) fn resolve(&self, operation_bytes: f64) -> Option<Rate> {
-        let (operations_per_s, bytes_per_s) = match &self.offered {
-            Offered::Operations(operations) => (*operations, None),
-            Offered::Bytes(bytes) => (bytes / operation_bytes, Some(*bytes)),
+    /// Whether it is a ramp, or has steps.
+    pub(crate) fn has_stages(&self) -> bool {
+        matches!(self.offered, Offered::Ramp { .. } | Offered::Steps(_))
+    }
+
+    /// Whether its ramp is as long as the phase.
+    pub(crate) fn needs_duration(&self) -> bool {
+        matches!(self.offered, Offered::Ramp { over_ns: None, .. })
+    }
+
+    /// The rate in a phase of this length, if an operation writes this many bytes on average; none:
+    /// a pilot finds it.
+    pub(crate) fn resolve(&self, operation_bytes: f64, duration_ns: Option<u64>) -> Option<Rate> {
+        let (schedule, sine) = (self.schedule, self.sine);
+        Some(match &self.offered {
+            Offered::Operations(operations) => Rate { sine, ..Rate::new(*operations, schedule) },
+            Offered::Bytes(bytes) => {
+                let bytes_per_s = Some(*bytes);
+                Rate { bytes_per_s, ..Rate::new(bytes / operation_bytes, schedule) }
+            }
             Offered::Pilot(_) => return None,
-        };
-        Some(Rate { operations_per_s, schedule: self.schedule, sine: self.sine, bytes_per_s })
+            Offered::Ramp { from, to, over_ns } => {
+                // The first gate refuses a ramp without a length.
+                let length_ns = over_ns.or(duration_ns).unwrap_or(1);
+                Rate::in_stages(vec![Stage { from: *from, to: *to, length_ns }], schedule)
+            }
+            Offered::Steps(stages) => Rate::in_stages(stages.clone(), schedule),
+        })
     }
 }
 
@@ -63,15 +85,17 @@ either_schema!(
     Arrivals,
     "Rate",
     "Operations per second of the whole role, or a table.",
-    Count: "Operations per second of the whole role, at random times (Poisson).",
+    Rated: "Operations per second of the whole role, at random times (Poisson).",
     Scheduled: "A rate with its schedule."
 );
 
-/// An open loop with its schedule. Set exactly one of `per_second`, `bytes_per_s` and `of`.
+/// An open loop with its schedule. Set exactly one of `per_second`, `bytes_per_s`, `of`, `ramp` and
+/// `steps`.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Scheduled {
-    /// Operations per second of the whole role, at least 1. With `sine` it is the mean.
+    /// Operations per second of the whole role, above 0: 0.5 is one each two seconds. With `sine`
+    /// it is the mean.
     per_second: Option<At<Rated>>,
     /// Bytes of keys and values per second that the whole role writes, on average
     /// (`benchmark_write_rate_limit` of `db_bench`). Only for roles of `insert`, `update`, `rmw`
@@ -88,6 +112,35 @@ struct Scheduled {
     schedule: Option<At<Gaps>>,
     /// A wave on the rate. Default: a constant rate.
     sine: Option<At<Wave>>,
+    /// A rate that rises or falls linearly.
+    ramp: Option<At<Ramp>>,
+    /// Rates that follow each other from the start of each phase. The last one holds to the end.
+    #[schemars(length(min = 1))]
+    steps: Option<At<Vec<At<RateStep>>>>,
+}
+
+/// A rate that rises or falls linearly from the start of each phase, and then holds.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Ramp {
+    /// Operations per second at the start.
+    from: At<Rated>,
+    /// Operations per second at the end.
+    to: At<Rated>,
+    /// The time from one to the other. Default: the duration of the phase.
+    over: Option<At<Nanoseconds>>,
+}
+
+/// One of several rates.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct RateStep {
+    /// Operations per second at the start. Default: `per_second`, a constant rate.
+    from: Option<At<Rated>>,
+    /// Operations per second at the end.
+    per_second: At<Rated>,
+    /// The time of the step.
+    duration: At<Nanoseconds>,
 }
 
 /// The gaps between the starts of operations.
@@ -120,24 +173,15 @@ impl Word for Gaps {
         &[("fixed", Self::Fixed), ("poisson", Self::Poisson)];
 }
 
-table!(Scheduled, "a rate": per_second bytes_per_s of share schedule sine);
+table!(Scheduled, "a rate": per_second bytes_per_s of share schedule sine ramp steps);
+table!(Ramp, "a ramp": from to over);
+table!(RateStep, "a step of a rate": from per_second duration);
 table!(Wave, "a wave": amplitude period step);
-
-/// A rate of operations: `1000`, `"50k"`, `"50k/s"`.
-#[derive(Clone, Copy, Debug, JsonSchema)]
-#[schemars(transparent)]
-struct Rated(Count);
 
 /// A rate of bytes: `"2MB"`, `"2MB/s"`.
 #[derive(Clone, Copy, Debug, JsonSchema)]
 #[schemars(transparent)]
 struct ByteRate(Bytes);
-
-impl FromToml for Rated {
-    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        Count::from_toml(without_second(toml), mistakes).map(Self)
-    }
-}
 
 impl FromToml for ByteRate {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
@@ -162,7 +206,7 @@ impl FromToml for Arrivals {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
         let says_how_much = match toml.get_ref() {
-            DeValue::Table(table) => ["per_second", "bytes_per_s", "of", "share"]
+            DeValue::Table(table) => ["per_second", "bytes_per_s", "of", "share", "ramp", "steps"]
                 .iter()
                 .any(|key| table.contains_key(*key)),
             _ => true,
@@ -176,19 +220,21 @@ impl FromToml for Arrivals {
                 share: None,
                 schedule: None,
                 sine: None,
+                ramp: None,
+                steps: None,
             },
         };
         let Some(offered) = rate.offered(mistakes) else {
             // Otherwise the key exists, and its mistake is already reported.
             if !says_how_much {
                 let mistake = mistakes.at(&span, "the rate has no `per_second`");
-                mistake.label("expected `per_second`, `bytes_per_s` or `of` here");
+                mistake.label("expected `per_second`, `bytes_per_s`, `of`, `ramp` or `steps` here");
             }
             return None;
         };
-        if matches!(offered.value, Offered::Operations(0.0) | Offered::Bytes(0.0)) {
+        if offered.is_zero() {
             let mistake = mistakes.at(&offered.span, "the rate is zero");
-            mistake.label("expected at least 1");
+            mistake.label("expected more than 0");
         }
         let sine = rate.sine.as_ref().and_then(|sine| wave(sine, &offered.value, mistakes));
         Some(Self {
@@ -199,6 +245,17 @@ impl FromToml for Arrivals {
             },
             sine,
         })
+    }
+}
+
+impl Offered {
+    fn is_zero(&self) -> bool {
+        match self {
+            Self::Operations(rate) | Self::Bytes(rate) => *rate == 0.0,
+            Self::Pilot(_) => false,
+            Self::Ramp { from, to, .. } => from + to == 0.0,
+            Self::Steps(stages) => stages.iter().all(|stage| stage.from + stage.to == 0.0),
+        }
     }
 }
 
@@ -225,20 +282,43 @@ impl Scheduled {
             mistakes.at(&share.span, "the share is zero").label("expected more than 0");
             return None;
         }
-        let spans =
-            [operations.map(|at| &at.span), bytes.map(|at| &at.span), phase.map(|at| &at.span)];
+        let spans = [
+            operations.map(|at| &at.span),
+            bytes.map(|at| &at.span),
+            phase.map(|at| &at.span),
+            self.ramp.as_ref().map(|at| &at.span),
+            self.steps.as_ref().map(|at| &at.span),
+        ];
         if let Some(second) = spans.into_iter().flatten().nth(1) {
             let mistake = mistakes.at(second, "the rate is given twice");
-            mistake.label("expected only one of `per_second`, `bytes_per_s` and `of`");
+            mistake.label(
+                "expected only one of `per_second`, `bytes_per_s`, `of`, `ramp` and `steps`",
+            );
             return None;
         }
-        let operations = operations.map(|at| at.with(Offered::Operations(at.0.0 as f64)));
+        if let Some(steps) = self.steps.as_ref().filter(|steps| steps.is_empty()) {
+            mistakes.at(&steps.span, "the rate has no steps").label("expected at least one");
+            return None;
+        }
+        let operations = operations.map(|at| at.with(Offered::Operations(at.0)));
         let bytes = bytes.map(|at| at.with(Offered::Bytes(at.0.0 as f64)));
         let pilot = phase.map(|phase| {
             let share = self.share.value_or(SHARE).0;
             phase.with(Offered::Pilot(phase.with(PilotRate { phase: phase.0.clone(), share })))
         });
-        operations.or(bytes).or(pilot)
+        let ramp = self.ramp.as_ref().map(|ramp| {
+            let over_ns = ramp.over.as_ref().map(|over| over.0);
+            ramp.with(Offered::Ramp { from: ramp.from.0, to: ramp.to.0, over_ns })
+        });
+        let stage = |step: &At<RateStep>| {
+            let (to, length_ns) = (step.per_second.0, step.duration.0);
+            Stage { from: step.from.as_ref().map_or(to, |from| from.0), to, length_ns }
+        };
+        let steps = self
+            .steps
+            .as_ref()
+            .map(|steps| steps.with(Offered::Steps(steps.value.iter().map(stage).collect())));
+        operations.or(bytes).or(pilot).or(ramp).or(steps)
     }
 }
 

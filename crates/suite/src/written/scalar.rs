@@ -26,6 +26,10 @@ pub(crate) struct Bytes(pub(crate) u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ByteSize(pub(crate) u64);
 
+/// Operations each second: `0.5`, `1000`, `50k`, `50k/s`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rated(pub(crate) f64);
+
 /// A time, never zero: `60s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Nanoseconds(pub(crate) u64);
@@ -148,6 +152,12 @@ impl FromToml for Bytes {
 impl FromToml for ByteSize {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         number(&toml, units::A_SIZE, units::parse_size, mistakes).map(Self)
+    }
+}
+
+impl FromToml for Rated {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        number(&toml, units::A_RATE, units::parse_rate, mistakes).map(Self)
     }
 }
 

@@ -223,6 +223,7 @@ fn replayed(replay: &Replay, depth: u32) -> LifoServer {
             handle: Thread::new(&mut session),
             clock: Scripted::default(),
             recorder: Recorder::new(tallies, time, START),
+            think_ns: None,
             task: &task,
             shared: &shared,
         };

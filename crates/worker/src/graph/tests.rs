@@ -75,6 +75,7 @@ fn drawn(case: &GraphCase, op: &Op, count: usize) -> GraphBlock {
         mix: vec![entry],
         rate: None,
         depth: None,
+        think_ns: None,
         os_threads: None,
         flush_every: None,
         pilot: None,

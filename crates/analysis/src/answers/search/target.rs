@@ -367,6 +367,7 @@ mod tests {
             mix: vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }],
             rate: None,
             depth: None,
+            think_ns: None,
             os_threads: None,
             flush_every: None,
             pilot: None,

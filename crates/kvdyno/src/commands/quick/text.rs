@@ -231,7 +231,7 @@ fn mixed(args: &QuickArgs, percent: u32) -> String {
     format!(
         "[[phase]]\nkind = \"measure\"\nwarmup = \"1s\"\nduration = {}\n\n[[phase.role]]\n\
          name = \"clients\"\nthreads = \"sweep\"\nmix = [{}]\n{}\n{}",
-        quoted(&args.duration),
+        quoted(args.point_duration()),
         mix.join(", "),
         keys(args),
         args.rate.as_ref().map(open_loop).unwrap_or_default()
@@ -246,7 +246,7 @@ fn alone(args: &QuickArgs) -> String {
          [[phase]]\nkind = \"warm\"\nname = \"alone-warm\"\n\n\
          [[phase]]\nkind = \"measure\"\nname = \"alone\"\nonce = true\nwarmup = \"1s\"\n\
          duration = {}\n\n[[phase.role]]\nname = \"writer\"\nmix = [{{ op = \"update\" }}]\n{}\n\n",
-        quoted(&args.duration),
+        quoted(args.point_duration()),
         keys(args)
     )
 }
@@ -260,7 +260,7 @@ fn readers_beside_writer(args: &QuickArgs) -> String {
          All get\n# one rate: half of what the slowest did alone, found once before the first \
          trial.\n[[phase.role]]\nname = \"writer\"\nmix = [{{ op = \"update\" }}]\n{keys}\n\
          rate = {{ share = 0.5, of = \"alone\" }}\n",
-        quoted(&args.duration),
+        quoted(args.point_duration()),
         read(args)
     )
 }
@@ -282,6 +282,7 @@ fn title(args: &QuickArgs, engines: &[&str]) -> String {
     };
     let mix = match args.read_percent() {
         None => format!("{read} beside a writer of one rate, and updates alone"),
+        _ if args.has_ycsb() => return format!("{}: a workload of YCSB", engines.join(", ")),
         Some(100) => read,
         Some(0) => "updates".to_owned(),
         Some(percent) => format!("{percent} % {read}, {} % updates", 100 - percent),

@@ -63,6 +63,7 @@ pub fn random_reads(threads: u32, duration_ns: u64) -> Mix {
         mix: vec![get],
         rate: None,
         depth: None,
+        think_ns: None,
         os_threads: None,
         flush_every: None,
         pilot: None,

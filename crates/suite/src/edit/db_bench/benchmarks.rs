@@ -1,7 +1,7 @@
 //! `--benchmarks`: the phases of the suite that a list of `db_bench` names.
 
-use crate::edit::adjust::word;
-use toml::de::{DeTable, DeValue};
+use crate::edit::adjust::{tables, word};
+use toml::de::DeTable;
 
 /// Benchmarks that only print.
 const PRINTS: [&str; 9] = [
@@ -81,30 +81,37 @@ fn push_once(names: &mut Vec<String>, name: &str) {
 
 /// The names of the suite's phases.
 pub(super) fn names(suite: &DeTable<'_>) -> Vec<String> {
-    all(suite).into_iter().map(|(name, _)| name).collect()
+    phase_kinds(suite).into_iter().map(|(name, _)| name).collect()
 }
 
 /// Whether one of these phases loads a database.
 pub(super) fn has_load(suite: &DeTable<'_>, names: &[String]) -> bool {
-    all(suite).iter().any(|(name, kind)| kind == "load" && names.contains(name))
+    phase_kinds(suite).iter().any(|(name, kind)| kind == "load" && names.contains(name))
 }
 
 /// Name and kind of each phase.
-fn all(suite: &DeTable<'_>) -> Vec<(String, String)> {
-    let kind = |phase: &DeValue<'_>| {
-        let table = phase.as_table();
-        table.and_then(|table| word(table, "kind")).unwrap_or_default().to_owned()
-    };
+pub(crate) fn phase_kinds(suite: &DeTable<'_>) -> Vec<(String, String)> {
     let named = suite.get("phases").and_then(|phases| phases.get_ref().as_table());
     let named = named.into_iter().flat_map(|phases| phases.iter());
-    let named = named.map(|(name, phase)| (name.get_ref().to_string(), kind(phase.get_ref())));
-    let listed = suite.get("phase").and_then(|phases| phases.get_ref().as_array());
-    let listed = listed.into_iter().flat_map(|phases| phases.iter()).filter_map(|phase| {
-        let table = phase.get_ref().as_table()?;
-        let name = word(table, "name").or(word(table, "kind"))?;
-        Some((name.to_owned(), kind(phase.get_ref())))
+    let named = named.map(|(name, phase)| {
+        let kind = phase.get_ref().as_table().and_then(|table| word(table, "kind"));
+        (name.get_ref().to_string(), kind.unwrap_or_default().to_owned())
     });
-    named.chain(listed).collect()
+    named.chain(listed_kinds(suite)).collect()
+}
+
+/// The same of `[[phase]]`, in order.
+fn listed_kinds(suite: &DeTable<'_>) -> impl Iterator<Item = (String, String)> {
+    tables(suite, "phase").filter_map(|table| {
+        let kind = word(table, "kind").unwrap_or_default();
+        Some((word(table, "name").or(word(table, "kind"))?.to_owned(), kind.to_owned()))
+    })
+}
+
+/// The names of the phases that the suite runs.
+pub(crate) fn list_phases(suite: &DeTable<'_>) -> Vec<String> {
+    let picked = list_run_phases(suite);
+    if picked.is_empty() { listed_kinds(suite).map(|(name, _)| name).collect() } else { picked }
 }
 
 /// The phases of `[run]`.

@@ -1,7 +1,7 @@
 //! `--set-db_bench "--block_size=8192 --num=1000000"`: changes a suite by the flags of `db_bench`.
 //! Each flag becomes a `path=value` of `--set`.
 
-mod benchmarks;
+pub(crate) mod benchmarks;
 mod edits;
 mod engine_flags;
 mod flags;

@@ -1,6 +1,7 @@
 //! Splits a command line of `db_bench` into flags, as a shell and gflags do.
 
 use super::flags::find;
+use crate::edit::shell::shell_words;
 use crate::written::mistake::Mistakes;
 use crate::written::source::{Source, Span};
 
@@ -18,10 +19,6 @@ impl Typed {
         self.value.as_deref().unwrap_or("true")
     }
 }
-
-/// What ends a command: a pipe, a redirection, the next command.
-const ENDS: [&str; 12] =
-    ["|", "||", "&", "&&", ";", ">", ">>", ">&", "&>", "2>", "2>&1", "2>/dev/null"];
 
 /// The dashes that word processors and web pages make of `-` and `--`.
 const DASHES: [char; 3] = ['\u{2013}', '\u{2014}', '\u{2212}'];
@@ -111,54 +108,4 @@ fn without_program(mut words: Vec<String>) -> Vec<String> {
 fn is_program(word: &str) -> bool {
     let file = word.rsplit('/').next().unwrap_or_default();
     !word.starts_with('-') && (file.contains("db_bench") || word.starts_with('$'))
-}
-
-/// The words of a command, without quotes. Ends at a pipe, a redirection or the next command.
-fn shell_words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let (mut word, mut quote) = (None::<ShellWord>, None);
-    let mut letters = text.chars().peekable();
-    let mut ended = false;
-    while let Some(letter) = letters.next() {
-        match (quote, letter) {
-            (Some(open), _) if letter == open => quote = None,
-            (None, '\'' | '"') => {
-                quote = Some(letter);
-                word.get_or_insert_default().is_quoted = true;
-            }
-            (None | Some('"'), '\\') => match letters.next() {
-                None | Some('\n') => {}
-                Some(escaped) => word.get_or_insert_default().text.push(escaped),
-            },
-            (None, '#') if word.is_none() => while letters.next_if(|c| *c != '\n').is_some() {},
-            (None, _) if letter.is_whitespace() => {
-                push(word.take(), &mut words, &mut ended);
-                ended &= letter != '\n';
-            }
-            _ => word.get_or_insert_default().text.push(letter),
-        }
-    }
-    push(word, &mut words, &mut ended);
-    words
-}
-
-/// A word, and whether a part of it is between quotes.
-#[derive(Default)]
-struct ShellWord {
-    text: String,
-    is_quoted: bool,
-}
-
-/// Adds a word, unless the command has ended before it. Quoted, no word ends it.
-fn push(word: Option<ShellWord>, words: &mut Vec<String>, ended: &mut bool) {
-    let Some(ShellWord { mut text, is_quoted }) = word else { return };
-    *ended |= !is_quoted && (ENDS.contains(&text.as_str()) || text.starts_with('>'));
-    if *ended {
-        return;
-    }
-    if let Some(last) = text.strip_suffix(';').filter(|_| !is_quoted) {
-        text.truncate(last.len());
-        *ended = true;
-    }
-    words.push(text);
 }

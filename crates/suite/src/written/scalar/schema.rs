@@ -1,8 +1,8 @@
 //! The JSON Schemas of scalars: the numbers and words that an editor accepts.
 
 use super::{
-    ByteSize, Bytes, Count, DataSize, Label, Name, Nanoseconds, OneOrMany, Several, Share, Switch,
-    Threads, UntypedValue, Version,
+    ByteSize, Bytes, Count, DataSize, Label, Name, Nanoseconds, OneOrMany, Rated, Several, Share,
+    Switch, Threads, UntypedValue, Version,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
@@ -51,6 +51,12 @@ scalar_schema!(Count, "Count", "A count. k, M, G, T and P are powers of 1000.", 
     "minimum": 0,
     "pattern": r"^[0-9][0-9_.]*([eE]\+?[0-9]+)? ?[kKMGTP]?$",
     "examples": [1000, "80M"],
+});
+scalar_schema!(Rated, "Rated", "Operations per second. k, M, G, T and P are powers of 1000.", {
+    "type": ["integer", "number", "string"],
+    "minimum": 0,
+    "pattern": r"^[0-9][0-9_.]*([eE]\+?[0-9]+)? ?[kKMGTP]?(/s)?$",
+    "examples": [0.5, "50k"],
 });
 scalar_schema!(
     Bytes,

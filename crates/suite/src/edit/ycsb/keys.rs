@@ -1,0 +1,93 @@
+//! The properties of YCSB: `CoreWorkload`'s, its client's, and those without effect here.
+
+/// Properties with an effect here.
+const KNOWN: [&str; 32] = [
+    "workload",
+    "recordcount",
+    "operationcount",
+    "insertcount",
+    "insertstart",
+    "maxexecutiontime",
+    "threadcount",
+    "target",
+    "batchsize",
+    "fieldcount",
+    "fieldlength",
+    "minfieldlength",
+    "fieldlengthdistribution",
+    "readallfields",
+    "writeallfields",
+    "dataintegrity",
+    "readproportion",
+    "updateproportion",
+    "insertproportion",
+    "scanproportion",
+    "readmodifywriteproportion",
+    "requestdistribution",
+    "hotspotdatafraction",
+    "hotspotopnfraction",
+    "exponential.percentile",
+    "exponential.frac",
+    "maxscanlength",
+    "minscanlength",
+    "scanlengthdistribution",
+    "insertorder",
+    "zeropadding",
+    "keyprefix",
+];
+
+/// Properties that say what YCSB reports, how it names things, or where a store is.
+const HARMLESS: [&str; 24] = [
+    "table",
+    "columnfamily",
+    "fieldnameprefix",
+    "fieldlengthhistogram",
+    "readallfieldsbyname",
+    "db",
+    "dotransactions",
+    "hosts",
+    "port",
+    "label",
+    "status",
+    "debug",
+    "silent",
+    "verbose",
+    "exporter",
+    "exportfile",
+    "measurementtype",
+    "reportlatencyforeacherror",
+    "latencytrackederrors",
+    "maxscanrate",
+    "scanoptimelimit",
+    "discardscannedrecord",
+    "core_workload_insertion_retry_limit",
+    "core_workload_insertion_retry_interval",
+];
+
+/// The effect of a property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// It changes the suite, or is refused.
+    Workload,
+    /// None here.
+    Harmless,
+    /// YCSB has no such property.
+    Unknown,
+}
+
+/// The effect of a property. One with a dot belongs to YCSB's measurements or to the client of a
+/// store: `hdrhistogram.percentiles`, `redis.host`.
+pub(super) fn effect(name: &str) -> Effect {
+    if KNOWN.contains(&name) {
+        Effect::Workload
+    } else if HARMLESS.contains(&name) || name.contains('.') {
+        Effect::Harmless
+    } else {
+        Effect::Unknown
+    }
+}
+
+/// The names of all properties.
+pub(super) fn names() -> Vec<&'static str> {
+    KNOWN.into_iter().chain(HARMLESS).collect()
+}

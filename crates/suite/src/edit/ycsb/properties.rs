@@ -1,0 +1,183 @@
+//! Property files as Java reads them (`java.util.Properties`), and YCSB's command lines.
+
+use super::OPTION;
+use crate::edit::shell::shell_words;
+use crate::written::mistake::Mistakes;
+use crate::written::source::{Source, Span};
+
+/// A property with its position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Property {
+    pub(super) name: String,
+    pub(super) value: String,
+    pub(super) span: Span,
+}
+
+/// A part of a command line.
+#[derive(Debug)]
+pub(super) enum Word {
+    /// `-P FILE`.
+    File(String, Span),
+    /// `-p name=value`, and options that stand for a property.
+    Property(Property),
+}
+
+/// The properties of a file; `start` is the offset of its text in the source.
+pub(super) fn parse_file(text: &str, start: usize) -> Vec<Property> {
+    let mut properties = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let offset = start + text.len() - rest.len();
+        let (line, length) = logical_line(rest);
+        rest = &rest[length..];
+        let indent = line.len() - line.trim_start_matches(BLANK).len();
+        let line = &line[indent..];
+        if line.is_empty() || line.starts_with(['#', '!']) {
+            continue;
+        }
+        let (name, value) = split(line);
+        let span = offset + indent..offset + indent + line.trim_end().len();
+        properties.push(Property { name: unescape(name), value: unescape(value), span });
+    }
+    properties
+}
+
+/// Java's blanks.
+const BLANK: [char; 3] = [' ', '\t', '\u{c}'];
+
+/// The first line of a text with its continuations, without the last line break, and the bytes up
+/// to the next line. A comment and an empty line have no continuation.
+fn logical_line(text: &str) -> (&str, usize) {
+    let is_comment = text.trim_start_matches(BLANK).starts_with(['#', '!']);
+    let mut end = 0;
+    loop {
+        let rest = &text[end..];
+        let Some(length) = rest.find(['\n', '\r']) else { return (text, text.len()) };
+        let line = &rest[..length];
+        let is_continued = !is_comment && is_odd(line);
+        let break_length = if rest[length..].starts_with("\r\n") { 2 } else { 1 };
+        let next = end + length + break_length;
+        if !is_continued {
+            return (&text[..end + length], next);
+        }
+        end = next;
+    }
+}
+
+/// Whether a line ends with a backslash that no other one escapes.
+fn is_odd(line: &str) -> bool {
+    (line.len() - line.trim_end_matches('\\').len()) % 2 == 1
+}
+
+/// Name and value, both with escapes: the name ends at `=`, `:` or a blank.
+fn split(line: &str) -> (&str, &str) {
+    let mut is_escaped = false;
+    let end = line.find(|letter: char| {
+        let ends = !is_escaped && (BLANK.contains(&letter) || matches!(letter, '=' | ':'));
+        is_escaped = letter == '\\' && !is_escaped;
+        ends
+    });
+    let Some(end) = end else { return (line, "") };
+    let value = line[end..].trim_start_matches(BLANK);
+    let value = value.strip_prefix(['=', ':']).unwrap_or(value);
+    (&line[..end], value.trim_start_matches(BLANK))
+}
+
+/// A text without escapes and continuations. A wrong `\u` stays as it is.
+fn unescape(text: &str) -> String {
+    let mut plain = String::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '\\' {
+            plain.push(letter);
+            continue;
+        }
+        match letters.next() {
+            Some('t') => plain.push('\t'),
+            Some('n') => plain.push('\n'),
+            Some('r') => plain.push('\r'),
+            Some('f') => plain.push('\u{c}'),
+            Some('u') => {
+                let digits = letters.as_str().get(..4);
+                let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                match code.and_then(char::from_u32) {
+                    Some(letter) => {
+                        plain.push(letter);
+                        letters.nth(3);
+                    }
+                    None => plain.push_str("\\u"),
+                }
+            }
+            Some(line_break @ ('\n' | '\r')) => {
+                let rest = letters.as_str();
+                let rest = if line_break == '\r' { rest.trim_start_matches('\n') } else { rest };
+                letters = rest.trim_start_matches(BLANK).chars();
+            }
+            Some(other) => plain.push(other),
+            None => {}
+        }
+    }
+    plain
+}
+
+/// Options of YCSB's client with a value, and the property that each sets. None: without effect.
+const OPTIONS: [(&str, Option<&str>); 7] = [
+    ("threads", Some("threadcount")),
+    ("target", Some("target")),
+    ("db", None),
+    ("l", None),
+    ("cp", None),
+    ("jvm-args", None),
+    ("tool", None),
+];
+
+/// Options of YCSB's client without a value: none has an effect here.
+const SWITCHES: [&str; 3] = ["s", "t", "load"];
+
+/// The files and properties of a command line, as `bin/ycsb run rocksdb -P workloads/workloada -p
+/// recordcount=1000000 -threads 4`, or of properties alone.
+pub(super) fn parse_line(text: &str, source: &mut Source, mistakes: &mut Mistakes) -> Vec<Word> {
+    let is_program = |word: &String| !word.starts_with('-') && !word.contains('=');
+    // The program, its command and the binding.
+    let mut words = shell_words(text).into_iter().skip_while(is_program);
+    let mut parts = Vec::new();
+    while let Some(word) = words.next() {
+        let option = word.strip_prefix('-').map(|name| name.trim_start_matches('-'));
+        if option.is_some_and(|name| SWITCHES.contains(&name)) {
+            continue;
+        }
+        let value = if option.is_some() { words.next() } else { None };
+        let shown = value.as_ref().map_or(word.clone(), |value| format!("{word} {value}"));
+        let start = source.add(OPTION, &shown);
+        let span = start..start + shown.len();
+        let known = option.and_then(|name| OPTIONS.iter().find(|(known, _)| *known == name));
+        match (option, &value, known) {
+            (Some("P"), Some(file), _) => parts.push(Word::File(file.clone(), span)),
+            (Some(_), Some(_), Some((_, None))) => {}
+            (Some(_), Some(value), Some((_, Some(name)))) => {
+                let (name, value) = ((*name).to_owned(), value.clone());
+                parts.push(Word::Property(Property { name, value, span }));
+            }
+            (Some("p"), Some(pair), _) => parts.extend(property(pair, span, mistakes)),
+            (None, ..) => parts.extend(property(&word, span, mistakes)),
+            (Some(_), None, known) if known.is_some() || matches!(option, Some("p" | "P")) => {
+                mistakes.at(&span, format!("`{word}` has no value")).label("expected a value");
+            }
+            (Some(_), ..) => {
+                let mistake = mistakes.at(&span, format!("`{word}` is not an option of YCSB"));
+                mistake.label("expected -P FILE, -p name=value, -threads N or -target N");
+            }
+        }
+    }
+    parts
+}
+
+/// `name=value`.
+fn property(pair: &str, span: Span, mistakes: &mut Mistakes) -> Option<Word> {
+    let Some((name, value)) = pair.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+        let mistake = mistakes.at(&span, format!("`{pair}` sets no property"));
+        mistake.label("expected name=value, such as recordcount=1000000");
+        return None;
+    };
+    Some(Word::Property(Property { name: name.to_owned(), value: value.to_owned(), span }))
+}

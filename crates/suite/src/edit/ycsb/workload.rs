@@ -1,0 +1,355 @@
+//! The data, the requests and the end of a workload of YCSB.
+
+use super::properties::Property;
+use super::values::{Values, refuse};
+use crate::edit::db_bench::benchmarks::{list_phases, phase_kinds};
+use crate::edit::overrides::Overrides;
+use crate::written::mistake::Mistakes;
+use std::fmt::Write as _;
+use toml::de::DeTable;
+
+/// The exponent of YCSB's Zipf distributions.
+const THETA: f64 = 0.99;
+
+/// The most lengths of an empirical distribution.
+const LENGTHS_MAX: u64 = 1000;
+
+/// The measured phase of a command line without files.
+const PHASE: &str = "run";
+
+/// The time of a phase whose duration `--duration` replaces.
+const REPLACED: &str = "60s";
+
+/// The packages of `CoreWorkload`, the new one and the old one.
+const CLASSES: [&str; 2] =
+    ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload"];
+
+/// Collects the changes that properties make to a suite.
+pub(super) struct Workload<'p, 'm> {
+    values: Values<'p>,
+    mistakes: &'m mut Mistakes,
+    set: Vec<String>,
+    notes: Vec<String>,
+}
+
+/// Shares of the kinds of requests.
+struct Mix {
+    list: String,
+    inserts: bool,
+}
+
+impl<'p, 'm> Workload<'p, 'm> {
+    pub(super) fn new(properties: &'p [Property], mistakes: &'m mut Mistakes) -> Self {
+        let values = Values::new(properties);
+        Self { values, mistakes, set: Vec::new(), notes: Vec::new() }
+    }
+
+    /// The arguments and the notes.
+    pub(super) fn edits(
+        mut self,
+        suite: &DeTable<'_>,
+        file: Option<&str>,
+        overrides: &Overrides,
+    ) -> (Vec<String>, Vec<String>) {
+        if !self.has_class() {
+            return (self.set, self.notes);
+        }
+        let left_out = self.values.left_out(self.mistakes);
+        if !left_out.is_empty() {
+            let names = left_out.join(", ");
+            self.notes.push(format!("properties of YCSB without effect here: {names}"));
+        }
+        self.set_data();
+        let threads = self.values.number("threadcount", 1, 0_u32, self.mistakes);
+        if threads > 0 && overrides.threads.is_empty() {
+            self.set.push(format!("run.threads=[{threads}]"));
+        }
+        let mix = self.mix();
+        self.set_phases(suite, file, &mix, overrides);
+        if suite.get("fidelity").is_none() {
+            self.set.push("fidelity=as-run".to_owned());
+        }
+        let run = suite.get("run").and_then(|run| run.get_ref().as_table());
+        let database = run.and_then(|run| run.get("database")?.get_ref().as_str());
+        if mix.inserts && database.is_none_or(|database| database == "shared") {
+            self.set.push("run.database=state".to_owned());
+        }
+        (self.set, self.notes)
+    }
+
+    /// Another class has other properties, so they are not read.
+    fn has_class(&mut self) -> bool {
+        let class = self.values.get("workload");
+        let other = class.filter(|class| !CLASSES.contains(&class.value.as_str()));
+        if let Some(class) = other {
+            refuse(class, format!("expected {}", CLASSES[0]), self.mistakes);
+        }
+        other.is_none()
+    }
+
+    fn set_data(&mut self) {
+        let records = self.values.number("recordcount", 1, 0_u64, self.mistakes);
+        if records > 0 {
+            self.set.push(format!("data.records={records}"));
+        }
+        let every = "kvdyno loads and requests all records";
+        self.values.only("insertstart", "0", every, self.mistakes);
+        self.values.only("insertcount", &records.to_string(), every, self.mistakes);
+        let why = "set `batch` of the phase of kind `load`";
+        self.values.only("batchsize", "1", why, self.mistakes);
+        self.values.only("keyprefix", "user", "keys have YCSB's own prefix", self.mistakes);
+        self.set_keys(records);
+        let length = self.field_bytes();
+        if let Some(length) = length {
+            self.set.push(format!("data.value_bytes={length}"));
+        }
+        if self.values.switch("dataintegrity", false) {
+            self.set.push("data.verify=true".to_owned());
+        }
+        if !self.values.switch("readallfields", true) {
+            self.notes.push(
+                "readallfields=false: a read returns the whole record, because an engine reads \
+                 whole values"
+                    .to_owned(),
+            );
+        }
+    }
+
+    fn set_keys(&mut self, records: u64) {
+        let order = self.values.word("insertorder", &["hashed", "ordered"], self.mistakes);
+        let (format, key_order, bytes) = if order == "hashed" {
+            let why = "hashed keys have up to 19 digits";
+            self.values.only("zeropadding", "1", why, self.mistakes);
+            ("ycsb", "", String::new())
+        } else {
+            let padding = self.values.number("zeropadding", 0, 1_usize, self.mistakes);
+            let bytes = "user".len() + padding.max(records.saturating_sub(1).to_string().len());
+            self.notes.push(format!(
+                "insertorder=ordered: keys are {bytes} bytes long and in the order of their \
+                 numbers (YCSB's are so with `zeropadding`)"
+            ));
+            ("", "ordered", bytes.to_string())
+        };
+        self.set.push(format!("data.key_format={format}"));
+        self.set.push(format!("data.key_order={key_order}"));
+        self.set.push(format!("data.key_bytes={bytes}"));
+    }
+
+    /// The length of a value, which holds all fields of a record.
+    fn field_bytes(&mut self) -> Option<String> {
+        let fields = self.values.number("fieldcount", 1, 10_u64, self.mistakes);
+        let most = self.values.number("fieldlength", 1, 100_u64, self.mistakes);
+        let least = self.values.number("minfieldlength", 1, 1_u64, self.mistakes);
+        let words = ["constant", "uniform", "zipfian", "histogram"];
+        let distribution = self.values.word("fieldlengthdistribution", &words, self.mistakes);
+        let property = self.values.get("fieldlengthdistribution");
+        let lengths = (least..=most).count() as u64;
+        match (distribution, property) {
+            (_, Some(property)) if distribution != "constant" && lengths == 0 => {
+                let expected = format!("expected a `fieldlength` of at least {least}");
+                refuse(property, expected, self.mistakes);
+                None
+            }
+            ("uniform", _) if fields == 1 => {
+                Some(format!("{{ uniform = {{ min = {least}, max = {most} }} }}"))
+            }
+            // The sum of many equal lengths.
+            ("uniform", _) => {
+                let mean = (fields * (least + most)).div_ceil(2);
+                let variance = fields as f64 * ((lengths * lengths) as f64 - 1.0) / 12.0;
+                let (min, max) = (fields * least, fields * most);
+                Some(format!(
+                    "{{ normal = {{ mean = {mean}, sigma = {:.3}, min = {min}, max = {max} }} }}",
+                    variance.sqrt()
+                ))
+            }
+            ("zipfian", Some(_)) if fields == 1 && lengths <= LENGTHS_MAX => {
+                Some(zipfian(least, most))
+            }
+            ("zipfian", Some(property)) => {
+                let expected = format!(
+                    "expected constant or uniform, or one field of at most {LENGTHS_MAX} lengths"
+                );
+                refuse(property, expected, self.mistakes);
+                None
+            }
+            ("histogram", Some(property)) => {
+                let expected = "expected constant, uniform or zipfian: `[data] value_bytes = { \
+                                empirical = .. }` of a suite takes lengths with weights";
+                refuse(property, expected, self.mistakes);
+                None
+            }
+            _ => Some((fields * most).to_string()),
+        }
+    }
+
+    /// The requests with their shares. An update of one field of several reads the record first.
+    fn mix(&mut self) -> Mix {
+        let fields = self.values.number("fieldcount", 1, 10_u64, &mut Mistakes::default());
+        let is_whole = fields == 1 || self.values.switch("writeallfields", false);
+        let mut share = |name: &str, default| self.values.number(name, 0.0, default, self.mistakes);
+        let (reads, updates) = (share("readproportion", 0.95), share("updateproportion", 0.05));
+        let inserts = share("insertproportion", 0.0);
+        let (scans, cycles) =
+            (share("scanproportion", 0.0), share("readmodifywriteproportion", 0.0));
+        let (updates, cycles) = if is_whole { (updates, cycles) } else { (0.0, updates + cycles) };
+        let length = self.scan_length();
+        let scan = format!("scan\", length = {length}, reverse = false");
+        let ops = [
+            ("get\"", reads),
+            ("update\"", updates),
+            ("insert\"", inserts),
+            (scan.as_str(), scans),
+            ("rmw\"", cycles),
+        ];
+        let ops = ops.into_iter().filter(|(_, share)| *share > 0.0);
+        let list: Vec<String> =
+            ops.map(|(op, share)| format!("{{ op = \"{op}, weight = {share} }}")).collect();
+        if list.is_empty() {
+            let mistake = self.mistakes.anywhere("all proportions of YCSB's properties are 0");
+            mistake.help("set one, such as `-p readproportion=1`");
+        }
+        Mix { list: list.join(", "), inserts: inserts > 0.0 }
+    }
+
+    /// The number of records of a scan.
+    fn scan_length(&mut self) -> String {
+        let least = self.values.number("minscanlength", 1, 1_u64, self.mistakes);
+        let most = self.values.number("maxscanlength", least, 1000.max(least), self.mistakes);
+        let words = ["uniform", "zipfian"];
+        let distribution = self.values.word("scanlengthdistribution", &words, self.mistakes);
+        match self.values.get("scanlengthdistribution") {
+            Some(property) if distribution == "zipfian" => {
+                if most - least >= LENGTHS_MAX {
+                    let expected = format!("expected at most {LENGTHS_MAX} lengths, or uniform");
+                    refuse(property, expected, self.mistakes);
+                    return most.to_string();
+                }
+                zipfian(least, most)
+            }
+            _ => format!("{{ uniform = {{ min = {least}, max = {most} }} }}"),
+        }
+    }
+
+    /// The measured phase, after the suite's phases before its first measured one.
+    fn set_phases(
+        &mut self,
+        suite: &DeTable<'_>,
+        file: Option<&str>,
+        mix: &Mix,
+        overrides: &Overrides,
+    ) {
+        let kinds = phase_kinds(suite);
+        let kind = |name: &str| kinds.iter().find(|(known, _)| known == name);
+        let name = phase_name(file).filter(|name| kind(name).is_none());
+        let name = name.unwrap_or_else(|| PHASE.to_owned());
+        let is_measured = |name: &str| kind(name).is_some_and(|(_, kind)| kind == "measure");
+        let mut phases: Vec<String> =
+            list_phases(suite).into_iter().take_while(|name| !is_measured(name)).collect();
+        phases.push(name.clone());
+        let ends = self.ends(overrides);
+        let (keys, as_run) = self.key_choice(mix, ends.contains("operations"));
+        let target = self.values.number("target", f64::MIN, 0.0, self.mistakes);
+        let rate = if target > 0.0 {
+            format!(", rate = {{ per_second = {target}, schedule = \"fixed\" }}")
+        } else {
+            String::new()
+        };
+        let role = |keys: &str| format!("role = {{ clients = {{ keys = {{ {keys} }} }} }}");
+        self.set.push(format!(
+            "phases.{name}={{ kind = \"measure\"{ends}, role = {{ clients = {{ threads = \"sweep\"\
+             {rate}, keys = {{ {keys} }}, mix = [{}] }} }}, as-run = {{ {} }} }}",
+            mix.list,
+            role(&as_run)
+        ));
+        if overrides.phases.is_empty() {
+            self.set.push(format!("run.phases={phases:?}"));
+        }
+    }
+
+    /// `operations` and `duration` of the phase.
+    fn ends(&mut self, overrides: &Overrides) -> String {
+        let operations = self.values.number("operationcount", 0, 0_u64, self.mistakes);
+        let seconds = self.values.number("maxexecutiontime", 0, 0_u64, self.mistakes);
+        let mut ends = String::new();
+        // Writing to a String cannot fail.
+        if operations > 0 {
+            let _ = write!(ends, ", operations = {operations}");
+        }
+        if seconds > 0 {
+            let _ = write!(ends, ", duration = \"{seconds}s\"");
+        }
+        let is_replaced =
+            overrides.duration.is_some() || overrides.hours.is_some() || overrides.quick.is_some();
+        if ends.is_empty() && !is_replaced {
+            let mistake = self.mistakes.anywhere("YCSB's properties have no `operationcount`");
+            mistake.help("set `-p operationcount=1000000`, `-p maxexecutiontime=60` or --duration");
+        }
+        if ends.is_empty() { format!(", duration = \"{REPLACED}\"") } else { ends }
+    }
+
+    /// The distribution of keys: as it is described, and as YCSB draws it.
+    fn key_choice(&mut self, mix: &Mix, is_counted: bool) -> (String, String) {
+        let words = ["uniform", "zipfian", "latest", "sequential", "exponential", "hotspot"];
+        let distribution = self.values.word("requestdistribution", &words, self.mistakes);
+        let same = |keys: String| (keys.clone(), keys);
+        match distribution {
+            "zipfian" => {
+                let domain = if is_counted { "predicted" } else { "loaded" };
+                let written = format!("distribution = \"zipf\", theta = {THETA}");
+                let run = format!(
+                    "distribution = \"gray_zipf\", theta = {THETA}, items = 1e10, \
+                     spread = \"fnv\", domain = \"{domain}\""
+                );
+                (written, run)
+            }
+            "latest" => {
+                let keys = format!("distribution = \"latest\", theta = {THETA}");
+                (keys.clone(), format!("{keys}, exact = false"))
+            }
+            "hotspot" => {
+                let keys = self.values.share("hotspotdatafraction", 0.2, self.mistakes);
+                let operations = self.values.share("hotspotopnfraction", 0.8, self.mistakes);
+                same(format!(
+                    "distribution = \"hotspot\", keys = {keys}, operations = {operations}, \
+                     domain = \"loaded\""
+                ))
+            }
+            "exponential" => {
+                let percentile =
+                    self.values.number("exponential.percentile", 0.0, 95.0, self.mistakes);
+                let fraction =
+                    self.values.share("exponential.frac", 0.857_142_857_1, self.mistakes);
+                if mix.inserts {
+                    self.notes.push(
+                        "requestdistribution=exponential: the first records are the hottest (in \
+                         YCSB, the newest)"
+                            .to_owned(),
+                    );
+                }
+                same(format!(
+                    "distribution = \"exponential\", percentile = {percentile}, fraction = \
+                     {fraction}"
+                ))
+            }
+            other => same(format!("distribution = \"{other}\"")),
+        }
+    }
+}
+
+/// Lengths by Zipf's law, the shortest the most frequent.
+fn zipfian(least: u64, most: u64) -> String {
+    let weights = (least..=most).map(|length| {
+        let rank = (length - least + 1) as f64;
+        format!("[{length}, {:.6}]", rank.powf(-THETA))
+    });
+    format!("{{ empirical = [{}] }}", weights.collect::<Vec<_>>().join(", "))
+}
+
+/// The name of a phase from that of a file, if it can be one.
+fn phase_name(file: Option<&str>) -> Option<String> {
+    let name = file?.rsplit('/').next()?;
+    let name = name.split('.').next()?.to_ascii_lowercase();
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    ((1..=64).contains(&name.len()) && name.chars().all(is_letter)).then_some(name)
+}
