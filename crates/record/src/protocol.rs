@@ -243,21 +243,21 @@ impl WorkerDescription {
 impl Job {
     /// The job of a line.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
-        serde_json::from_str(line)
+        serde_json::from_slice(line.as_bytes())
     }
 }
 
 impl Control {
     /// The word of a line.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
-        serde_json::from_str(line)
+        serde_json::from_slice(line.as_bytes())
     }
 }
 
 impl SupervisorOrder {
     /// The order of a line.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
-        serde_json::from_str(line)
+        serde_json::from_slice(line.as_bytes())
     }
 }
 
