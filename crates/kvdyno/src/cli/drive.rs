@@ -2,6 +2,7 @@
 
 use super::{KeepArgs, ViewArgs};
 use clap::{Args, ValueEnum, ValueHint};
+use kvdyno_record::units;
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, Default, Args)]
@@ -75,6 +76,10 @@ pub(crate) struct DriveArgs {
           conflicts_with_all = ["preset", "read_only"],
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) sync: Option<u32>,
+    /// Operations per second of each job, at equal gaps, in place of as many as the drive does
+    #[arg(long, value_name = "N", conflicts_with_all = ["preset", "with_fio"],
+          value_parser = units::parse_rate)]
+    pub(crate) rate: Option<f64>,
     /// What a completed write promises: async, or commit, which is `RWF_DSYNC` on each [default:
     /// async]
     #[arg(long, value_enum, value_name = "CLASS", conflicts_with = "preset")]
@@ -103,7 +108,7 @@ pub(crate) struct DriveArgs {
     /// Run the jobs of a fio job file, each alone; PATH is their directory
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
           conflicts_with_all = ["preset", "rw", "read_share", "io", "block", "depth", "threads",
-                                "sync", "durability", "buffered"])]
+                                "sync", "rate", "durability", "buffered"])]
     pub(crate) fio_job: Option<PathBuf>,
     /// Measure nothing: make a run from a fio report (`--output-format=json+`)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data_dir", "preset", "print_suite"])]

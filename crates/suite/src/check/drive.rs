@@ -1,6 +1,6 @@
 //! Checks of a `[drive]` section, by itself and together with the rest of its suite.
 
-use crate::written::drive::{Drive, NAME, Way};
+use crate::written::drive::{Drive, DriveJob, NAME, Way};
 use crate::written::mistake::Mistakes;
 use crate::written::read::At;
 use crate::written::typed::Typed;
@@ -38,6 +38,7 @@ pub(crate) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
             };
             mistakes.at(&flushes.span, why).label("expected no `flush_every`");
         }
+        check_pace(job, drive, mistakes);
         if let Some(keys) = job.keys.as_ref().filter(|_| drive.is_with_fio()) {
             let mistake = mistakes.at(&keys.span, "fio is given no distribution of blocks");
             mistake.label("expected no `keys` beside `with_fio`");
@@ -51,6 +52,30 @@ pub(crate) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
                 mistakes.at(&share.span, "`read_share` needs a job that reads and writes");
             mistake.label("expected rw = \"randrw\" or \"rw\"");
         }
+    }
+}
+
+/// Refuses a rate or a pause that the job cannot keep.
+fn check_pace(job: &DriveJob, drive: &Drive, mistakes: &mut Mistakes) {
+    let rate = job.rate.as_ref().map(|rate| ("rate", &rate.span));
+    let think_time = job.think_time.as_ref().map(|time| ("think_time", &time.span));
+    if drive.is_with_fio() {
+        for (key, span) in rate.into_iter().chain(think_time) {
+            let mistake = mistakes.at(span, format!("fio is given no `{key}`"));
+            mistake.label(format!("expected no `{key}` beside `with_fio`"));
+        }
+    }
+    if let Some((_, span)) = rate.filter(|_| job.rate.as_ref().is_some_and(|rate| rate.0 <= 0.0)) {
+        mistakes.at(span, "the rate is zero").label("expected a rate above 0, or none");
+    }
+    let Some((_, span)) = think_time else { return };
+    if rate.is_some() {
+        let mistake = mistakes.at(span, "jobs with a `rate` cannot have a `think_time`");
+        mistake.label("expected either `rate` or `think_time`");
+    }
+    if job.io() == Way::IoUring {
+        let mistake = mistakes.at(span, "io = \"io_uring\" has a depth, and no pauses");
+        mistake.label("expected io = \"psync\" or \"mmap\" with this");
     }
 }
 

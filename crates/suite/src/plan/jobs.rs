@@ -16,8 +16,8 @@ use crate::written::worker::Engines;
 use kvdyno_record::engine::Description;
 use kvdyno_record::units;
 use kvdyno_record::workload::{
-    Activity, Choice, Data, Ends, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op, Phase, Role,
-    Size, ValueShape,
+    Activity, Choice, Data, Ends, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op, Phase, Rate,
+    Role, Schedule, Size, ValueShape,
 };
 use std::collections::BTreeMap;
 
@@ -281,7 +281,9 @@ fn role(job: &DriveJob, swept: Option<u32>) -> Role {
     }
     let threads = job.threads.value_or(Threads::Are(1)).at(swept);
     let depth = (job.io() == Way::IoUring).then_some(job.depth.value_or(Several(1)).0);
-    Role { depth, flush_every, ..Role::new(name, threads, mix) }
+    let rate = job.rate.as_ref().map(|rate| Rate::new(rate.0, Schedule::Fixed));
+    let think_ns = job.think_time.as_ref().map(|time| time.0);
+    Role { depth, flush_every, rate, think_ns, ..Role::new(name, threads, mix) }
 }
 
 /// Threads of all roles at this point of the sweep.

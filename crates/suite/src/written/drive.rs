@@ -3,7 +3,7 @@
 use crate::written::engine::{Engine, Options};
 use crate::written::read::{At, Or as _, Word, table};
 use crate::written::scalar::{
-    Bytes, Count, DataSize, Label, Name, Nanoseconds, Several, Share, Threads, UntypedValue,
+    Bytes, Count, DataSize, Label, Name, Nanoseconds, Rated, Several, Share, Threads, UntypedValue,
 };
 use kvdyno_record::engine::{Durability, Value};
 use kvdyno_record::workload::Choice;
@@ -92,6 +92,12 @@ pub(crate) struct DriveJob {
     /// operation of its own, with its own latencies. It writes; not with `io = "mmap"`. Default:
     /// none.
     pub(crate) flush_every: Option<At<Several>>,
+    /// Operations per second of the whole job, at equal gaps: an open loop, as fio's `rate_iops` of
+    /// all its jobs. Not beside `with_fio`. Default: a closed loop.
+    pub(crate) rate: Option<At<Rated>>,
+    /// The pause of a thread after each operation, as fio's `thinktime`. Not with `rate` and
+    /// `io_uring`, and not beside `with_fio`. Default: none.
+    pub(crate) think_time: Option<At<Nanoseconds>>,
     /// The promise of a completed write. Default: async.
     pub(crate) durability: Option<At<Durability>>,
     /// Further options of the worker; `kvdyno engines drive` lists them. Default: none.
@@ -308,4 +314,4 @@ fn inherit<T: Clone>(value: &mut Option<T>, default: Option<&T>) {
 table!(Drive, "[drive]": size preset ceiling trials precondition in_order read_only with_fio block
     depth threads duration warmup job);
 table!(DriveJob, "[[drive.job]]": name io rw read_share keys block depth threads duration warmup
-    flush_every durability options);
+    flush_every rate think_time durability options);

@@ -273,17 +273,18 @@ impl Section {
         bytes.filter(|bytes| *bytes > 0).ok_or_else(|| self.wrong(name, "one size, as 4k"))
     }
 
-    /// A time in fio's units, seconds without one; as the suite writes it.
-    fn time(&self, name: &str) -> Result<Option<String>, Mistake> {
+    /// A time in fio's units, of `default_unit` without one; as the suite writes it.
+    fn time(&self, name: &str, default_unit: &str) -> Result<Option<String>, Mistake> {
         let Some(setting) = self.get(name) else { return Ok(None) };
         let text = setting.value.to_ascii_lowercase();
         let digits = text.chars().take_while(char::is_ascii_digit).count();
         let (number, unit) = text.split_at(digits);
         let number = number.parse::<u64>().map_err(|_| self.wrong(name, "a time, as 60s"))?;
         let unit = match unit {
-            "" | "s" => "s",
-            "ms" => "ms",
-            "us" => "us",
+            "" => default_unit,
+            "s" => "s",
+            "ms" | "msec" => "ms",
+            "us" | "usec" => "us",
             "m" => "m",
             "h" => "h",
             "d" => return Ok(Some(format!("{}h", number.saturating_mul(24)))),
@@ -301,6 +302,9 @@ fn wanted_of(name: &str) -> &'static str {
         "rw" => "kvdyno has the kinds randread, randwrite, randrw, read, write and rw",
         "ioengine" => "kvdyno has io_uring (for libaio too), psync (for sync too) and mmap",
         "size" => "give a size in bytes, as 16g; the file is made in PATH",
+        "rate" | "rate_iops" => "make a section of reads, and one of writes: each has its rate",
+        "thinktime" => "use `ioengine=psync`, or remove it",
+        "thinktime_blocks" => "remove it",
         "random_distribution" => "kvdyno has random and zipf:THETA",
         _ => "correct the line",
     }
@@ -330,7 +334,7 @@ fn job(
         Some(setting) => section.bytes("bs", setting)?,
         None => 4096,
     };
-    let duration = section.time("runtime")?;
+    let duration = section.time("runtime", "s")?;
     if duration.is_none() && !has_duration {
         return Err(section.wrong("runtime", "a time, as kvdyno's jobs end by time"));
     }
@@ -340,6 +344,7 @@ fn job(
     if flush_every.is_some() && section.is_on("fsync") {
         notes.push("fsync is done as fdatasync: the file keeps its length".to_owned());
     }
+    let threads = section.number("numjobs", 1)?.max(1);
     let durable = section.get("sync").is_some_and(|sync| sync.value != "0" && sync.value != "none");
     Ok(JobTable {
         name: name_of(&section.name),
@@ -348,11 +353,13 @@ fn job(
         read_share: read_share(section, rw)?,
         block: format!("{block}B"),
         depth: section.number("iodepth", 1)?.max(1),
-        threads: Some(section.number("numjobs", 1)?.max(1)),
+        threads: Some(threads),
         flush_every,
+        rate: rate(section, rw, block)?.map(|rate| rate * f64::from(threads)),
+        think_time: think_time(section, way)?,
         buffered: way != DriveWay::Mmap && !section.is_on("direct"),
         duration,
-        warmup: section.time("ramp_time")?,
+        warmup: section.time("ramp_time", "s")?,
         durable: durable && writes,
         keys: keys(section, rw)?,
         polled: [("sqpoll", "sqthread_poll"), ("iopoll", "hipri")]
@@ -361,6 +368,31 @@ fn job(
             .map(|(own, _)| own)
             .collect(),
     })
+}
+
+/// Operations per second of one of its threads. Reads and writes have limits of their own in fio.
+fn rate(section: &Section, rw: &str, block: u64) -> Result<Option<f64>, Mistake> {
+    let (name, per_s) = match (section.get("rate_iops"), section.get("rate")) {
+        (Some(_), _) => ("rate_iops", f64::from(section.number("rate_iops", 0)?)),
+        (None, Some(setting)) => ("rate", section.bytes("rate", setting)? as f64 / block as f64),
+        (None, None) => return Ok(None),
+    };
+    if matches!(rw, "rw" | "randrw") {
+        return Err(section.wrong(name, "no rate in a job that reads and writes"));
+    }
+    Ok((per_s > 0.0).then_some(per_s))
+}
+
+/// The pause after each operation. With some in flight, fio's is one of the whole job.
+fn think_time(section: &Section, way: DriveWay) -> Result<Option<String>, Mistake> {
+    let pause = section.time("thinktime", "us")?;
+    if pause.is_some() && section.number("thinktime_blocks", 1)? != 1 {
+        return Err(section.wrong("thinktime_blocks", "a pause after each block"));
+    }
+    if pause.is_some() && way == DriveWay::IoUring {
+        return Err(section.wrong("thinktime", "no pause with asynchronous I/O"));
+    }
+    Ok(pause)
 }
 
 /// The letters that names of jobs may have.

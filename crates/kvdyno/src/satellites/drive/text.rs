@@ -116,6 +116,10 @@ pub(super) struct JobTable {
     pub(super) depth: u32,
     pub(super) threads: Option<u32>,
     pub(super) flush_every: Option<u32>,
+    /// Operations per second of all its threads.
+    pub(super) rate: Option<f64>,
+    /// The pause after each operation, as the suite writes it.
+    pub(super) think_time: Option<String>,
     pub(super) buffered: bool,
     pub(super) duration: Option<String>,
     pub(super) warmup: Option<String>,
@@ -139,6 +143,8 @@ impl JobTable {
             depth: 1,
             threads: None,
             flush_every: None,
+            rate: None,
+            think_time: None,
             buffered: false,
             duration: None,
             warmup: None,
@@ -163,7 +169,15 @@ impl JobTable {
         if let Some(writes) = self.flush_every {
             text += &format!("flush_every = {writes}\n");
         }
-        for (key, time) in [("duration", &self.duration), ("warmup", &self.warmup)] {
+        if let Some(rate) = self.rate {
+            text += &format!("rate = {rate}\n");
+        }
+        let times = [
+            ("think_time", &self.think_time),
+            ("duration", &self.duration),
+            ("warmup", &self.warmup),
+        ];
+        for (key, time) in times {
             if let Some(time) = time {
                 text += &format!("{key} = {time:?}\n");
             }
@@ -252,6 +266,7 @@ fn free(args: &DriveArgs) -> Vec<JobTable> {
                     read_share: args.read_share.clone().filter(|_| rw == "randrw" || rw == "rw"),
                     depth,
                     flush_every: args.sync.filter(|_| rw.contains('w')),
+                    rate: args.rate,
                     buffered: args.buffered && way != DriveWay::Mmap,
                     durable: args.durability == Some(WriteClass::Commit) && rw.contains('w'),
                     ..JobTable::new(name(&rw, block, way, depth), way, &rw, block)

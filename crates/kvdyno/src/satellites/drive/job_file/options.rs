@@ -18,11 +18,15 @@ pub(super) const BUILT_IN: &[&str] = &[
     "random_distribution",
     "runtime",
     "rw",
+    "rate",
+    "rate_iops",
     "rwmixread",
     "size",
     "sqthread_poll",
     "stonewall",
     "sync",
+    "thinktime",
+    "thinktime_blocks",
     "time_based",
 ];
 
@@ -114,12 +118,11 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("overwrite", "the file is written in full before the job", "remove it"),
     ("offset", "jobs work on the whole file", "use a file of its size"),
     ("offset_increment", "jobs work on the whole file", "use a file of its size"),
-    ("rate", "jobs run as fast as they can", RATES),
-    ("rate_iops", "jobs run as fast as they can", RATES),
-    ("rate_process", "jobs run as fast as they can", RATES),
+    ("rate_min", "no job ends because its rate is low", "remove it; `--target` judges rates"),
+    ("rate_process", "a rate has equal gaps", "remove it, or set a `schedule` in a suite"),
     ("read_iolog", "a job file with a trace is a trace", "`kvdyno trace import` reads the log"),
     ("startdelay", "each job starts alone", "remove it"),
-    ("thinktime", "jobs do not pause", RATES),
+    ("thinktime_spin", "a pause does not compute", "remove it"),
     ("verify", "kvdyno's own blocks are not fio's", "remove it, or verify with fio"),
     ("create_only", "nothing would be measured", "remove the section: kvdyno makes the file"),
     ("zonemode", "kvdyno has no zones", "use fio for zoned drives"),
@@ -127,7 +130,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
 ];
 
 const COMPRESSIBLE: &str = "remove it, or measure an engine with `compress_to`";
-const RATES: &str = "remove it; `kvdyno capacity` finds rates of engines";
 
 /// The main name and the value of an option by any of its names.
 pub(super) fn canonical(name: &str, value: &str) -> (String, String) {
@@ -142,7 +144,7 @@ pub(super) fn canonical(name: &str, value: &str) -> (String, String) {
         "iodepth_batch_complete_min" | "iodepth_batch_complete_max" => "iodepth_batch_complete",
         "prioclass" | "cmdprio_percentage" => "prio",
         "wait_for_previous" => "stonewall",
-        "rate_iops_min" | "rate_min" => "rate",
+        "rate_iops_min" => "rate_min",
         // A range of one size is that size.
         "bsrange" | "blocksize_range" => {
             let ends = value.split_once('-').filter(|(least, most)| least == most);
@@ -150,7 +152,6 @@ pub(super) fn canonical(name: &str, value: &str) -> (String, String) {
                 ("bs".to_owned(), size.to_owned())
             });
         }
-        "thinktime_blocks" | "thinktime_spin" => "thinktime",
         "filesize" | "fileset_size" => "size",
         "rwmixwrite" => {
             let reads = value.parse::<u32>().ok().and_then(|writes| 100_u32.checked_sub(writes));

@@ -47,6 +47,20 @@ fn sections_become_jobs() {
     assert!(file.notes.iter().any(|other| other == note), "{:?}", file.notes);
 }
 
+/// fio's rates are those of one of its jobs; its pauses are in microseconds.
+#[test]
+fn a_job_has_a_rate_or_a_pause() {
+    let paced = |option: &str, of: usize| {
+        let text = MIXED.replacen("fdatasync=2", "fdatasync=2\nthinktime=250", 1);
+        let text = text.replacen("numjobs=4", &format!("numjobs=4\n{option}"), 1);
+        let file = parse(&text, false).map_err(|m| m.what).unwrap();
+        (file.jobs[of].rate, file.jobs[of].think_time.clone())
+    };
+    assert_eq!(paced("rate_iops=500", 0), (Some(2000.0), None));
+    assert_eq!(paced("rate=1m", 0), (Some(1024.0), None));
+    assert_eq!(paced("rate_iops=0", 1), (None, Some("250us".to_owned())));
+}
+
 /// Each mistake at its line, with what was found and the remedy.
 #[test]
 fn what_has_no_counterpart_is_refused_at_its_line() {
@@ -59,7 +73,10 @@ fn what_has_no_counterpart_is_refused_at_its_line() {
         ("ioengine=libaio", "ioengine=rbd"),
         ("runtime=60", "runtime=soon"),
         ("runtime=60\n", ""),
-        ("iodepth=32", "rate_iops=1000"),
+        ("iodepth=32", "rate_process=poisson"),
+        ("fdatasync=2", "rate_iops=1000"),
+        ("iodepth=32", "thinktime=10"),
+        ("fdatasync=2", "thinktime=10\nthinktime_blocks=4"),
         ("iodepth=32", "iodepht=32"),
         ("iodepth=32", "iodepth=many"),
         ("numjobs=4", "size=2g"),
