@@ -142,6 +142,7 @@ impl Fixture {
             study: None,
             within: WITHIN,
             gate: None,
+            target: None,
             claims: vec![],
             format: FORMAT.to_owned(),
             suite: "fixture".to_owned(),

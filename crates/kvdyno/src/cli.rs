@@ -287,8 +287,8 @@ pub(crate) struct RunArgs {
 /// Trials beyond those of the suite.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct BudgetArgs {
-    /// After the suite's trials add more until its rates and claims are decided, but none that
-    /// would end after this time, as 10m
+    /// After the suite's trials add more until its rates, claims and --target are decided, but
+    /// none that would end after this time, as 10m
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
     /// Two rates that differ by less are equal [default: 3%]; alone, adds trials as --budget does,

@@ -48,6 +48,9 @@ pub struct Plan {
     /// null: it is not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<f64>,
+    /// What each engine is to meet, as `--target` has it; null: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// The claims of the suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,

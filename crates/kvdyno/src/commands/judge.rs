@@ -39,8 +39,16 @@ pub(super) fn judge_shown(
     Ok(exit_code(&rows, verdict))
 }
 
-/// Refuses a target that no measured phase of a plan has the figures for.
-pub(crate) fn check_target(plan: &Plan, target: &Target) -> Result<(), Complaint> {
+/// Sets what a run's engines are to meet. Refuses a target that no measured phase of the plan has
+/// the figures for.
+pub(crate) fn set_target(plan: &mut Plan, target: Option<&Target>) -> Result<(), Complaint> {
+    let Some(target) = target else { return Ok(()) };
+    check_target(plan, target)?;
+    plan.target = Some(target.to_string());
+    Ok(())
+}
+
+fn check_target(plan: &Plan, target: &Target) -> Result<(), Complaint> {
     let mixes = plan.cases.iter().flat_map(|case| &case.phases);
     let mixes = mixes.filter_map(|phase| match &phase.work {
         Activity::Measure(mix) => Some(mix),

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if args.plan {
         return plan::only(&prepared, args.view.json, printer);
     }
-    run::to_tables(&prepared, &args.keep, args.budget.time()?, &args.view, printer)
+    run::to_tables(&mut prepared, &args.keep, args.budget.time()?, &args.view, printer)
 }
 
 /// The plan of the text on this machine.

@@ -16,20 +16,18 @@ pub(crate) fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     prepared.destroy_allowed.clone_from(&args.destroy_data_on);
     prepared.load_allowed.clone_from(&args.yes_load);
-    to_tables(&prepared, &args.keep, args.budget.time()?, &args.view, printer)
+    to_tables(&mut prepared, &args.keep, args.budget.time()?, &args.view, printer)
 }
 
 /// Runs a prepared suite and shows it.
 pub(super) fn to_tables(
-    prepared: &PreparedRun,
+    prepared: &mut PreparedRun,
     keep: &KeepArgs,
     budget: Option<Duration>,
     view: &ViewArgs,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    if let Some(target) = &view.target {
-        judge::check_target(&prepared.plan, target)?;
-    }
+    judge::set_target(&mut prepared.plan, view.target.as_ref())?;
     let (folder, ended) = start::run_prepared(prepared, keep, budget, printer)?;
     show::show_ended(folder, ended, view, printer)
 }

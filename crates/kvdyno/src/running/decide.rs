@@ -1,11 +1,13 @@
-//! Adds trials to a run until its primary figures, its claims and its gate are decided, or its time
-//! is over.
+//! Adds trials to a run until its primary figures, its claims, its gate and its target are decided,
+//! or its time is over.
 
 use super::resume;
 use super::runner::{Ended, RunEnvironment};
 use crate::printer::{Printer, Progress};
 use crate::records::runs;
 use anyhow::Context as _;
+use kvdyno_analysis::answers::search::Target;
+use kvdyno_analysis::answers::target::{Meets, TargetRow, judge_target};
 use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_analysis::figures::lists::unique;
 use kvdyno_analysis::judge::claim;
@@ -52,6 +54,11 @@ pub(super) fn run(
             printer.note(&format!("may be past the gate: {}", may_regress.join("; ")));
             open.extend(plan.cases.iter().map(|case| case.label.as_str()));
         }
+        let unmet = undecided_by_target(&plan, &record)?;
+        for row in &unmet {
+            printer.note(&format!("may meet its target or miss it: {}", row.case));
+        }
+        open.extend(unmet.iter().map(|row| row.label.as_str()));
         if open.is_empty() {
             return Ok(Ended::Complete);
         }
@@ -97,6 +104,16 @@ fn figures_at_gate(plan: &Plan, record: &Record) -> Vec<String> {
     let gate = versus.ok().and_then(|versus| versus.gate);
     let is_open = |gate: &Gate| gate.result == GateResult::Undecided;
     gate.filter(is_open).map_or_else(Vec::new, |gate| gate.may_hide)
+}
+
+/// The cases that may meet the plan's target or miss it, where more trials would tell.
+fn undecided_by_target(plan: &Plan, record: &Record) -> anyhow::Result<Vec<TargetRow>> {
+    let Some(target) = &plan.target else { return Ok(Vec::new()) };
+    let target = Target::parse(target).context("the plan's target is invalid")?;
+    let mut rows = judge_target(&record.evidence, &record.figures, &target)
+        .context("failed to judge the run so far by its target")?;
+    rows.retain(|row| row.meets == Meets::Undecided && row.more_trials.is_some());
+    Ok(rows)
 }
 
 /// The trials of an engine, by their numbers.

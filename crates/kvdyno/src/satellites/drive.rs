@@ -50,9 +50,7 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         None if args.read_only => Consent::Read,
         None => Consent::None,
     };
-    if let Some(target) = &args.view.target {
-        judge::check_target(&prepared.plan, target)?;
-    }
+    judge::set_target(&mut prepared.plan, args.view.target.as_ref())?;
     let (folder, ended) = start::run_prepared(&prepared, &args.keep, None, printer)?;
     let exit = show::show_ended(folder.clone(), ended, &args.view, printer)?;
     if !args.view.json {

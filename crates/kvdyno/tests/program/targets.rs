@@ -25,6 +25,24 @@ fn a_target_is_met_missed_or_undecided() {
     judge("p99<1", &[]).assert_code(2).assert_says("add a unit");
 }
 
+/// One engine has nothing to be compared with: its target alone asks for more trials.
+#[test]
+fn a_budget_adds_trials_until_a_target_is_decided() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().trials(1).engine("null").text());
+    let args = ["run", "s.toml", "--budget", "10m"];
+    scratch.run(&args).assert_ok();
+    let trials = |run: &super::scratch::Done| {
+        let rows: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+        rows[0]["trials"].as_u64().unwrap()
+    };
+    let judge = ["judge", "--target", "ops>1/s", "--json"];
+    assert_eq!(trials(scratch.run(&judge).assert_code(4)), 1);
+    let run = scratch.run(&[&args[..], &["--target", "ops>1/s"]].concat());
+    run.assert_ok().assert_says("may meet its target or miss it");
+    assert_eq!(trials(scratch.run(&judge).assert_code(0)), 4);
+}
+
 /// A load has no figures that a target is about.
 #[test]
 fn a_run_without_a_measured_phase_meets_nothing() {

@@ -69,6 +69,7 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
         study: suite.study().map(str::to_owned),
         within: suite.within(),
         gate: None,
+        target: None,
         claims: suite.claims.clone(),
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),

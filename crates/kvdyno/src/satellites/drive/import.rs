@@ -56,6 +56,7 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
         study: None,
         within: WITHIN,
         gate: None,
+        target: None,
         claims: Vec::new(),
         format: kvdyno_record::FORMAT.to_owned(),
         suite: "fio-import".to_owned(),
