@@ -52,7 +52,6 @@ mod watch;
 mod zipf;
 
 use client::{Client, ClientGraph};
-use clock::Best;
 use control::Listener;
 use graph::OverKeys;
 use kvdyno_engine::graph::GraphEngine;
@@ -262,12 +261,7 @@ fn run<G: GraphEngine>() -> Result<ExitCode> {
         return failed(None, &Error::new(ErrorClass::Invalid, message));
     }
     let listener = Listener::start(input);
-    let outcome = match clock {
-        #[cfg(target_arch = "x86_64")]
-        Best::Tsc(tsc) => job::run::<G, _>(&job, tsc, &listener),
-        Best::Monotonic(monotonic) => job::run::<G, _>(&job, monotonic, &listener),
-    };
-    match outcome {
+    match job::run::<G>(&job, clock, &listener) {
         Ok(()) => {
             output::send(&Event::Done { drift_ppm: clock::drift_ppm(clock) })?;
             Ok(ExitCode::SUCCESS)
