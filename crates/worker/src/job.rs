@@ -8,7 +8,7 @@ use crate::output::{Files, send};
 use crate::population::Population;
 use crate::recording;
 use crate::shared::Task;
-use crate::team::{self, Done, RoleSpec};
+use crate::team::{self, Done, TeamSpec};
 use crate::usage;
 use crate::verify;
 use kvdyno_engine::graph::{GraphEngine, Isolation};
@@ -115,32 +115,10 @@ impl<'j, G: GraphEngine> Case<'j, G> {
     #[inline(never)]
     fn phase(&mut self, index: u32, phase: &'j Phase) -> Result<bool> {
         let Some(result) = self.work(index, phase)? else { return Ok(true) };
-        let stopped = result.stopped;
-        send(&Event::Finished {
-            phase: index,
-            started_unix_ns: result.started_unix_ns,
-            wall_ns: result.wall_ns,
-            usage_before: result.usage_before,
-            usage: usage::of_this_process(),
-            counters: self.counters(),
-            roles: result.roles,
-            verified: result.verified,
-            settled: result.settled,
-            live_records: self.live.after(phase, self.plan.population),
-            stopped,
-            failed: result.failure.as_ref().map(|error| (error.class, error.message.clone())),
-            ranks: Vec::new(),
-        })?;
-        // Nothing may move until the program has read what this phase did.
-        self.listener.wait_for_go()?;
-        if result.failure.is_none() && !stopped {
-            recording::end(self.job, index, result.requests)?;
-        }
-        result.failure.map_or(Ok(stopped), Err)
-    }
-
-    fn counters(&self) -> Counters {
-        self.engine.as_ref().map(Engine::counters).unwrap_or_default()
+        let live_records = self.live.after(phase, self.plan.population);
+        let counters = || self.engine.as_ref().map(Engine::counters).unwrap_or_default();
+        let (phase, listener) = (index, self.listener);
+        Finish { job: self.job, phase, listener, live_records }.report(result, &counters)
     }
 
     fn engine(&self) -> Result<&G::Engine> {
@@ -171,15 +149,15 @@ impl<'j, G: GraphEngine> Case<'j, G> {
         result.map(|result| Some(PhaseResult { usage_before, ..result }))
     }
 
-    /// Runs `specs` on a team of threads, once the gate opens.
+    /// Runs a team of threads, once the gate opens.
     fn team<K: Kind<Engine = G::Engine>>(
         &mut self,
-        specs: Vec<RoleSpec<K::Source<'_>>>,
+        spec: TeamSpec<K::Source<'_>>,
         task: &Task,
     ) -> Result<Option<PhaseResult>> {
         let engine = require_open(self.engine.as_ref())?;
         let gate = self.listener.gate(task.phase);
-        let done = team::run::<K>(engine, self.clock, specs, task, &mut self.files, &gate)?;
+        let done = team::run::<K>(engine, self.clock, spec, task, &mut self.files, &gate)?;
         Ok(done.map(PhaseResult::from_done))
     }
 
@@ -187,8 +165,7 @@ impl<'j, G: GraphEngine> Case<'j, G> {
         let task = self.plan.load_task(index, phase, load);
         let result = match self.plan.graph {
             Some(graph) => {
-                let specs = self.plan.graph_loaders(graph, index, load);
-                self.team::<Social<G>>(specs, &task)?
+                self.team::<Social<G>>(self.plan.graph_loaders(graph, load, &task), &task)?
             }
             None => self.run_specs(self.plan.record_loaders(load, &task)?, &task)?,
         };
@@ -210,7 +187,7 @@ impl<'j, G: GraphEngine> Case<'j, G> {
         let mut task = self.plan.mix_task(index, phase, mix);
         let result = match self.plan.graph {
             Some(graph) => {
-                self.team::<Social<G>>(self.plan.graph_roles(graph, index, mix), &task)?
+                self.team::<Social<G>>(self.plan.graph_roles(graph, mix, &task), &task)?
             }
             None => self.run_specs(self.plan.mix_roles(mix, &mut task)?, &task)?,
         };
@@ -304,6 +281,42 @@ impl<'j, G: GraphEngine> Case<'j, G> {
             audit::<G>(engine, graph.isolation(), loaded, tell, &self.listener.stop)?
         };
         Ok(Verified { expected: self.job.data.records, audit, ..Verified::default() })
+    }
+}
+
+/// The end of a phase.
+struct Finish<'j> {
+    job: &'j Job,
+    phase: u32,
+    listener: &'j Listener,
+    live_records: Option<u64>,
+}
+
+impl Finish<'_> {
+    /// Reports the result, and waits for go. True: the program stopped the phase.
+    fn report(self, result: PhaseResult, counters: &dyn Fn() -> Counters) -> Result<bool> {
+        let stopped = result.stopped;
+        send(&Event::Finished {
+            phase: self.phase,
+            started_unix_ns: result.started_unix_ns,
+            wall_ns: result.wall_ns,
+            usage_before: result.usage_before,
+            usage: usage::of_this_process(),
+            counters: counters(),
+            roles: result.roles,
+            verified: result.verified,
+            settled: result.settled,
+            live_records: self.live_records,
+            stopped,
+            failed: result.failure.as_ref().map(|error| (error.class, error.message.clone())),
+            ranks: Vec::new(),
+        })?;
+        // Nothing may move until the program has read what this phase did.
+        self.listener.wait_for_go()?;
+        if result.failure.is_none() && !stopped {
+            recording::end(self.job, self.phase, result.requests)?;
+        }
+        result.failure.map_or(Ok(stopped), Err)
     }
 }
 

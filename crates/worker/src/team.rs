@@ -63,41 +63,59 @@ pub(crate) struct Done {
     pub(crate) failure: Option<Error>,
 }
 
+/// The threads of a task before they start, each with its clients.
+pub(crate) struct TeamSpec<S> {
+    threads: Vec<(usize, Vec<Client<S>>)>,
+    roles: Vec<RoleResult>,
+    watch: Watch,
+    shared: Shared,
+    packets: Receiver<Packet>,
+}
+
+impl<S> TeamSpec<S> {
+    /// Distributes the clients of each role over its threads.
+    pub(crate) fn new(specs: Vec<RoleSpec<S>>, task: &Task) -> Self {
+        let clients: usize = specs.iter().map(|spec| spec.sources.len()).sum();
+        let threads_total: usize = specs.iter().map(|spec| spec.on).sum();
+        let counting = specs.first().map_or(0, |spec| spec.sources.len());
+        let shared = Shared::new((clients, counting), threads_total + 1, task.operations);
+        let roles = specs.iter().map(|spec| empty_result(spec, task.duration_ns)).collect();
+        let watch = Watch::new(task.steady, &specs);
+        let (sender, packets) = channel();
+        let (mut threads, mut begun) = (Vec::new(), 0);
+        for (role, spec) in specs.into_iter().enumerate() {
+            let (clients_total, on) = (spec.sources.len(), spec.on);
+            let mut clients = spec.into_clients(role, begun, &sender).into_iter();
+            begun += clients_total;
+            // As evenly as can be.
+            for index in 0..on {
+                let some = (index + 1) * clients_total / on - index * clients_total / on;
+                threads.push((role, clients.by_ref().take(some).collect()));
+            }
+        }
+        Self { threads, roles, watch, shared, packets }
+    }
+}
+
 /// Runs a task to its end. The threads open their sessions and prepare their first blocks, and
 /// begin when `gate` lets them; none: it does not.
 ///
-/// What is generic here ends with the threads' own work: the rest is compiled once.
+/// Only the work of a thread is compiled for each engine and clock.
 pub(crate) fn run<K: Kind>(
     engine: &K::Engine,
     clock: Best,
-    specs: Vec<RoleSpec<K::Source<'_>>>,
+    spec: TeamSpec<K::Source<'_>>,
     task: &Task,
     files: &mut Files,
     gate: &Gate<'_>,
 ) -> Result<Option<Done>> {
-    let clients: usize = specs.iter().map(|spec| spec.sources.len()).sum();
-    let threads: usize = specs.iter().map(|spec| spec.on).sum();
-    let counting = specs.first().map_or(0, |spec| spec.sources.len());
-    let shared = Shared::new((clients, counting), threads + 1, task.operations);
-    let roles = specs.iter().map(|spec| empty_result(spec, task.duration_ns)).collect();
-    let watch = Watch::new(task.steady, &specs);
-    let (sender, packets) = channel();
-    let (mut works, mut begun, shared) = (Vec::new(), 0, &shared);
-    for (role, spec) in specs.into_iter().enumerate() {
-        let (clients_total, on) = (spec.sources.len(), spec.on);
-        let mut clients = spec.into_clients(role, begun, &sender).into_iter();
-        begun += clients_total;
-        // As evenly as can be.
-        for thread_index in 0..on {
-            let some = (thread_index + 1) * clients_total / on - thread_index * clients_total / on;
-            let some: Vec<_> = clients.by_ref().take(some).collect();
-            let work: ThreadWork<'_> = with_clock!(clock, clock => {
-                Box::new(move || work::<K, _>(engine, clock, some, task, shared))
-            });
-            works.push((role, work));
-        }
-    }
-    drop(sender);
+    let TeamSpec { threads, roles, watch, ref shared, packets } = spec;
+    let start = |(role, clients)| -> (usize, ThreadWork<'_>) {
+        with_clock!(clock, clock => {
+            (role, Box::new(move || work::<K, _>(engine, clock, clients, task, shared)))
+        })
+    };
+    let works = threads.into_iter().map(start).collect();
     let engine = Probes { counters: &|| engine.counters(), events: &|| engine.events() };
     Team { clock, task, shared, roles, watch, engine }.run(works, &packets, files, gate)
 }

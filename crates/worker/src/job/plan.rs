@@ -9,7 +9,7 @@ use crate::recording;
 use crate::rng::Rng;
 use crate::shared::Task;
 use crate::source::{KeySupply, MixSource, Source};
-use crate::team::RoleSpec;
+use crate::team::{RoleSpec, TeamSpec};
 use crate::values::Values;
 use kvdyno_engine::Result;
 use kvdyno_record::crew::RankId;
@@ -73,10 +73,10 @@ impl<'j> Plan<'j> {
     pub(super) fn graph_loaders(
         &self,
         graph: &'j GraphCase,
-        index: u32,
         load: &Load,
-    ) -> Vec<RoleSpec<graph::Source<'j>>> {
-        let rng = |salt, thread| self.rng(index, salt, (thread, load.threads));
+        task: &Task,
+    ) -> TeamSpec<graph::Source<'j>> {
+        let rng = |salt, thread| self.rng(task.phase, salt, (thread, load.threads));
         let role = |step: usize, name: &str, sources: Vec<graph::Source<'j>>| RoleSpec {
             name: name.to_owned(),
             ops: OpInfo::named(GRAPH_LOADS[step]).into_iter().collect(),
@@ -90,10 +90,11 @@ impl<'j> Plan<'j> {
             sources,
         };
         let links = |thread| graph::Source::links(graph, rng(0, thread));
-        vec![
+        let specs = vec![
             role(1, "load", (0..load.threads).map(links).collect()),
             role(0, "nodes", vec![graph::Source::nodes(graph, rng(1, 0))]),
-        ]
+        ];
+        TeamSpec::new(specs, task)
     }
 
     /// Sources of operations that are drawn.
@@ -134,10 +135,11 @@ impl<'j> Plan<'j> {
     pub(super) fn graph_roles(
         &self,
         graph: &'j GraphCase,
-        index: u32,
         mix: &Mix,
-    ) -> Vec<RoleSpec<graph::Source<'j>>> {
-        self.roles(index, mix, |role, _, rng| graph::Source::requests(graph, role, rng))
+        task: &Task,
+    ) -> TeamSpec<graph::Source<'j>> {
+        let source = |role: &Role, _, rng| graph::Source::requests(graph, role, rng);
+        TeamSpec::new(self.roles(task.phase, mix, source), task)
     }
 
     pub(super) fn load_task(&self, index: u32, phase: &Phase, load: &Load) -> Task {

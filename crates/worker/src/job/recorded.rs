@@ -6,15 +6,15 @@ use crate::keyvalue::KeyValue;
 use crate::replay::{self, Deal, Dealer, Work};
 use crate::shared::Task;
 use crate::source::{LoadRange, Source};
-use crate::team::RoleSpec;
+use crate::team::TeamSpec;
 use kvdyno_engine::Result;
 use kvdyno_engine::graph::GraphEngine;
 use kvdyno_record::replay::Replay;
 use kvdyno_record::workload::{Load, Mix};
 
-/// What a team's threads do, and who deals to them.
+/// A team, and the dealer of what it replays.
 pub(super) struct Specs<'j> {
-    roles: Vec<RoleSpec<Source<'j>>>,
+    team: TeamSpec<Source<'j>>,
     dealer: Option<Dealer>,
 }
 
@@ -29,17 +29,15 @@ impl<'j> Plan<'j> {
                 LoadRange::new(load.order, load.batch, records, share, &self.supply, rng)
             };
             let sources = ours.map(range).map(Source::Load).collect();
-            return Ok(Specs {
-                roles: vec![self.loaders(task.phase, load, sources)],
-                dealer: None,
-            });
+            let specs = vec![self.loaders(task.phase, load, sources)];
+            return Ok(Specs { team: TeamSpec::new(specs, task), dealer: None });
         };
         let work = Work::Load { batch: load.batch };
         let deal = self.deal(replay, work, u64::MAX, load.threads);
         let (dealer, dealt) = replay::open(&deal, &self.supply, ours.map(rng))?;
         let sources = dealt.into_iter().map(Source::Trace).collect();
-        let roles = vec![self.loaders(task.phase, load, sources)];
-        Ok(Specs { roles, dealer: Some(dealer) })
+        let specs = vec![self.loaders(task.phase, load, sources)];
+        Ok(Specs { team: TeamSpec::new(specs, task), dealer: Some(dealer) })
     }
 
     /// The roles of a mix. The first may replay a trace, the others draw.
@@ -47,7 +45,8 @@ impl<'j> Plan<'j> {
         let drawn = self.mix_source(mix);
         let replayed = mix.roles.first().and_then(|role| Some((role, role.replay.as_ref()?)));
         let Some((role, replay)) = replayed else {
-            return Ok(Specs { roles: self.roles(task.phase, mix, drawn), dealer: None });
+            let specs = self.roles(task.phase, mix, drawn);
+            return Ok(Specs { team: TeamSpec::new(specs, task), dealer: None });
         };
         let requests = mix.ends.operations.unwrap_or(replay.requests);
         // The dealer counts them out: threads take what there is, until there is no more.
@@ -57,11 +56,11 @@ impl<'j> Plan<'j> {
         let rngs = deal.threads.clone().map(rng);
         let (dealer, dealt) = replay::open(&deal, &self.supply, rngs)?;
         let mut dealt = dealt.into_iter();
-        let roles = self.roles(task.phase, mix, |role, thread, rng| {
+        let specs = self.roles(task.phase, mix, |role, thread, rng| {
             let recorded = role.replay.as_ref().and_then(|_| dealt.next());
             recorded.map_or_else(|| drawn(role, thread, rng), Source::Trace)
         });
-        Ok(Specs { roles, dealer: Some(dealer) })
+        Ok(Specs { team: TeamSpec::new(specs, task), dealer: Some(dealer) })
     }
 
     fn deal<'d>(
@@ -88,11 +87,11 @@ impl<G: GraphEngine> Case<'_, G> {
     /// Has a team's threads do `specs`.
     pub(super) fn run_specs(
         &mut self,
-        Specs { roles, dealer }: Specs<'_>,
+        Specs { team, dealer }: Specs<'_>,
         task: &Task,
     ) -> Result<Option<PhaseResult>> {
         let clock = self.clock;
-        let work = || self.team::<KeyValue<G::Engine>>(roles, task);
+        let work = || self.team::<KeyValue<G::Engine>>(team, task);
         let Some(dealer) = dealer else { return work() };
         let (result, used) = replay::beside(dealer, clock, work)?;
         let Some(mut result) = result else { return Ok(None) };
