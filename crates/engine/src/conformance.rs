@@ -7,6 +7,9 @@
 //! It is not: a benchmark, or a crash test. No check looks at a clock except to see that a limit is
 //! kept, and none pulls the plug.
 //!
+//! The checks use an engine through trait objects (`erased`). They are compiled once, and a worker
+//! adds only the calls of its engine.
+//!
 //! ```ignore
 //! #[test]
 //! fn conforms() {
@@ -17,6 +20,7 @@
 //! ```
 
 mod adjusted;
+mod erased;
 mod field;
 mod flight;
 mod graph;
@@ -31,7 +35,7 @@ mod transactions;
 mod writes;
 
 use crate::graph::GraphEngine;
-use crate::{Engine, Location, PlaceKind, Result};
+use crate::{Description, Engine, Location, PlaceKind, Result};
 use field::{Field, Outcome, Stop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -42,18 +46,23 @@ pub use report::{Check, Report, Verdict};
 /// Runs every check in directories (or files, for an engine of raw devices) that the kit makes
 /// below `scratch` and removes again where the check passed.
 pub fn run<E: Engine>(scratch: &Path) -> Report {
-    check_all::<E>(below::<E>(scratch), true, checks())
+    let description = E::describe();
+    let make_place = below(scratch, &description);
+    check_all(&Field::new(description, erased::open::<E>, make_place), true, CHECKS)
 }
 
 /// The same, and checks of the graph that the engine keeps: those whose names have `words` in them.
 pub fn run_with_graph<G: GraphEngine>(scratch: &Path, words: &str) -> Report {
-    let mut checks = [checks(), graph_checks::<G>()].concat();
+    let mut checks = [CHECKS, GRAPH_CHECKS].concat();
     checks.retain(|(name, _)| name.contains(words));
-    check_all::<G::Engine>(below::<G::Engine>(scratch), true, checks)
+    let description = G::Engine::describe();
+    let make_place = below(scratch, &description);
+    let field = Field::new(description, erased::open_with_graph::<G>, make_place);
+    check_all(&field, true, &checks)
 }
 
-fn below<E: Engine>(scratch: &Path) -> field::MakePlace<'static> {
-    let kinds = E::describe().capabilities.places;
+fn below(scratch: &Path, description: &Description) -> field::MakePlace<'static> {
+    let kinds = &description.capabilities.places;
     let device = !kinds.contains(&PlaceKind::Directory) && kinds.contains(&PlaceKind::Device);
     let root = scratch.join("kvdyno-conformance");
     let mut made = 0;
@@ -68,70 +77,60 @@ fn below<E: Engine>(scratch: &Path) -> field::MakePlace<'static> {
 /// gets the name of the check, is called at least once for each, and must return an empty database
 /// every time: another port, table or database number.
 pub fn run_at<E: Engine>(make_place: impl FnMut(&str) -> Result<Location>) -> Report {
-    check_all::<E>(Box::new(make_place), false, checks())
+    let field = Field::new(E::describe(), erased::open::<E>, Box::new(make_place));
+    check_all(&field, false, CHECKS)
 }
 
-type CheckFn<E> = fn(&Field<'_, E>) -> Outcome;
-type Checks<E> = Vec<(&'static str, CheckFn<E>)>;
+type NamedCheck = (&'static str, fn(&Field<'_>) -> Outcome);
 
 /// The checks in the order a reader wants them to fail: the simplest first.
-fn checks<E: Engine>() -> Checks<E> {
-    vec![
-        ("describes itself", lifecycle::describes_itself),
-        ("opens with every word of its options", lifecycle::opens_with_every_word),
-        ("opens with every preset", lifecycle::opens_with_every_preset),
-        ("round-trips in every durability class", lifecycle::every_durability_class),
-        ("put get overwrite delete", points::round_trip),
-        ("shows a value exactly once", points::shown_once),
-        ("empty and long values", points::value_limits),
-        ("keys at their limits", points::key_limits),
-        ("multiget", points::multiget),
-        ("operations in flight", flight::answers),
-        ("clients that share threads", shared_threads::go_on),
-        ("scan forward", scans::forward),
-        ("scan reverse", scans::reverse),
-        ("walk forward", scans::walk_forward),
-        ("walk reverse", scans::walk_reverse),
-        ("batch in order", writes::batch_in_order),
-        ("batch is atomic", writes::batch_is_atomic),
-        ("read-modify-write", writes::read_modify_write),
-        ("read-modify-write is atomic", writes::read_modify_write_is_atomic),
-        ("transactions are all or nothing", transactions::all_or_nothing),
-        ("transactions scan", transactions::scans),
-        ("transactions are isolated", transactions::no_dirty_reads),
-        ("transactions lose no update", transactions::no_lost_updates),
-        ("transactions report conflicts", transactions::conflicts),
-        ("reopen keeps acknowledged data", lifecycle::reopen),
-        ("sessions see each other's writes", threads::no_stale_reads),
-        ("two writing sessions", threads::two_writers),
-        ("many readers and a writer", threads::readers_and_writer),
-        ("settles within its limit", lifecycle::settles),
-        ("counters and events", lifecycle::counters_and_events),
-        ("random load of 20000 keys", lifecycle::random_load),
-        ("agrees with a model", model::agrees),
-    ]
-}
+const CHECKS: &[NamedCheck] = &[
+    ("describes itself", lifecycle::describes_itself),
+    ("opens with every word of its options", lifecycle::opens_with_every_word),
+    ("opens with every preset", lifecycle::opens_with_every_preset),
+    ("round-trips in every durability class", lifecycle::every_durability_class),
+    ("put get overwrite delete", points::round_trip),
+    ("shows a value exactly once", points::shown_once),
+    ("empty and long values", points::value_limits),
+    ("keys at their limits", points::key_limits),
+    ("multiget", points::multiget),
+    ("operations in flight", flight::answers),
+    ("clients that share threads", shared_threads::go_on),
+    ("scan forward", scans::forward),
+    ("scan reverse", scans::reverse),
+    ("walk forward", scans::walk_forward),
+    ("walk reverse", scans::walk_reverse),
+    ("batch in order", writes::batch_in_order),
+    ("batch is atomic", writes::batch_is_atomic),
+    ("read-modify-write", writes::read_modify_write),
+    ("read-modify-write is atomic", writes::read_modify_write_is_atomic),
+    ("transactions are all or nothing", transactions::all_or_nothing),
+    ("transactions scan", transactions::scans),
+    ("transactions are isolated", transactions::no_dirty_reads),
+    ("transactions lose no update", transactions::no_lost_updates),
+    ("transactions report conflicts", transactions::conflicts),
+    ("reopen keeps acknowledged data", lifecycle::reopen),
+    ("sessions see each other's writes", threads::no_stale_reads),
+    ("two writing sessions", threads::two_writers),
+    ("many readers and a writer", threads::readers_and_writer),
+    ("settles within its limit", lifecycle::settles),
+    ("counters and events", lifecycle::counters_and_events),
+    ("random load of 20000 keys", lifecycle::random_load),
+    ("agrees with a model", model::agrees),
+];
 
-fn graph_checks<G: GraphEngine>() -> Checks<G::Engine> {
-    vec![
-        ("a graph has nodes", graph::nodes::<G>),
-        ("a graph has links and counts", graph::links::<G>),
-        ("a graph is loaded and audited", graph::load::<G>),
-        ("writers of a graph lose no count", graph::side_by_side::<G>),
-    ]
-}
+const GRAPH_CHECKS: &[NamedCheck] = &[
+    ("a graph has nodes", graph::nodes),
+    ("a graph has links and counts", graph::links),
+    ("a graph is loaded and audited", graph::load),
+    ("writers of a graph lose no count", graph::side_by_side),
+];
 
-fn check_all<E: Engine>(
-    make_place: field::MakePlace<'_>,
-    remove: bool,
-    checks: Checks<E>,
-) -> Report {
-    let description = E::describe();
-    let mut report = Report::new(&description);
-    let field = Field::<E>::new(description, make_place);
-    for (name, check) in checks {
+fn check_all(field: &Field<'_>, remove: bool, checks: &[NamedCheck]) -> Report {
+    let mut report = Report::new(&field.description);
+    for &(name, check) in checks {
         field.begin(name);
-        let verdict = match catch_unwind(AssertUnwindSafe(|| check(&field))) {
+        let verdict = match catch_unwind(AssertUnwindSafe(|| check(field))) {
             Ok(Ok(())) => Verdict::Passed,
             Ok(Err(Stop::Skip(why))) => Verdict::Skipped(why),
             Ok(Err(Stop::Fail(what))) => Verdict::Failed(what),

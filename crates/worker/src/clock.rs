@@ -126,6 +126,41 @@ pub(crate) enum Best {
     Monotonic(Monotonic),
 }
 
+/// Runs `$body` with the clock itself.
+macro_rules! with_clock {
+    ($best:expr, $clock:ident => $body:expr) => {
+        match $best {
+            #[cfg(target_arch = "x86_64")]
+            $crate::clock::Best::Tsc($clock) => $body,
+            $crate::clock::Best::Monotonic($clock) => $body,
+        }
+    };
+}
+pub(crate) use with_clock;
+
+/// For what is not timed: it decides at each reading.
+impl Clock for Best {
+    fn ticks(&self) -> u64 {
+        with_clock!(self, clock => clock.ticks())
+    }
+
+    fn ns(&self, ticks: u64) -> u64 {
+        with_clock!(self, clock => clock.ns(ticks))
+    }
+
+    fn ticks_at(&self, ns: u64) -> u64 {
+        with_clock!(self, clock => clock.ticks_at(ns))
+    }
+
+    fn time(&self, ticks: u64) -> u64 {
+        with_clock!(self, clock => clock.time(ticks))
+    }
+
+    fn skip(&mut self, ns: u64) {
+        with_clock!(self, clock => clock.skip(ns));
+    }
+}
+
 /// The clock as a record describes it.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
@@ -224,18 +259,9 @@ mod tests {
         let (clock, about) = best();
         let wait = || {
             let started = std::time::Instant::now();
-            let before = match clock {
-                #[cfg(target_arch = "x86_64")]
-                Best::Tsc(tsc) => tsc.now(),
-                Best::Monotonic(clock) => clock.now(),
-            };
+            let before = clock.now();
             std::thread::sleep(Duration::from_millis(20));
-            let after = match clock {
-                #[cfg(target_arch = "x86_64")]
-                Best::Tsc(tsc) => tsc.now(),
-                Best::Monotonic(clock) => clock.now(),
-            };
-            (after - before) as f64 / started.elapsed().as_nanos() as f64
+            (clock.now() - before) as f64 / started.elapsed().as_nanos() as f64
         };
         let best = (0..5).map(|_| (wait() - 1.0).abs()).fold(f64::MAX, f64::min);
         assert!(best < 0.01, "{} is off by {:.3} %", about.kind, best * 100.0);

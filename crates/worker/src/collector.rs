@@ -1,13 +1,13 @@
 //! Merges the threads' slices, writes each once every thread has left it, reports progress to the
 //! program, and ends a phase once its rates are steady.
 
-use crate::clock::Clock;
+use crate::clock::{Best, Clock as _};
 use crate::control::Gate;
 use crate::output::{Files, send};
 use crate::shared::{Shared, Task};
 use crate::tally::{Packet, SliceTimes};
 use crate::watch::Watch;
-use kvdyno_engine::{Engine, Result};
+use kvdyno_engine::{EngineEvent, Result};
 use kvdyno_record::hlog;
 use kvdyno_record::protocol::Event;
 use kvdyno_record::series::{Slice, SliceCounts};
@@ -43,15 +43,15 @@ struct Pending {
 impl Collector<'_> {
     /// Collects until every thread has ended. Returns its clock, which leaves out the time between
     /// turns.
-    pub(crate) fn run<E: Engine, C: Clock>(
+    pub(crate) fn run(
         mut self,
-        engine: &E,
-        mut clock: C,
+        events: &dyn Fn() -> Vec<EngineEvent>,
+        mut clock: Best,
         packets: &Receiver<Packet>,
         shared: &Shared,
         files: &mut Files,
         gate: &Gate<'_>,
-    ) -> Result<C> {
+    ) -> Result<Best> {
         let mut pending = Pending { now_in: vec![0; shared.progress.len()], ..Pending::default() };
         let (mut next_progress, mut next_events) = (self.start, self.start);
         loop {
@@ -76,7 +76,7 @@ impl Collector<'_> {
             }
             if now >= next_events || disconnected {
                 next_events = now + self.task.slice_ns;
-                files.events(&engine.events())?;
+                files.events(&events())?;
             }
             if now >= next_progress || disconnected {
                 next_progress = now + PROGRESS_NS;

@@ -2,7 +2,7 @@
 
 use crate::output::send;
 use crate::usage;
-use kvdyno_engine::{Engine, Error, ErrorClass, Result};
+use kvdyno_engine::{Counters, Error, ErrorClass, Result};
 use kvdyno_record::protocol::{Control, Event};
 use kvdyno_record::usage::ProcessUsage;
 use std::io::BufRead;
@@ -28,9 +28,9 @@ pub(crate) struct Gate<'l> {
 
 impl Gate<'_> {
     /// Reports that the phase is ready and waits for go. Returns the worker's readings of that
-    /// moment, so that the work in between is not counted; none: stop.
-    pub(crate) fn pass<E: Engine>(&self, engine: &E) -> Result<Option<ProcessUsage>> {
-        let (phase, usage, counters) = (self.phase, usage::of_this_process(), engine.counters());
+    /// moment, so that the work in between is not counted; none: stop. `counters` are the engine's.
+    pub(crate) fn pass(&self, counters: &dyn Fn() -> Counters) -> Result<Option<ProcessUsage>> {
+        let (phase, usage, counters) = (self.phase, usage::of_this_process(), counters());
         send(&Event::Ready { phase, usage, counters })?;
         self.listener.wait_for_go()?;
         Ok((!self.stop().is_set()).then(usage::of_this_process))

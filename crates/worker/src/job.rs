@@ -1,53 +1,41 @@
 //! One case from its job to its end: open, each phase announced and done, close.
 
-use crate::chooser::Keyspace;
-use crate::clock::{Clock, unix_ns};
+use crate::clock::{Best, Clock as _, unix_ns};
 use crate::control::Listener;
-use crate::graph::{self, GraphCase, Social, audit};
-use crate::keys::KeyWriter;
-use crate::keyvalue::KeyValue;
+use crate::graph::{GraphCase, Social, audit};
 use crate::kind::Kind;
 use crate::output::{Files, send};
 use crate::population::Population;
 use crate::recording;
-use crate::rng::Rng;
 use crate::shared::Task;
-use crate::source::{KeySupply, MixSource, Source};
-use crate::team::{self, Done, RoleSpec};
+use crate::team::{self, Done, TeamSpec};
 use crate::usage;
-use crate::values::Values;
 use crate::verify;
 use kvdyno_engine::graph::{GraphEngine, Isolation};
 use kvdyno_engine::{Counters, Description, Engine, Error, ErrorClass, Options, Result};
 use kvdyno_record::case::{RoleResult, Verified};
 use kvdyno_record::crew::RankId;
-use kvdyno_record::expected_hits::leaves_gaps;
 use kvdyno_record::graph::Graph;
-use kvdyno_record::operations::{GRAPH_LOADS, OpInfo};
 use kvdyno_record::protocol::{Event, Job};
-use kvdyno_record::replay::replays;
-use kvdyno_record::steady::EndRule;
 use kvdyno_record::usage::{ProcessUsage, ThreadsUsage};
-use kvdyno_record::workload::{self, Activity, Load, Mix, Op, Phase, Role, Size};
+use kvdyno_record::workload::{Activity, Load, Mix, Phase};
 use kvdyno_trace::Spool;
 use live::LiveRecords;
+use plan::Plan;
 use std::time::Duration;
 
 mod live;
+mod plan;
 mod recorded;
 
 /// A job at work.
-pub(crate) struct Case<'j, G: GraphEngine, C: Clock> {
+pub(crate) struct Case<'j, G: GraphEngine> {
     job: &'j Job,
-    seat: RankId,
-    clock: C,
+    plan: Plan<'j>,
+    clock: Best,
     listener: &'j Listener,
     files: Files,
-    supply: KeySupply,
-    population: &'j Population,
     live: LiveRecords,
-    /// Of data that is a graph.
-    graph: Option<&'j GraphCase>,
     /// What the engine is opened with: the job's, until a reopen phase has others.
     options: &'j Options,
     /// Gone only between the closing and the opening of an evict or a reopen phase.
@@ -69,39 +57,26 @@ struct PhaseResult {
 }
 
 /// Runs a job. `Err`: the phase it was in, and why.
-pub(crate) fn run<G: GraphEngine, C: Clock>(
+pub(crate) fn run<G: GraphEngine>(
     job: &Job,
-    clock: C,
+    clock: Best,
     listener: &Listener,
 ) -> Result<(), (Option<u32>, Error)> {
     let early = |error| (None, error);
     let files = Files::create(&job.folder).map_err(early)?;
     let seat = job.crew.unwrap_or(RankId::ALONE);
-    let longest = replays(&job.phases).map(|replay| replay.value_bytes_max).max().unwrap_or(0);
     let isolation = |graph: &Graph| isolation(&G::Engine::describe(), &job.options, graph);
     let graph = job.data.graph.as_ref().map(|graph| GraphCase::new(graph, isolation(graph)));
-    let supply = KeySupply {
-        keys: KeyWriter::of_data(&job.data).map_err(early)?,
-        values: Values::up_to(longest, &job.data.value, job.data.verify, job.data.seed),
-        keyspace: Keyspace {
-            records: job.data.records.max(1),
-            ycsb_items: workload::ycsb_items(job.data.records, &job.phases),
-            absent: job.shape.records_max.max(job.data.records),
-            seed: job.data.seed,
-        },
-    };
+    let supply = plan::supply(job).map_err(early)?;
     let missing = live::missing_keys(job, &supply);
     let population = Population::new(job.data.records, seat).without(missing);
-    let mut case = Case::<G, C> {
+    let mut case = Case::<G> {
         job,
-        seat,
+        plan: Plan { job, seat, supply, population: &population, graph: graph.as_ref() },
         clock,
         listener,
         files,
-        supply,
-        population: &population,
         live: LiveRecords::new(job, seat),
-        graph: graph.as_ref(),
         options: &job.options,
         engine: None,
     };
@@ -116,7 +91,7 @@ pub(crate) fn run<G: GraphEngine, C: Clock>(
     case.close().map_err(early)
 }
 
-impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
+impl<'j, G: GraphEngine> Case<'j, G> {
     fn open(&mut self) -> Result<()> {
         let started = self.clock.now();
         let job = self.job;
@@ -140,32 +115,10 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     #[inline(never)]
     fn phase(&mut self, index: u32, phase: &'j Phase) -> Result<bool> {
         let Some(result) = self.work(index, phase)? else { return Ok(true) };
-        let stopped = result.stopped;
-        send(&Event::Finished {
-            phase: index,
-            started_unix_ns: result.started_unix_ns,
-            wall_ns: result.wall_ns,
-            usage_before: result.usage_before,
-            usage: usage::of_this_process(),
-            counters: self.counters(),
-            roles: result.roles,
-            verified: result.verified,
-            settled: result.settled,
-            live_records: self.live.after(phase, self.population),
-            stopped,
-            failed: result.failure.as_ref().map(|error| (error.class, error.message.clone())),
-            ranks: Vec::new(),
-        })?;
-        // Nothing may move until the program has read what this phase did.
-        self.listener.wait_for_go()?;
-        if result.failure.is_none() && !stopped {
-            recording::end(self.job, index, result.requests)?;
-        }
-        result.failure.map_or(Ok(stopped), Err)
-    }
-
-    fn counters(&self) -> Counters {
-        self.engine.as_ref().map(Engine::counters).unwrap_or_default()
+        let live_records = self.live.after(phase, self.plan.population);
+        let counters = || self.engine.as_ref().map(Engine::counters).unwrap_or_default();
+        let (phase, listener) = (index, self.listener);
+        Finish { job: self.job, phase, listener, live_records }.report(result, &counters)
     }
 
     fn engine(&self) -> Result<&G::Engine> {
@@ -180,9 +133,9 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         if let Some(mix) = phase.mix() {
             return self.measure(index, phase, mix);
         }
-        let Some(usage_before) = self.listener.gate(index).pass(self.engine()?)? else {
-            return Ok(None);
-        };
+        let engine = self.engine()?;
+        let gate = self.listener.gate(index);
+        let Some(usage_before) = gate.pass(&|| engine.counters())? else { return Ok(None) };
         let result = match &phase.work {
             Activity::Settle { limit_ns } => self.settle(*limit_ns),
             Activity::Verify { samples, count } => self.verify(index, *samples, *count),
@@ -196,35 +149,33 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         result.map(|result| Some(PhaseResult { usage_before, ..result }))
     }
 
-    /// Runs `specs` on a team of threads, once the gate opens.
+    /// Runs a team of threads, once the gate opens.
     fn team<K: Kind<Engine = G::Engine>>(
         &mut self,
-        specs: Vec<RoleSpec<K::Source<'_>>>,
+        spec: TeamSpec<K::Source<'_>>,
         task: &Task,
     ) -> Result<Option<PhaseResult>> {
         let engine = require_open(self.engine.as_ref())?;
         let gate = self.listener.gate(task.phase);
-        let done = team::run::<K, C>(engine, self.clock, specs, task, &mut self.files, &gate)?;
+        let done = team::run::<K>(engine, self.clock, spec, task, &mut self.files, &gate)?;
         Ok(done.map(PhaseResult::from_done))
     }
 
     fn load(&mut self, index: u32, phase: &Phase, load: &Load) -> Result<Option<PhaseResult>> {
-        // What was not written is missing.
-        let errors_max = 0;
-        let recorded = load.replay.as_ref().map(|replay| replay.requests);
-        let total = Some(recorded.unwrap_or(self.job.data.loaded()));
-        let task = Task { total, errors_max, ..self.task(index, phase) };
-        let result = match self.graph {
-            Some(graph) => self.team::<Social<G>>(self.graph_loaders(graph, index, load), &task)?,
-            None => self.load_records(load, &task)?,
+        let task = self.plan.load_task(index, phase, load);
+        let result = match self.plan.graph {
+            Some(graph) => {
+                self.team::<Social<G>>(self.plan.graph_loaders(graph, load, &task), &task)?
+            }
+            None => self.run_specs(self.plan.record_loaders(load, &task)?, &task)?,
         };
         let Some(mut result) = result else { return Ok(None) };
         // A load is over when its last record is written: its threads' shares were dealt out.
         result.roles.iter_mut().for_each(|role| role.windows.clear());
         if result.failure.is_none() && !result.stopped {
             // What is not yet on its way to the disk is part of the price of a load.
-            let started = self.clock.now();
-            let (synced, used) = team::sync(self.engine()?, self.clock);
+            let (started, engine) = (self.clock.now(), self.engine()?);
+            let (synced, used) = team::sync(&|| engine.sync(), self.clock);
             synced.map_err(|error| error.context("sync after the load"))?;
             result.wall_ns += self.clock.now() - started;
             add_usage(&mut result.roles, &used);
@@ -232,78 +183,13 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         Ok(Some(result))
     }
 
-    fn loaders(&self, index: u32, load: &Load, sources: Vec<Source<'j>>) -> RoleSpec<Source<'j>> {
-        let writes = Size::Fixed { bytes: load.batch.into() };
-        let op = if load.batch == 1 { Op::Insert } else { Op::Batch { writes } };
-        let ours = || self.seat.threads(load.threads);
-        RoleSpec {
-            name: "load".to_owned(),
-            ops: vec![op.info()],
-            rate: None,
-            depth: None,
-            think_ns: None,
-            on: sources.len(),
-            sources,
-            seeds: ours().map(|t| self.rng(index, 1, (t, load.threads))).collect(),
-            first: ours().start,
-            threads_total: load.threads,
-        }
-    }
-
-    /// Links by the threads of the load, nodes by one more.
-    fn graph_loaders(
-        &self,
-        graph: &'j GraphCase,
-        index: u32,
-        load: &Load,
-    ) -> Vec<RoleSpec<graph::Source<'j>>> {
-        let rng = |salt, thread| self.rng(index, salt, (thread, load.threads));
-        let role = |step: usize, name: &str, sources: Vec<graph::Source<'j>>| RoleSpec {
-            name: name.to_owned(),
-            ops: OpInfo::named(GRAPH_LOADS[step]).into_iter().collect(),
-            rate: None,
-            depth: None,
-            think_ns: None,
-            on: sources.len(),
-            seeds: (0..sources.len() as u32).map(|thread| rng(2, thread)).collect(),
-            first: 0,
-            threads_total: sources.len() as u32,
-            sources,
-        };
-        let links = |thread| graph::Source::links(graph, rng(0, thread));
-        vec![
-            role(1, "load", (0..load.threads).map(links).collect()),
-            role(0, "nodes", vec![graph::Source::nodes(graph, rng(1, 0))]),
-        ]
-    }
-
     fn measure(&mut self, index: u32, phase: &Phase, mix: &Mix) -> Result<Option<PhaseResult>> {
-        let counting = mix.roles.first().map_or(1, |role| role.threads);
-        let mut task = Task {
-            duration_ns: mix.ends.duration_ns,
-            steady: mix.ends.least_ns.map(|least_ns| EndRule::new(least_ns, self.job.slice_ns)),
-            turn_ns: mix.ends.turn_ns,
-            operations: mix.ends.operations.map(|all| self.seat.share(all, counting)),
-            total: mix.ends.operations.filter(|_| mix.ends.duration_ns.is_none()),
-            ..self.task(index, phase)
-        };
-        let replayed = mix.roles.first().and_then(|role| Some((role, role.replay.as_ref()?)));
-        let result = match (self.graph, replayed) {
-            (Some(graph), _) => {
-                let requests =
-                    |role: &Role, _: u32, rng: Rng| graph::Source::requests(graph, role, rng);
-                self.team::<Social<G>>(self.roles(index, mix, requests), &task)?
+        let mut task = self.plan.mix_task(index, phase, mix);
+        let result = match self.plan.graph {
+            Some(graph) => {
+                self.team::<Social<G>>(self.plan.graph_roles(graph, mix, &task), &task)?
             }
-            (None, Some((role, replay))) => {
-                let requests = mix.ends.operations.unwrap_or(replay.requests);
-                // The dealer counts them out: threads take what there is, until there is no more.
-                task.operations = Some(u64::MAX);
-                self.replay(mix, (role, replay), requests, &task)?
-            }
-            (None, None) => {
-                let specs = self.roles(index, mix, self.mix_source(mix));
-                self.team::<KeyValue<G::Engine>>(specs, &task)?
-            }
+            None => self.run_specs(self.plan.mix_roles(mix, &mut task)?, &task)?,
         };
         let Some(mut result) = result else { return Ok(None) };
         if mix.ends.operations.is_some() {
@@ -318,58 +204,6 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             ops.for_each(|op| op.wrong = 0);
         }
         Ok(Some(result))
-    }
-
-    /// Sources of operations that are drawn.
-    fn mix_source(&self, mix: &Mix) -> impl Fn(&Role, u32, Rng) -> Source<'j> + use<'j, G, C> {
-        let grows = mix.entries().any(|entry| entry.op == Op::Insert);
-        let (supply, population) = (self.supply.clone(), self.population);
-        move |role, thread, rng| {
-            Source::Mix(MixSource::new(role, thread, grows, &supply, rng, population))
-        }
-    }
-
-    /// The roles of a mix, with a source for each of their threads.
-    fn roles<S>(
-        &self,
-        index: u32,
-        mix: &Mix,
-        mut source: impl FnMut(&Role, u32, Rng) -> S,
-    ) -> Vec<RoleSpec<S>> {
-        let spec = |(role_index, role): (usize, &Role)| {
-            let rng = |salt, t| self.rng(index, role_index as u64 * 2 + salt, (t, role.threads));
-            let ours = || self.seat.threads(role.threads);
-            RoleSpec {
-                name: role.name.clone(),
-                ops: role.mix.iter().map(|entry| entry.op.info()).collect(),
-                rate: role.rate.clone(),
-                depth: role.depth,
-                think_ns: role.think_ns,
-                on: role.on(ours().len() as u32) as usize,
-                sources: ours().map(|t| source(role, t, rng(0, t))).collect(),
-                seeds: ours().map(|thread| rng(1, thread)).collect(),
-                first: ours().start,
-                threads_total: role.threads,
-            }
-        };
-        mix.roles.iter().enumerate().map(spec).collect()
-    }
-
-    fn task(&self, index: u32, phase: &Phase) -> Task {
-        Task {
-            phase: index,
-            name: phase.name.clone(),
-            duration_ns: None,
-            steady: None,
-            operations: None,
-            total: None,
-            slice_ns: self.job.slice_ns,
-            turn_ns: None,
-            errors_max: self.job.errors_max,
-            verify: self.job.data.verify,
-            gaps: leaves_gaps(&self.job.phases, self.job.data.records),
-            spools: recording::folder(self.job, index),
-        }
     }
 
     /// Closes the engine, lets the program evict its files, and opens it again. What a close writes
@@ -408,10 +242,10 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
 
     fn verify(&mut self, index: u32, samples: u64, count: bool) -> Result<PhaseResult> {
         let reporter = verify::Reporter::new(self.clock, index);
-        let verified = if let Some(graph) = self.graph {
+        let verified = if let Some(graph) = self.plan.graph {
             self.audit(index, graph, reporter)?
         } else {
-            let check = verify::Check { samples, count, seat: self.seat };
+            let check = verify::Check { samples, count, seat: self.plan.seat };
             verify::run(self.engine()?, self.job, check, reporter, &self.listener.stop)?
         };
         Ok(PhaseResult { verified: Some(verified), ..self.read_result(reporter) })
@@ -424,7 +258,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     }
 
     /// The result of a phase that only reads, at its end.
-    fn read_result(&self, reporter: verify::Reporter<C>) -> PhaseResult {
+    fn read_result(&self, reporter: verify::Reporter) -> PhaseResult {
         PhaseResult {
             started_unix_ns: reporter.started_unix_ns,
             wall_ns: reporter.elapsed_ns(),
@@ -433,12 +267,7 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         }
     }
 
-    fn audit(
-        &self,
-        phase: u32,
-        graph: &GraphCase,
-        reporter: verify::Reporter<C>,
-    ) -> Result<Verified> {
+    fn audit(&self, phase: u32, graph: &GraphCase, reporter: verify::Reporter) -> Result<Verified> {
         let before = &self.job.phases[..phase as usize];
         let loads = |phase: &Phase| matches!(phase.work, Activity::Load(_));
         let untouched = before.iter().any(loads) && before.iter().all(|one| one.mix().is_none());
@@ -453,9 +282,41 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
         };
         Ok(Verified { expected: self.job.data.records, audit, ..Verified::default() })
     }
+}
 
-    fn rng(&self, phase: u32, role: u64, thread: (u32, u32)) -> Rng {
-        Rng::of_thread(self.job.data.seed, self.job.trial, phase, role, thread)
+/// The end of a phase.
+struct Finish<'j> {
+    job: &'j Job,
+    phase: u32,
+    listener: &'j Listener,
+    live_records: Option<u64>,
+}
+
+impl Finish<'_> {
+    /// Reports the result, and waits for go. True: the program stopped the phase.
+    fn report(self, result: PhaseResult, counters: &dyn Fn() -> Counters) -> Result<bool> {
+        let stopped = result.stopped;
+        send(&Event::Finished {
+            phase: self.phase,
+            started_unix_ns: result.started_unix_ns,
+            wall_ns: result.wall_ns,
+            usage_before: result.usage_before,
+            usage: usage::of_this_process(),
+            counters: counters(),
+            roles: result.roles,
+            verified: result.verified,
+            settled: result.settled,
+            live_records: self.live_records,
+            stopped,
+            failed: result.failure.as_ref().map(|error| (error.class, error.message.clone())),
+            ranks: Vec::new(),
+        })?;
+        // Nothing may move until the program has read what this phase did.
+        self.listener.wait_for_go()?;
+        if result.failure.is_none() && !stopped {
+            recording::end(self.job, self.phase, result.requests)?;
+        }
+        result.failure.map_or(Ok(stopped), Err)
     }
 }
 

@@ -142,7 +142,7 @@ fn run_command<E: Engine>(
         let _ = std::io::stderr().write_all(USAGE.as_bytes());
         ExitCode::from(REFUSED)
     };
-    let Some((command, by)) = parse_command(std::env::args_os().skip(1)) else {
+    let Some((command, by)) = parse_command(std::env::args_os().skip(1).collect()) else {
         return usage();
     };
     let loaded = match by {
@@ -179,9 +179,9 @@ struct CodeSource {
 }
 
 /// The command, and the source of the engine's code.
-fn parse_command(arguments: impl Iterator<Item = OsString>) -> Option<(Command, CodeSource)> {
+fn parse_command(arguments: Vec<OsString>) -> Option<(Command, CodeSource)> {
     let (mut words, mut by) = (Vec::new(), CodeSource::default());
-    let mut arguments = arguments;
+    let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         let has_source = by.library.is_some() || by.server.is_some();
         if argument == "--library" && !has_source {
@@ -244,6 +244,12 @@ fn check<G: GraphEngine>(folder: &Path, words: &str) -> Result<ExitCode> {
 
 fn run<G: GraphEngine>() -> Result<ExitCode> {
     let (clock, about) = clock::best();
+    let Some((job, listener)) = read_job(about)? else { return Ok(ExitCode::FAILURE) };
+    report_end(job::run::<G>(&job, clock, &listener), clock)
+}
+
+/// `None`: it was refused.
+fn read_job(about: clock::About) -> Result<Option<(Job, Listener)>> {
     output::send(&Event::Hello {
         protocol: PROTOCOL,
         clock: about.kind.to_owned(),
@@ -259,14 +265,13 @@ fn run<G: GraphEngine>() -> Result<ExitCode> {
             "expected protocol {PROTOCOL}, found {}: build worker and program from one version",
             job.protocol
         );
-        return failed(None, &Error::new(ErrorClass::Invalid, message));
+        failed(None, &Error::new(ErrorClass::Invalid, message))?;
+        return Ok(None);
     }
-    let listener = Listener::start(input);
-    let outcome = match clock {
-        #[cfg(target_arch = "x86_64")]
-        Best::Tsc(tsc) => job::run::<G, _>(&job, tsc, &listener),
-        Best::Monotonic(monotonic) => job::run::<G, _>(&job, monotonic, &listener),
-    };
+    Ok(Some((job, Listener::start(input))))
+}
+
+fn report_end(outcome: Result<(), (Option<u32>, Error)>, clock: Best) -> Result<ExitCode> {
     match outcome {
         Ok(()) => {
             output::send(&Event::Done { drift_ppm: clock::drift_ppm(clock) })?;
@@ -291,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_library_is_named_before_or_after_the_command() {
-        let read = |line: &str| parse_command(line.split(' ').map(OsString::from));
+        let read = |line: &str| parse_command(line.split(' ').map(OsString::from).collect());
         let by = || CodeSource { library: Some(PathBuf::from("/lib.so")), server: None };
         assert_eq!(read("describe"), Some((Command::Describe, CodeSource::default())));
         assert_eq!(read("run --library /lib.so"), Some((Command::Run, by())));

@@ -25,11 +25,17 @@ const WALK_RECORDS: u64 = 1000;
 
 /// Reads a [`Pledge`], performs it, and reports how far it came.
 pub(crate) fn pledge<E: Engine>() -> Result<ExitCode> {
+    perform(&run_session::<E>)
+}
+
+type RunSession<'s> = dyn Fn(&Pledge, Range<u64>) -> Result<(u64, Option<Error>)> + 's;
+
+fn perform(run_session: &RunSession<'_>) -> Result<ExitCode> {
     let pledge = Pledge::from_json(&line()?)?;
     let mut done = Pledged::default();
     for sitting in 0..pledge.sittings {
         let share = |sitting| pledge.writes * sitting / pledge.sittings;
-        let written = run_session::<E>(&pledge, share(sitting)..share(sitting + 1));
+        let written = run_session(&pledge, share(sitting)..share(sitting + 1));
         let (acknowledged, refused) = match written {
             Ok(written) => written,
             Err(error) => (0, Some(error)),
@@ -49,24 +55,29 @@ fn run_session<E: Engine>(pledge: &Pledge, writes: Range<u64>) -> Result<(u64, O
     let victim = &pledge.victim;
     let engine = E::open(&victim.location, &victim.options, &victim.units.shape())
         .map_err(|error| error.context("opening"))?;
+    let (acknowledged, refused) = run_writers(victim.units.writers, &|writer| {
+        let mut acknowledged = 0;
+        let outcome = run_writer(&engine, pledge, writer, writes.clone(), &mut acknowledged);
+        (acknowledged, outcome.err())
+    });
+    // After an error there is nothing left to promise.
+    let closed = engine.close().err().map(|error| error.context("closing"));
+    Ok((acknowledged, refused.or(closed)))
+}
+
+/// Runs writers side by side, and adds their answers up.
+fn run_writers(
+    writers: u64,
+    run_writer: &(dyn Fn(u64) -> (u64, Option<Error>) + Sync),
+) -> (u64, Option<Error>) {
     let answers: Vec<(u64, Option<Error>)> = std::thread::scope(|scope| {
-        let start = |writer| {
-            let (engine, writes) = (&engine, writes.clone());
-            scope.spawn(move || {
-                let mut acknowledged = 0;
-                let outcome = run_writer(engine, pledge, writer, writes, &mut acknowledged);
-                (acknowledged, outcome.err())
-            })
-        };
-        let writers: Vec<_> = (0..victim.units.writers).map(start).collect();
+        let start = |writer| scope.spawn(move || run_writer(writer));
+        let writers: Vec<_> = (0..writers).map(start).collect();
         let panicked = || (0, Some(Error::invalid("a writer panicked")));
         writers.into_iter().map(|writer| writer.join().unwrap_or_else(|_| panicked())).collect()
     });
     let acknowledged = answers.iter().map(|(acknowledged, _)| acknowledged).sum();
-    let refused = answers.into_iter().find_map(|(_, refused)| refused);
-    // After an error there is nothing left to promise.
-    let closed = engine.close().err().map(|error| error.context("closing"));
-    Ok((acknowledged, refused.or(closed)))
+    (acknowledged, answers.into_iter().find_map(|(_, refused)| refused))
 }
 
 fn run_writer<E: Engine>(

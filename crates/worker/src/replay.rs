@@ -5,7 +5,7 @@
 //! batch goes to all threads, of which none is more than a few batches ahead of the slowest. Of a
 //! drive a key is a region, that of a request's first byte.
 
-use crate::clock::Clock;
+use crate::clock::{Best, Clock};
 use crate::keyed::Action;
 use crate::rng::{Rng, mix};
 use crate::source::{KeySupply, action_of};
@@ -18,6 +18,7 @@ use kvdyno_record::workload::{self, MixEntry};
 use kvdyno_trace::{FirstReads, Op, Request, TraceError, TraceReader};
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread::{Scope, ScopedJoinHandle};
 
 mod dealt;
 
@@ -163,13 +164,13 @@ fn error(error: TraceError) -> Error {
 
 /// Deals while `work` runs, in a thread whose time counts as that of the first role. Returns both
 /// results.
-pub(crate) fn beside<C: Clock, T>(
+pub(crate) fn beside<T>(
     dealer: Dealer,
-    clock: C,
+    clock: Best,
     work: impl FnOnce() -> Result<T>,
 ) -> Result<(T, Result<ThreadsUsage>)> {
     std::thread::scope(|scope| {
-        let dealing = spawn_of_role(scope, 0, move || dealer.run(clock));
+        let dealing = dealer.spawn(scope, clock);
         let done = work()?;
         let panicked = || Error::new(ErrorClass::Other, "the reader of the trace panicked");
         Ok((done, dealing.join().unwrap_or_else(|_| Err(panicked()))))
@@ -177,6 +178,14 @@ pub(crate) fn beside<C: Clock, T>(
 }
 
 impl Dealer {
+    fn spawn<'s>(
+        self,
+        scope: &'s Scope<'s, '_>,
+        clock: Best,
+    ) -> ScopedJoinHandle<'s, Result<ThreadsUsage>> {
+        spawn_of_role(scope, 0, move || self.run(clock))
+    }
+
     /// Deals until the trace ends, or until a thread has left, as all do at the end. Returns the
     /// time it took.
     pub(crate) fn run<C: Clock>(mut self, clock: C) -> Result<ThreadsUsage> {

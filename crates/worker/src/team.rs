@@ -2,30 +2,29 @@
 //!
 //! The calling thread collects their slices, writes them out, and tells how far they are.
 
-use crate::calls::{self, BLOCK_NS};
-use crate::clock::{Clock, unix_ns};
+use crate::clock::{Best, Clock as _, unix_ns, with_clock};
 use crate::collector::Collector;
 use crate::control::Gate;
-use crate::kind::{BlockOf, Kind, Supply as _};
+use crate::kind::Kind;
 use crate::output::Files;
-use crate::pace::Pace;
-use crate::recorder::Recorder;
-use crate::shared::{Shared, Task, ThreadContext};
-use crate::tally::{Packet, Tally, TimeLine, Timing};
+use crate::shared::{Shared, Task};
+use crate::tally::Packet;
 use crate::usage;
 use crate::watch::Watch;
-use kvdyno_engine::server::shared_threads;
-use kvdyno_engine::{Engine, Error, ErrorClass, Result};
-use kvdyno_record::case::{RoleResult, ThreadWindow};
+use kvdyno_engine::{Counters, Engine as _, EngineEvent, Error, ErrorClass, Result};
+use kvdyno_record::case::RoleResult;
 use kvdyno_record::operations::OpInfo;
 use kvdyno_record::usage::{ProcessUsage, THREAD_NAME, ThreadsUsage};
 use kvdyno_record::workload::Rate;
 use kvdyno_trace::Spool;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+mod thread;
+
+pub(crate) use thread::{Client, ThreadResult, ThreadSpec, work};
 
 /// A role's threads and what each of them is to do.
 pub(crate) struct RoleSpec<S> {
@@ -64,97 +63,144 @@ pub(crate) struct Done {
     pub(crate) failure: Option<Error>,
 }
 
-/// The result of a thread.
-pub(crate) struct ThreadResult {
-    pub(crate) role: usize,
-    pub(crate) tallies: Vec<Tally>,
-    pub(crate) last_end: u64,
-    pub(crate) backlog: u64,
-    pub(crate) own_ns: u64,
-    pub(crate) paused_ns: u64,
-    /// Of those that share a thread, the first has what all used.
-    pub(crate) usage: Option<ThreadsUsage>,
-    pub(crate) requests: Option<Spool>,
+/// The threads of a task before they start, each with its clients.
+pub(crate) struct TeamSpec<S> {
+    threads: Vec<(usize, Vec<Client<S>>)>,
+    roles: Vec<RoleResult>,
+    watch: Watch,
+    shared: Shared,
+    packets: Receiver<Packet>,
 }
 
-/// Runs a task to its end. The threads open their sessions and prepare their first blocks, and
-/// begin when `gate` lets them; none: it does not.
-pub(crate) fn run<K: Kind, C: Clock>(
-    engine: &K::Engine,
-    clock: C,
-    specs: Vec<RoleSpec<K::Source<'_>>>,
-    task: &Task,
-    files: &mut Files,
-    gate: &Gate<'_>,
-) -> Result<Option<Done>> {
-    let clients: usize = specs.iter().map(|spec| spec.sources.len()).sum();
-    let threads: usize = specs.iter().map(|spec| spec.on).sum();
-    let counting = specs.first().map_or(0, |spec| spec.sources.len());
-    let shared = Shared::new((clients, counting), threads + 1, task.operations);
-    let mut roles: Vec<RoleResult> =
-        specs.iter().map(|spec| empty_result(spec, task.duration_ns)).collect();
-    let watch = Watch::new(task.steady, &specs);
-    let names: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
-    let (sender, packets) = channel();
-    std::thread::scope(|scope| {
-        let (mut handles, mut begun, shared) = (Vec::new(), 0, &shared);
+impl<S> TeamSpec<S> {
+    /// Distributes the clients of each role over its threads.
+    pub(crate) fn new(specs: Vec<RoleSpec<S>>, task: &Task) -> Self {
+        let clients: usize = specs.iter().map(|spec| spec.sources.len()).sum();
+        let threads_total: usize = specs.iter().map(|spec| spec.on).sum();
+        let counting = specs.first().map_or(0, |spec| spec.sources.len());
+        let shared = Shared::new((clients, counting), threads_total + 1, task.operations);
+        let roles = specs.iter().map(|spec| empty_result(spec, task.duration_ns)).collect();
+        let watch = Watch::new(task.steady, &specs);
+        let (sender, packets) = channel();
+        let (mut threads, mut begun) = (Vec::new(), 0);
         for (role, spec) in specs.into_iter().enumerate() {
             let (clients_total, on) = (spec.sources.len(), spec.on);
             let mut clients = spec.into_clients(role, begun, &sender).into_iter();
             begun += clients_total;
             // As evenly as can be.
-            for thread_index in 0..on {
-                let some =
-                    (thread_index + 1) * clients_total / on - thread_index * clients_total / on;
-                let some: Vec<_> = clients.by_ref().take(some).collect();
-                let work = move || work::<K, C>(engine, clock, some, task, shared);
-                handles.push(spawn_of_role(scope, role, work));
+            for index in 0..on {
+                let some = (index + 1) * clients_total / on - index * clients_total / on;
+                threads.push((role, clients.by_ref().take(some).collect()));
             }
         }
-        drop(sender);
-        shared.ready.wait();
-        let usage_before = gate.pass(engine);
-        let start = clock.now() + 200_000;
-        let started_unix_ns = unix_ns() + 200_000;
-        let begins = matches!(usage_before, Ok(Some(_)));
-        if begins {
-            shared.start.store(start, Relaxed);
-        }
-        shared.ready.wait();
-        let collector = Collector { task, roles: &names, started_unix_ns, start, watch };
-        let collected = collector.run(engine, clock, &packets, shared, files, gate);
-        let clock = collected.map_err(|error| shared.fail(error)).unwrap_or(clock);
-        let mut requests = Vec::new();
-        for handle in handles {
-            match handle.join() {
-                Ok(results) if begins => {
-                    let recorded = |result: ThreadResult| result.add_to(&mut roles, start);
-                    requests.extend(results.into_iter().filter_map(recorded));
+        Self { threads, roles, watch, shared, packets }
+    }
+}
+
+/// Runs a task to its end. The threads open their sessions and prepare their first blocks, and
+/// begin when `gate` lets them; none: it does not.
+///
+/// Only the work of a thread is compiled for each engine and clock.
+pub(crate) fn run<K: Kind>(
+    engine: &K::Engine,
+    clock: Best,
+    spec: TeamSpec<K::Source<'_>>,
+    task: &Task,
+    files: &mut Files,
+    gate: &Gate<'_>,
+) -> Result<Option<Done>> {
+    let TeamSpec { threads, roles, watch, ref shared, packets } = spec;
+    let start = |(role, clients)| -> (usize, ThreadWork<'_>) {
+        with_clock!(clock, clock => {
+            (role, Box::new(move || work::<K, _>(engine, clock, clients, task, shared)))
+        })
+    };
+    let works = threads.into_iter().map(start).collect();
+    let engine = Probes { counters: &|| engine.counters(), events: &|| engine.events() };
+    Team { clock, task, shared, roles, watch, engine }.run(works, &packets, files, gate)
+}
+
+/// What a thread of a team does.
+type ThreadWork<'t> = Box<dyn FnOnce() -> Vec<ThreadResult> + Send + 't>;
+
+/// What is asked of an engine that is at work.
+struct Probes<'e> {
+    counters: &'e dyn Fn() -> Counters,
+    events: &'e dyn Fn() -> Vec<EngineEvent>,
+}
+
+/// Threads at work.
+struct Team<'t> {
+    clock: Best,
+    task: &'t Task,
+    shared: &'t Shared,
+    roles: Vec<RoleResult>,
+    watch: Watch,
+    engine: Probes<'t>,
+}
+
+impl Team<'_> {
+    fn run(
+        self,
+        works: Vec<(usize, ThreadWork<'_>)>,
+        packets: &Receiver<Packet>,
+        files: &mut Files,
+        gate: &Gate<'_>,
+    ) -> Result<Option<Done>> {
+        let Self { clock, task, shared, mut roles, watch, engine } = self;
+        let names: Vec<String> = roles.iter().map(|role| role.role.clone()).collect();
+        std::thread::scope(|scope| {
+            let start = |(role, work)| spawn_of_role(scope, role, work);
+            let handles: Vec<_> = works.into_iter().map(start).collect();
+            shared.ready.wait();
+            let usage_before = gate.pass(engine.counters);
+            let start = clock.now() + 200_000;
+            let started_unix_ns = unix_ns() + 200_000;
+            let begins = matches!(usage_before, Ok(Some(_)));
+            if begins {
+                shared.start.store(start, Relaxed);
+            }
+            shared.ready.wait();
+            let collector = Collector { task, roles: &names, started_unix_ns, start, watch };
+            let collected = collector.run(engine.events, clock, packets, shared, files, gate);
+            let clock = collected.map_err(|error| shared.fail(error)).unwrap_or(clock);
+            let mut requests = Vec::new();
+            for handle in handles {
+                match handle.join() {
+                    Ok(results) if begins => {
+                        let recorded = |result: ThreadResult| result.add_to(&mut roles, start);
+                        requests.extend(results.into_iter().filter_map(recorded));
+                    }
+                    Ok(_) => {}
+                    Err(_) => {
+                        shared.fail(Error::new(ErrorClass::Other, "a worker thread panicked"));
+                    }
                 }
-                Ok(_) => {}
-                Err(_) => shared.fail(Error::new(ErrorClass::Other, "a worker thread panicked")),
             }
-        }
-        let Some(usage_before) = usage_before? else { return Ok(None) };
-        Ok(Some(Done {
-            started_unix_ns,
-            wall_ns: clock.now().saturating_sub(start),
-            usage_before,
-            roles,
-            requests,
-            stopped: gate.stop().is_set(),
-            failure: shared.failure.lock().unwrap_or_else(PoisonError::into_inner).take(),
-        }))
-    })
+            let Some(usage_before) = usage_before? else { return Ok(None) };
+            Ok(Some(Done {
+                started_unix_ns,
+                wall_ns: clock.now().saturating_sub(start),
+                usage_before,
+                roles,
+                requests,
+                stopped: gate.stop().is_set(),
+                failure: shared.failure.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            }))
+        })
+    }
 }
 
 /// Syncs the engine in a thread of the first role's, so that it is accounted for as its threads
 /// are.
-pub(crate) fn sync<E: Engine, C: Clock>(engine: &E, clock: C) -> (Result<()>, ThreadsUsage) {
+pub(crate) fn sync(
+    sync: &(dyn Fn() -> Result<()> + Sync),
+    clock: Best,
+) -> (Result<()>, ThreadsUsage) {
     std::thread::scope(|scope| {
         let synced = spawn_of_role(scope, 0, move || {
             let before = usage::of_this_thread(clock.now());
-            let synced = engine.sync();
+            let synced = sync();
             (synced, usage::of_this_thread(clock.now()).since(&before))
         });
         synced.join().unwrap_or_else(|_| {
@@ -175,23 +221,6 @@ pub(crate) fn spawn_of_role<'s, 'e, T: Send + 's>(
     Builder::new().name(name).spawn_scoped(scope, work).expect("a thread is started")
 }
 
-/// A thread's place in the team.
-pub(crate) struct ThreadSpec {
-    pub(crate) role: usize,
-    pub(crate) thread: usize,
-    pub(crate) ops: Vec<&'static OpInfo>,
-    pub(crate) depth: Option<u32>,
-    pub(crate) think_ns: Option<u64>,
-    pub(crate) pace: Option<(Rate, (u32, u32), crate::rng::Rng)>,
-}
-
-/// A thread of a role's: alone on one of the system's, or a client that shares one.
-pub(crate) struct Client<S> {
-    pub(crate) spec: ThreadSpec,
-    pub(crate) source: S,
-    pub(crate) packets: Sender<Packet>,
-}
-
 impl<S> RoleSpec<S> {
     /// Those of one role; `begun` are of the roles before it.
     fn into_clients(self, role: usize, begun: usize, packets: &Sender<Packet>) -> Vec<Client<S>> {
@@ -206,140 +235,6 @@ impl<S> RoleSpec<S> {
     }
 }
 
-/// One thread of the system, from its clients' sessions to their last slices.
-pub(crate) fn work<K: Kind, C: Clock>(
-    engine: &K::Engine,
-    clock: C,
-    clients: Vec<Client<K::Source<'_>>>,
-    task: &Task,
-    shared: &Shared,
-) -> Vec<ThreadResult> {
-    let open_client = |client| OpenClient::<K>::new(engine, client, task, shared);
-    let mut open_client: Vec<_> = clients.into_iter().map(open_client).collect();
-    shared.ready.wait();
-    shared.ready.wait();
-    // A thread that wakes late has waited since the start.
-    let before = usage::of_this_thread(clock.now().min(shared.start.load(Relaxed)));
-    let work = |client: OpenClient<'_, '_, K>| client.work(clock, task, shared);
-    let mut results = match (open_client.pop(), open_client.is_empty()) {
-        (Some(alone), true) => vec![work(alone)],
-        (last, _) => {
-            let clients = open_client.into_iter().chain(last);
-            shared_threads::run_clients(clients.map(|client| move || work(client))).unwrap_or_else(
-                |error| {
-                    shared.fail(Error::from(error).context("waiting for answers"));
-                    Vec::new()
-                },
-            )
-        }
-    };
-    if let Some(first) = results.first_mut() {
-        let now = clock.now() - first.paused_ns;
-        first.usage = Some(usage::of_this_thread(now).since(&before));
-    }
-    results
-}
-
-/// A client that has a session, or none, and its first operations.
-struct OpenClient<'e, 'p, K: Kind> {
-    at_work: RunningThread<'e>,
-    spec: ThreadSpec,
-    source: K::Source<'p>,
-    packets: Sender<Packet>,
-    begins: Result<(K::Handle<'e>, BlockOf<K>, Option<Spool>)>,
-}
-
-impl<'e, 'p, K: Kind> OpenClient<'e, 'p, K> {
-    fn new(
-        engine: &'e K::Engine,
-        client: Client<K::Source<'p>>,
-        task: &Task,
-        shared: &'e Shared,
-    ) -> Self {
-        let Client { spec, mut source, packets } = client;
-        let at_work = RunningThread { shared, role: spec.role };
-        // A panic here must not leave the others waiting at the barrier.
-        let paced = spec.pace.as_ref();
-        let paced_max = paced.map(|(rate, thread, _)| Pace::steps_of(rate, *thread, BLOCK_NS));
-        let paced_max = paced_max.or(spec.think_ns.map(|_| 1));
-        let begins = catch_unwind(AssertUnwindSafe(|| {
-            let handle = K::open(engine, &source)?;
-            let spool = |folder| Spool::create(folder, spec.thread as u32);
-            let requests = task.spools.as_deref().map(spool).transpose()?;
-            let block = calls::first_block::<K>(&mut source, shared, spec.role, paced_max);
-            Ok((handle, block, requests))
-        }));
-        let begins =
-            begins.unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
-        Self { at_work, spec, source, packets, begins }
-    }
-
-    fn work<C: Clock>(self, clock: C, task: &Task, shared: &Shared) -> ThreadResult {
-        let Self { at_work, spec, mut source, packets, begins } = self;
-        let start = shared.start.load(Relaxed);
-        let deadline = task.duration_ns.map_or(u64::MAX, |duration| start + duration);
-        let time = TimeLine::new((spec.role, spec.thread), start, task.slice_ns, deadline, packets);
-        let tallies = spec.ops.iter().map(|op| Tally::new(op, spec.timing())).collect();
-        let mut recorder = Recorder::new(tallies, time, start);
-        let mut pace = spec.pace.map(|(rate, rank, rng)| Pace::new(&rate, rank, start, rng));
-        let (role, thread, think_ns) = (spec.role, spec.thread, spec.think_ns);
-        let recorder = match begins {
-            Ok(_) if start == 0 => recorder,
-            Ok((handle, block, requests)) => {
-                recorder.requests = requests;
-                // An open loop waits for its first operation, and prepares it before.
-                while pace.is_none() && clock.now() < start {
-                    std::hint::spin_loop();
-                }
-                let context =
-                    ThreadContext { role, thread, handle, clock, recorder, think_ns, task, shared };
-                match spec.depth {
-                    Some(depth) => K::in_flight(context, &mut source, block, depth),
-                    None => calls::drive::<K, C>(context, &mut source, block, &mut pace),
-                }
-            }
-            Err(error) => {
-                shared.fail(error.context("opening a session"));
-                recorder
-            }
-        };
-        drop(at_work);
-        let Recorder {
-            mut tallies, time, last_end, not_begun, own_ns, paused_ns, requests, ..
-        } = recorder;
-        time.end(&mut tallies);
-        let until = deadline.min(last_end);
-        let mut count_left =
-            |pace: Pace| pace.count_until(until) + source.left_until(until - start);
-        let backlog = pace.map_or(0, |pace| not_begun + count_left(pace));
-        let usage = None;
-        ThreadResult { role, tallies, last_end, backlog, own_ns, paused_ns, usage, requests }
-    }
-}
-
-/// A thread that may still have something to do; ended by a panic as well, or the others would wait
-/// for its part for ever.
-struct RunningThread<'s> {
-    shared: &'s Shared,
-    role: usize,
-}
-
-impl Drop for RunningThread<'_> {
-    fn drop(&mut self) {
-        self.shared.leave(self.role);
-    }
-}
-
-impl ThreadSpec {
-    fn timing(&self) -> Timing {
-        match (&self.pace, self.depth) {
-            (Some(_), _) => Timing::Open,
-            (None, Some(_)) => Timing::InFlight,
-            (None, None) => Timing::Closed,
-        }
-    }
-}
-
 fn empty_result<S>(spec: &RoleSpec<S>, duration_ns: Option<u64>) -> RoleResult {
     RoleResult {
         role: spec.name.clone(),
@@ -351,27 +246,6 @@ fn empty_result<S>(spec: &RoleSpec<S>, duration_ns: Option<u64>) -> RoleResult {
         own_ns: 0,
         usage: None,
         ops: std::collections::BTreeMap::new(),
-    }
-}
-
-impl ThreadResult {
-    /// Adds its counts; returns its recording.
-    fn add_to(self, roles: &mut [RoleResult], start: u64) -> Option<Spool> {
-        let role = &mut roles[self.role];
-        let window_ns = self.last_end - start;
-        let operations = self.tallies.iter().map(|tally| tally.count).sum();
-        role.window_ns = role.window_ns.max(window_ns);
-        role.windows.push(ThreadWindow { window_ns, operations });
-        role.backlog += self.backlog;
-        role.own_ns += self.own_ns;
-        if let Some(usage) = self.usage {
-            role.usage = Some(role.usage.map_or(usage, |others| others.and(&usage)));
-        }
-        for tally in self.tallies {
-            let name = tally.op.name.to_owned();
-            tally.add_to(role.ops.entry(name).or_default());
-        }
-        self.requests
     }
 }
 

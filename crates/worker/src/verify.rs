@@ -3,7 +3,7 @@
 //! A benchmark of a tenth of the data is fast. One published binding "inserted" a million records
 //! and kept two; nothing but a look shows that.
 
-use crate::clock::{Clock, unix_ns};
+use crate::clock::{Best, Clock as _, unix_ns};
 use crate::control::Stop;
 use crate::keys::KeyWriter;
 use crate::output::send;
@@ -29,16 +29,16 @@ pub(crate) struct Check {
 
 /// Reports the progress of a phase without roles.
 #[derive(Clone, Copy)]
-pub(crate) struct Reporter<C> {
-    clock: C,
+pub(crate) struct Reporter {
+    clock: Best,
     phase: u32,
     pub(crate) started_unix_ns: u64,
     began: u64,
 }
 
-impl<C: Clock> Reporter<C> {
+impl Reporter {
     /// Of a phase that begins now.
-    pub(crate) fn new(clock: C, phase: u32) -> Self {
+    pub(crate) fn new(clock: Best, phase: u32) -> Self {
         Self { clock, phase, started_unix_ns: unix_ns(), began: clock.now() }
     }
 
@@ -59,11 +59,11 @@ impl<C: Clock> Reporter<C> {
 }
 
 /// Samples keys spread evenly over all, then counts all records where asked.
-pub(crate) fn run<E: Engine, C: Clock>(
+pub(crate) fn run<E: Engine>(
     engine: &E,
     job: &Job,
     check: Check,
-    reporter: Reporter<C>,
+    reporter: Reporter,
     stop: &Stop,
 ) -> Result<Verified> {
     let mut session = engine.session()?;
@@ -109,10 +109,10 @@ pub(crate) fn run<E: Engine, C: Clock>(
 }
 
 /// Reads every record: by a scan, or key by key where the engine has none. Each value is fetched.
-pub(crate) fn warm<E: Engine, C: Clock>(
+pub(crate) fn warm<E: Engine>(
     engine: &E,
     job: &Job,
-    reporter: Reporter<C>,
+    reporter: Reporter,
     stop: &Stop,
 ) -> Result<()> {
     let abilities = E::describe().capabilities;

@@ -1,11 +1,8 @@
 //! What checks work with: fresh locations, open engines, keys and values that differ.
 
-use crate::{
-    Capabilities, DataShape, Description, Durability, Engine, Error, Location, Options, Result,
-    Session,
-};
+use super::erased::{BoxEngine, BoxSession, OpenFn};
+use crate::{Capabilities, DataShape, Description, Durability, Error, Location, Options, Result};
 use std::cell::RefCell;
-use std::marker::PhantomData;
 
 /// What a check returns: passed, or why it stopped.
 pub(super) type Outcome = std::result::Result<(), Stop>;
@@ -38,22 +35,22 @@ pub(super) fn needs(claimed: bool, ability: &str) -> Outcome {
 pub(super) type MakePlace<'a> = Box<dyn FnMut(&str) -> Result<Location> + 'a>;
 
 /// One engine under check, and the locations made for it.
-pub(super) struct Field<'a, E> {
+pub(super) struct Field<'a> {
     pub(super) description: Description,
+    open: OpenFn,
     make_place: RefCell<MakePlace<'a>>,
     check: RefCell<&'static str>,
     places: RefCell<Vec<Location>>,
-    engine: PhantomData<E>,
 }
 
-impl<'a, E: Engine> Field<'a, E> {
-    pub(super) fn new(description: Description, make_place: MakePlace<'a>) -> Self {
+impl<'a> Field<'a> {
+    pub(super) fn new(description: Description, open: OpenFn, make_place: MakePlace<'a>) -> Self {
         Self {
             description,
+            open,
             make_place: RefCell::new(make_place),
             check: RefCell::new(""),
             places: RefCell::default(),
-            engine: PhantomData,
         }
     }
 
@@ -104,8 +101,17 @@ impl<'a, E: Engine> Field<'a, E> {
     }
 
     /// An engine at a fresh location, under the weakest durability class.
-    pub(super) fn open(&self, records: u64) -> Result<E> {
-        E::open(&self.place()?, &self.options(), &self.shape(records))
+    pub(super) fn open(&self, records: u64) -> Result<BoxEngine> {
+        self.open_at(&self.place()?, &self.options(), &self.shape(records))
+    }
+
+    pub(super) fn open_at(
+        &self,
+        location: &Location,
+        options: &Options,
+        shape: &DataShape,
+    ) -> Result<BoxEngine> {
+        (self.open)(location, options, shape)
     }
 
     /// The longest value the kit stores.
@@ -159,13 +165,15 @@ pub(super) fn mix(state: u64) -> u64 {
 }
 
 /// The value under `key`, copied.
-pub(super) fn get(session: &mut impl Session, key: &[u8]) -> Result<Option<Vec<u8>>> {
-    session.get(key, |value| value.map(<[u8]>::to_vec))
+pub(super) fn get(session: &mut BoxSession<'_>, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    let mut shown = None;
+    session.get(key, &mut |value| shown = value.map(<[u8]>::to_vec))?;
+    Ok(shown)
 }
 
 /// Fails unless `key` holds exactly `expected`.
 pub(super) fn expect_value(
-    session: &mut impl Session,
+    session: &mut BoxSession<'_>,
     key: &[u8],
     expected: Option<&[u8]>,
 ) -> Outcome {

@@ -1,19 +1,20 @@
 //! Operations in flight: each is answered once, under its ticket, with the right value.
 
+use super::erased::BoxSession;
 use super::field::{Field, Outcome, expect, needs, value};
-use crate::{DataShape, Engine, Session};
+use crate::DataShape;
 
 const RECORDS: u64 = 500;
 const DEPTH: u32 = 16;
 const VALUE_BYTES: usize = 100;
 
-pub(super) fn answers<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn answers(field: &Field<'_>) -> Outcome {
     needs(field.capabilities().pipelined, "operations in flight")?;
     field.needs_contents()?;
     let shape = DataShape { depth: DEPTH, ..field.shape(RECORDS) };
-    let engine = E::open(&field.place()?, &field.options(), &shape)?;
+    let engine = field.open_at(&field.place()?, &field.options(), &shape)?;
     let mut session = engine.session()?;
-    let none = session.complete(|_, _| ())?;
+    let none = session.complete(&mut |_, _| ())?;
     expect(none == 0, || format!("expected no answers, found {none}"))?;
     for version in [1, 2] {
         in_flight(&mut session, |session, ticket, number| {
@@ -35,17 +36,17 @@ pub(super) fn answers<E: Engine>(field: &Field<'_, E>) -> Outcome {
     Ok(engine.close()?)
 }
 
-fn in_flight<S: Session>(
-    session: &mut S,
-    submit: impl Fn(&mut S, u32, u64) -> crate::Result<()>,
+fn in_flight(
+    session: &mut BoxSession<'_>,
+    submit: impl Fn(&mut BoxSession<'_>, u32, u64) -> crate::Result<()>,
 ) -> Outcome {
     in_flight_seen(session, submit, |_, _| ())
 }
 
 /// Does something to each record with [`DEPTH`] in flight. Tickets come free out of order.
-fn in_flight_seen<S: Session>(
-    session: &mut S,
-    submit: impl Fn(&mut S, u32, u64) -> crate::Result<()>,
+fn in_flight_seen(
+    session: &mut BoxSession<'_>,
+    submit: impl Fn(&mut BoxSession<'_>, u32, u64) -> crate::Result<()>,
     mut visit: impl FnMut(u64, Option<&[u8]>),
 ) -> Outcome {
     let mut numbers = [None; DEPTH as usize];
@@ -59,7 +60,7 @@ fn in_flight_seen<S: Session>(
         }
         session.send()?;
         let (mut stray, mut failed) = (None, None);
-        let count = session.complete(|ticket, answer| {
+        let count = session.complete(&mut |ticket, answer| {
             match (numbers.get_mut(ticket as usize).and_then(Option::take), answer) {
                 (Some(number), Ok(value)) => visit(number, value),
                 (Some(_), Err(error)) => failed = Some(error),

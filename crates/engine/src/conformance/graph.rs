@@ -1,21 +1,19 @@
 //! A social graph: the effect of requests, and counts that match their links under concurrent
 //! writers. Each isolation that the engine declares is checked.
 
+use super::erased::{BoxEngine, BoxGraph};
 use super::field::{Field, Outcome, Stop, expect, needs};
-use crate::graph::{
-    Added, Audited, Chunk, Count, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
-};
-use crate::{BatchKind, Engine, ErrorClass, Options, Result, Transactions};
+use crate::graph::{Added, Audited, Chunk, Count, Isolation, Link, LinkKey, Node};
+use crate::{BatchKind, ErrorClass, Options, Result, Transactions};
 use std::sync::Barrier;
 
-type CheckOf<G> =
-    fn(&<G as GraphEngine>::Engine, Isolation, &mut <G as GraphEngine>::Graph<'_>) -> Outcome;
+type CheckFn = fn(&BoxEngine, Isolation, &mut BoxGraph<'_>) -> Outcome;
 
 /// The type of all links here.
 const KIND: u64 = 7;
 
 /// How the engine keeps a link and its count together, as it is set up by default.
-fn isolations<E: Engine>(field: &Field<'_, E>, options: &Options) -> Vec<Isolation> {
+fn isolations(field: &Field<'_>, options: &Options) -> Vec<Isolation> {
     let abilities = field.capabilities();
     let declared = abilities.graph.iter().copied().filter(|way| *way != Isolation::None);
     let ordered = abilities.scan_forward && abilities.delete && !abilities.numbered_keys_only;
@@ -32,14 +30,14 @@ fn isolations<E: Engine>(field: &Field<'_, E>, options: &Options) -> Vec<Isolati
 }
 
 /// Runs `check` on a fresh database for each way.
-fn by_each_way<G: GraphEngine>(field: &Field<'_, G::Engine>, check: CheckOf<G>) -> Outcome {
+fn by_each_way(field: &Field<'_>, check: CheckFn) -> Outcome {
     field.needs_contents()?;
     let options = field.options();
     let ways = isolations(field, &options);
     needs(!ways.is_empty(), "to store a graph")?;
     for way in ways {
         let engine = field.open(1000)?;
-        let checked = check(&engine, way, &mut G::graph(&engine, way)?);
+        let checked = check(&engine, way, &mut engine.graph(way)?);
         checked.map_err(|stop| match stop {
             Stop::Fail(what) => Stop::Fail(format!("{way:?}: {what}")),
             skip @ Stop::Skip(_) => skip,
@@ -62,14 +60,14 @@ fn link_key(id1: u64, id2: u64) -> LinkKey {
 }
 
 /// Numbers from 1 on, of a store that numbers nodes itself too.
-pub(super) fn nodes<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
-    by_each_way::<G>(field, |_, _, graph| {
+pub(super) fn nodes(field: &Field<'_>) -> Outcome {
+    by_each_way(field, |_, _, graph| {
         let long = vec![9; 5000];
         graph.load(&Chunk { nodes: &[(1, node(1, b"first"))], ..Chunk::default() })?;
         graph.add_node(2, &node(1, &long))?;
-        let shown = |graph: &mut G::Graph<'_>, id| -> Result<_> {
+        let shown = |graph: &mut BoxGraph<'_>, id| -> Result<_> {
             let mut shown = None;
-            graph.get_node(id, |node| {
+            graph.get_node(id, &mut |node| {
                 shown = node.map(|node| (node.kind, node.version, node.time, node.data.to_vec()));
             })?;
             Ok(shown)
@@ -97,9 +95,9 @@ pub(super) fn nodes<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
 }
 
 /// Written, hidden, shown again and written anew: what a list, a look for some and the count say.
-pub(super) fn links<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
-    by_each_way::<G>(field, |_, _, graph| {
-        let add = |graph: &mut G::Graph<'_>, id2, time, data, expected| {
+pub(super) fn links(field: &Field<'_>) -> Outcome {
+    by_each_way(field, |_, _, graph| {
+        let add = |graph: &mut BoxGraph<'_>, id2, time, data, expected| {
             let added = graph.add_link(&link(5, id2, time, data))?;
             expect(added == expected, || {
                 format!(
@@ -120,36 +118,36 @@ pub(super) fn links<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
         })?;
         expect(!graph.delete_link(link_key(5, 4), 301)?, || "a link was deleted twice".into())?;
         expect(!graph.delete_link(link_key(5, 99), 301)?, || "no link was deleted".into())?;
-        listed::<G>(graph, (0, u64::MAX, 10), &[(3, 200), (6, 106), (5, 105), (2, 102), (1, 101)])?;
-        listed::<G>(graph, (0, 106, 2), &[(6, 106), (5, 105)])?;
-        listed::<G>(graph, (102, 105, 10), &[(5, 105), (2, 102)])?;
+        listed(graph, (0, u64::MAX, 10), &[(3, 200), (6, 106), (5, 105), (2, 102), (1, 101)])?;
+        listed(graph, (0, 106, 2), &[(6, 106), (5, 105)])?;
+        listed(graph, (102, 105, 10), &[(5, 105), (2, 102)])?;
         let mut some = Vec::new();
-        let count = graph.get_links(5, KIND, &[4, 3, 77], |link| {
+        let count = graph.get_links(5, KIND, &[4, 3, 77], &mut |link| {
             some.push((link.key.id2, link.visible, link.data.to_vec()));
         })?;
         some.sort();
         let expected = [(3, true, b"new".to_vec()), (4, false, b"data".to_vec())];
         expect(count == 2 && some == expected, || format!("expected three links, found {some:?}"))?;
-        counted::<G>(graph, 5, 5)?;
+        counted(graph, 5, 5)?;
         let right = |id, links| Audited { id, kind: KIND, count: links, links, listed: links };
-        let all = audited::<G>(graph)?;
+        let all = audited(graph)?;
         expect(all == [right(5, 5), right(6, 1)], || format!("with one link deleted: {all:?}"))?;
         add(graph, 4, 400, b"again", Added::Shown)?;
-        counted::<G>(graph, 5, 6)?;
-        counted::<G>(graph, 6, 1)?;
-        counted::<G>(graph, 7, 0)?;
-        let all = audited::<G>(graph)?;
+        counted(graph, 5, 6)?;
+        counted(graph, 6, 1)?;
+        counted(graph, 7, 0)?;
+        let all = audited(graph)?;
         expect(all == [right(5, 6), right(6, 1)], || format!("audit: {all:?}"))
     })
 }
 
-fn listed<G: GraphEngine>(
-    graph: &mut G::Graph<'_>,
+fn listed(
+    graph: &mut BoxGraph<'_>,
     (oldest, newest, limit): (u64, u64, u32),
     expected: &[(u64, u64)],
 ) -> Outcome {
     let (mut actual, mut others) = (Vec::new(), 0);
-    let shown = graph.list_links(5, KIND, oldest..=newest, limit, |link| {
+    let shown = graph.list_links(5, KIND, oldest..=newest, limit, &mut |link| {
         let data: &[u8] = if link.time == 200 { b"new" } else { b"data" };
         let intact = link.visible && link.version == 2 && link.data == data;
         others += u64::from(!intact || link.key.id1 != 5 || link.key.kind != KIND);
@@ -164,23 +162,23 @@ fn listed<G: GraphEngine>(
     })
 }
 
-fn counted<G: GraphEngine>(graph: &mut G::Graph<'_>, id: u64, expected: u64) -> Outcome {
+fn counted(graph: &mut BoxGraph<'_>, id: u64, expected: u64) -> Outcome {
     let count = graph.count_links(id, KIND)?;
     expect(count == expected, || format!("count of node {id}: expected {expected}, found {count}"))
 }
 
 /// In the order of nodes.
-fn audited<G: GraphEngine>(graph: &mut G::Graph<'_>) -> Result<Vec<Audited>> {
+fn audited(graph: &mut BoxGraph<'_>) -> Result<Vec<Audited>> {
     let mut all = Vec::new();
-    graph.audit(|| true, |one| all.push(one))?;
+    graph.audit(&mut |one| all.push(one))?;
     all.sort_by_key(|one| one.id);
     Ok(all)
 }
 
 /// A load in parts, one of them of several pages; and an audit finds a count that is wrong.
-pub(super) fn load<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
+pub(super) fn load(field: &Field<'_>) -> Outcome {
     const LINKS: u64 = 2500;
-    by_each_way::<G>(field, |_, _, graph| {
+    by_each_way(field, |_, _, graph| {
         let nodes: Vec<_> = (1..=LINKS).map(|id| (id, node(1, b"node"))).collect();
         graph.load(&Chunk { nodes: &nodes, ..Chunk::default() })?;
         let links: Vec<_> = (1..=LINKS).map(|id2| link(id2 % 2 + 1, id2, id2, b"l")).collect();
@@ -190,7 +188,7 @@ pub(super) fn load<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
         graph.load(&Chunk { links: &links, counts: &counts, ..Chunk::default() })?;
         graph.load(&Chunk { links: &[link(12, 1, 1, b"l")], ..Chunk::default() })?;
         let mut all = Vec::new();
-        let audited_nodes = graph.audit(|| true, |one| all.push(one))?;
+        let audited_nodes = graph.audit(&mut |one| all.push(one))?;
         expect(audited_nodes == LINKS, || {
             format!("expected {LINKS} audited nodes, found {audited_nodes}")
         })?;
@@ -205,16 +203,16 @@ pub(super) fn load<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
 }
 
 /// Concurrent writers of the same links lose no count. Conflicts are retried.
-pub(super) fn side_by_side<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outcome {
+pub(super) fn side_by_side(field: &Field<'_>) -> Outcome {
     const WRITERS: usize = 4;
     const WRITES: u64 = 150;
-    by_each_way::<G>(field, |engine, way, graph| {
+    by_each_way(field, |engine, way, graph| {
         let start = Barrier::new(WRITERS);
         std::thread::scope(|scope| {
             let writers = (0..WRITERS as u64).map(|writer| {
                 let start = &start;
                 scope.spawn(move || {
-                    let graph = G::graph(engine, way);
+                    let graph = engine.graph(way);
                     start.wait();
                     let mut graph = graph?;
                     (0..WRITES).try_for_each(|number| {
@@ -233,7 +231,7 @@ pub(super) fn side_by_side<G: GraphEngine>(field: &Field<'_, G::Engine>) -> Outc
                 Err(_) => Err(Stop::Fail("a writer panicked".to_owned())),
             })
         })?;
-        let all = audited::<G>(graph)?;
+        let all = audited(graph)?;
         expect(!all.is_empty(), || "expected counts, found none".to_owned())?;
         let wrong = all.iter().find(|one| !one.is_right());
         expect(wrong.is_none(), || format!("counts differ from their links: {wrong:?}"))

@@ -1,15 +1,16 @@
 //! Opening, closing, settling, and the description of an engine.
 
+use super::erased::BoxEngine;
 use super::field::{Field, Outcome, Stop, expect, expect_value, mix, value};
 use crate::{
-    DataShape, Direction, Engine, Error, ErrorClass, Location, OptionKind, OptionSpec, Options,
-    Preset, Range, Session, Value,
+    DataShape, Direction, Error, ErrorClass, Location, OptionKind, OptionSpec, Options, Preset,
+    Range, Value,
 };
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-pub(super) fn describes_itself<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn describes_itself(field: &Field<'_>) -> Outcome {
     let description = &field.description;
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
     expect(!description.name.is_empty() && description.name.chars().all(plain), || {
@@ -41,7 +42,7 @@ pub(super) fn describes_itself<E: Engine>(field: &Field<'_, E>) -> Outcome {
 
 /// Each option is opened with its default alone, and with every other word it may take.
 /// A combination may be refused, but as `Invalid` or `Unsupported`, and at `open`.
-pub(super) fn opens_with_every_word<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn opens_with_every_word(field: &Field<'_>) -> Outcome {
     round_trip_with(field, &field.options())?;
     for option in &field.description.options {
         for word in other_words(option) {
@@ -58,13 +59,14 @@ pub(super) fn opens_with_every_word<E: Engine>(field: &Field<'_, E>) -> Outcome 
 }
 
 /// With the memory of a small machine, for shares of it.
-pub(super) fn opens_with_every_preset<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn opens_with_every_preset(field: &Field<'_>) -> Outcome {
     const MEMORY: u64 = 512 << 20;
     for preset in Preset::ALL {
         let class = field.options().durability;
         let options = Options::of_preset(&field.description, class, preset, MEMORY)?;
         let location = field.place()?;
-        let engine = E::open(&location, &options, &field.shape(100))
+        let engine = field
+            .open_at(&location, &options, &field.shape(100))
             .map_err(|error| Stop::Fail(format!("preset {}: {error}", preset.as_str())))?;
         fill(field, &engine, 20)?;
         check_fill(field, &engine, 20)?;
@@ -82,9 +84,9 @@ fn other_words(option: &OptionSpec) -> Vec<Value> {
     words.into_iter().filter(|word| *word != option.default).collect()
 }
 
-fn round_trip_with<E: Engine>(field: &Field<'_, E>, options: &Options) -> Outcome {
+fn round_trip_with(field: &Field<'_>, options: &Options) -> Outcome {
     let location = field.place()?;
-    let engine = match E::open(&location, options, &field.shape(100)) {
+    let engine = match field.open_at(&location, options, &field.shape(100)) {
         Err(Error { class: ErrorClass::Invalid | ErrorClass::Unsupported, .. }) => return Ok(()),
         other => other?,
     };
@@ -93,7 +95,7 @@ fn round_trip_with<E: Engine>(field: &Field<'_, E>, options: &Options) -> Outcom
     Ok(engine.close()?)
 }
 
-pub(super) fn every_durability_class<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn every_durability_class(field: &Field<'_>) -> Outcome {
     for &class in field.capabilities().durability.keys() {
         let options = Options::defaults(&field.description, class);
         fill_and_reopen(field, &options, 50).map_err(|stop| match stop {
@@ -104,14 +106,14 @@ pub(super) fn every_durability_class<E: Engine>(field: &Field<'_, E>) -> Outcome
     Ok(())
 }
 
-pub(super) fn reopen<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn reopen(field: &Field<'_>) -> Outcome {
     field.needs_contents()?;
     fill_and_reopen(field, &field.options(), 2000)
 }
 
-fn fill_and_reopen<E: Engine>(field: &Field<'_, E>, options: &Options, keys: u64) -> Outcome {
+fn fill_and_reopen(field: &Field<'_>, options: &Options, keys: u64) -> Outcome {
     let location = field.place()?;
-    let open = |location: &Location| E::open(location, options, &field.shape(keys));
+    let open = |location: &Location| field.open_at(location, options, &field.shape(keys));
     let engine = open(&location)?;
     fill(field, &engine, keys)?;
     engine.sync()?;
@@ -135,7 +137,7 @@ fn fill_and_reopen<E: Engine>(field: &Field<'_, E>, options: &Options, keys: u64
     Ok(engine.close()?)
 }
 
-fn fill<E: Engine>(field: &Field<'_, E>, engine: &E, keys: u64) -> Outcome {
+fn fill(field: &Field<'_>, engine: &BoxEngine, keys: u64) -> Outcome {
     let mut session = engine.session()?;
     for number in 0..keys {
         session.put(&field.key(number), &value(number, 1, 64))?;
@@ -143,7 +145,7 @@ fn fill<E: Engine>(field: &Field<'_, E>, engine: &E, keys: u64) -> Outcome {
     Ok(())
 }
 
-fn check_fill<E: Engine>(field: &Field<'_, E>, engine: &E, keys: u64) -> Outcome {
+fn check_fill(field: &Field<'_>, engine: &BoxEngine, keys: u64) -> Outcome {
     if field.capabilities().stores_nothing {
         return Ok(());
     }
@@ -154,7 +156,7 @@ fn check_fill<E: Engine>(field: &Field<'_, E>, engine: &E, keys: u64) -> Outcome
     Ok(())
 }
 
-pub(super) fn settles<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn settles(field: &Field<'_>) -> Outcome {
     /// Far more than any wake-up takes, far less than a limit that is ignored.
     const SLACK: Duration = Duration::from_secs(5);
     let engine = field.open(2000)?;
@@ -174,7 +176,7 @@ pub(super) fn settles<E: Engine>(field: &Field<'_, E>) -> Outcome {
     Ok(engine.close()?)
 }
 
-pub(super) fn counters_and_events<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn counters_and_events(field: &Field<'_>) -> Outcome {
     let engine = field.open(2000)?;
     fill(field, &engine, 2000)?;
     engine.settle(Duration::from_secs(20))?;
@@ -191,12 +193,12 @@ pub(super) fn counters_and_events<E: Engine>(field: &Field<'_, E>) -> Outcome {
 }
 
 /// Each key once in random order; all are counted, a sample is looked at.
-pub(super) fn random_load<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn random_load(field: &Field<'_>) -> Outcome {
     const KEYS: u64 = 20_000;
     field.needs_contents()?;
     // With room for long values an engine of fixed slots would take 20 GiB.
     let shape = DataShape { value_bytes_max: 100, ..field.shape(KEYS) };
-    let engine = E::open(&field.place()?, &field.options(), &shape)?;
+    let engine = field.open_at(&field.place()?, &field.options(), &shape)?;
     let mut session = engine.session()?;
     let mut order: Vec<u64> = (0..KEYS).collect();
     order.sort_unstable_by_key(|&number| mix(number));
@@ -208,11 +210,12 @@ pub(super) fn random_load<E: Engine>(field: &Field<'_, E>) -> Outcome {
     engine.settle(Duration::from_secs(60))?;
     let mut session = engine.session()?;
     let count = if field.capabilities().scan_forward {
-        session.scan(Range::all(Direction::Forward), |_, _| ControlFlow::Continue(()))?
+        session.scan(Range::all(Direction::Forward), &mut |_, _| ControlFlow::Continue(()))?
     } else {
         let mut existing = 0;
         for number in 0..KEYS {
-            existing += u64::from(session.get(&field.key(number), |value| value.is_some())?);
+            let mut count = |value: Option<&[u8]>| existing += u64::from(value.is_some());
+            session.get(&field.key(number), &mut count)?;
         }
         existing
     };

@@ -1,7 +1,8 @@
 //! Random operations against a `BTreeMap`; a disagreement is shrunk to a short list of steps.
 
+use super::erased::{BoxEngine, BoxSession};
 use super::field::{Field, Outcome, Stop, expect, expect_value, value};
-use crate::{Direction, Engine, Location, Options, Range, Session, Write};
+use crate::{Direction, Location, Options, Range, Write};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ enum Step {
     Reopen,
 }
 
-pub(super) fn agrees<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn agrees(field: &Field<'_>) -> Outcome {
     field.needs_contents()?;
     let config = Config {
         cases: CASES,
@@ -72,7 +73,7 @@ fn step(longest: usize) -> impl Strategy<Value = Step> {
 }
 
 /// Walks the steps on a fresh database and on the model, and compares all there is at the end.
-fn walk<E: Engine>(field: &Field<'_, E>, steps: &[Step]) -> Outcome {
+fn walk(field: &Field<'_>, steps: &[Step]) -> Outcome {
     let (location, options) = (field.place()?, field.options());
     let mut walk = Walk { field, location, options, model: Model::new(), version: 0 };
     let mut engine = walk.open()?;
@@ -95,21 +96,21 @@ fn walk<E: Engine>(field: &Field<'_, E>, steps: &[Step]) -> Outcome {
     Ok(engine.close()?)
 }
 
-struct Walk<'f, 'a, E> {
-    field: &'f Field<'a, E>,
+struct Walk<'f, 'a> {
+    field: &'f Field<'a>,
     location: Location,
     options: Options,
     model: Model,
     version: u64,
 }
 
-impl<E: Engine> Walk<'_, '_, E> {
-    fn open(&self) -> crate::Result<E> {
-        E::open(&self.location, &self.options, &self.field.shape(KEYS))
+impl Walk<'_, '_> {
+    fn open(&self) -> crate::Result<BoxEngine> {
+        self.field.open_at(&self.location, &self.options, &self.field.shape(KEYS))
     }
 
     /// Steps that the engine does not claim to be capable of are left out.
-    fn step(&mut self, session: &mut impl Session, step: &Step) -> Outcome {
+    fn step(&mut self, session: &mut BoxSession<'_>, step: &Step) -> Outcome {
         let capabilities = self.field.capabilities();
         match step {
             Step::Put { key, bytes } => {
@@ -146,18 +147,18 @@ impl<E: Engine> Walk<'_, '_, E> {
         value(key, self.version, bytes)
     }
 
-    fn multiget(&self, session: &mut impl Session, numbers: &[u64]) -> Outcome {
+    fn multiget(&self, session: &mut BoxSession<'_>, numbers: &[u64]) -> Outcome {
         let keys: Vec<_> = numbers.iter().map(|&number| self.field.key(number)).collect();
         let slices: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         let mut values = vec![None; keys.len()];
-        session.multiget(&slices, |index, value| values[index] = value.map(<[u8]>::to_vec))?;
+        session.multiget(&slices, &mut |index, value| values[index] = value.map(<[u8]>::to_vec))?;
         let expected: Vec<_> = numbers.iter().map(|key| self.model.get(key).cloned()).collect();
         expect(values == expected, || format!("multiget of {numbers:?} shows wrong values"))
     }
 
     fn scan<'m>(
         &self,
-        session: &mut impl Session,
+        session: &mut BoxSession<'_>,
         from: u64,
         direction: Direction,
         limit: u64,
@@ -165,7 +166,7 @@ impl<E: Engine> Walk<'_, '_, E> {
     ) -> Outcome {
         let mut shown = Vec::new();
         let key = self.field.key(from);
-        session.scan(Range::all(direction).from(&key).limit(limit), |key, value| {
+        session.scan(Range::all(direction).from(&key).limit(limit), &mut |key, value| {
             shown.push((key.to_vec(), value.to_vec()));
             ControlFlow::Continue(())
         })?;
@@ -176,7 +177,7 @@ impl<E: Engine> Walk<'_, '_, E> {
         })
     }
 
-    fn batch(&mut self, session: &mut impl Session, writes: &[(u64, Option<usize>)]) -> Outcome {
+    fn batch(&mut self, session: &mut BoxSession<'_>, writes: &[(u64, Option<usize>)]) -> Outcome {
         let may_delete = self.field.capabilities().delete;
         let writes: Vec<_> = writes
             .iter()
@@ -201,11 +202,11 @@ impl<E: Engine> Walk<'_, '_, E> {
         Ok(())
     }
 
-    fn read_modify_write(&mut self, session: &mut impl Session, key: u64) -> Outcome {
+    fn read_modify_write(&mut self, session: &mut BoxSession<'_>, key: u64) -> Outcome {
         let value = self.next_value(key, 50);
         let mut old_shown = None;
         let existed =
-            session.read_modify_write(&self.field.key(key), &mut Vec::new(), |old, new| {
+            session.read_modify_write(&self.field.key(key), &mut Vec::new(), &mut |old, new| {
                 old_shown = old.map(<[u8]>::to_vec);
                 new.extend_from_slice(&value);
             })?;

@@ -1,43 +1,40 @@
 //! Ordered reading: bounds, limits, directions, breaking off, walks over everything.
 
+use super::erased::BoxSession;
 use super::field::{Field, Outcome, expect, needs, value};
-use crate::{Direction, Engine, Range, Session, Walk};
+use crate::{Direction, Range, Walk};
 use std::ops::ControlFlow;
 
 /// Only even numbers are stored, so that every second bound falls between two keys.
 const KEYS: u64 = 200;
 
-pub(super) fn forward<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn forward(field: &Field<'_>) -> Outcome {
     in_direction(field, Direction::Forward, scan_all)
 }
 
-pub(super) fn reverse<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn reverse(field: &Field<'_>) -> Outcome {
     in_direction(field, Direction::Reverse, scan_all)
 }
 
-pub(super) fn walk_forward<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn walk_forward(field: &Field<'_>) -> Outcome {
     in_direction(field, Direction::Forward, walk_all)
 }
 
-pub(super) fn walk_reverse<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn walk_reverse(field: &Field<'_>) -> Outcome {
     in_direction(field, Direction::Reverse, walk_all)
 }
 
 /// Which way, through what is stored.
-struct Course<'f, 'a, E> {
-    field: &'f Field<'a, E>,
+struct Course<'f, 'a> {
+    field: &'f Field<'a>,
     direction: Direction,
     /// Ascending.
     stored: Vec<u64>,
 }
 
-type CheckOf<E> = fn(&Course<'_, '_, E>, &mut <E as Engine>::Session<'_>) -> Outcome;
+type CheckFn = fn(&Course<'_, '_>, &mut BoxSession<'_>) -> Outcome;
 
-fn in_direction<E: Engine>(
-    field: &Field<'_, E>,
-    direction: Direction,
-    check: CheckOf<E>,
-) -> Outcome {
+fn in_direction(field: &Field<'_>, direction: Direction, check: CheckFn) -> Outcome {
     let (claimed, name) = match direction {
         Direction::Forward => (field.capabilities().scan_forward, "forward scans"),
         Direction::Reverse => (field.capabilities().scan_reverse, "reverse scans"),
@@ -57,7 +54,7 @@ fn in_direction<E: Engine>(
     Ok(engine.close()?)
 }
 
-fn scan_all<E: Engine>(course: &Course<'_, '_, E>, session: &mut E::Session<'_>) -> Outcome {
+fn scan_all(course: &Course<'_, '_>, session: &mut BoxSession<'_>) -> Outcome {
     let from = [0, 1, 2, 3, 100, 101, KEYS - 2, KEYS - 1, KEYS + 5].map(Some);
     for from in from.into_iter().chain([None]) {
         for limit in [0, 1, 7, 1000] {
@@ -82,7 +79,7 @@ struct ScanRequest {
     most: usize,
 }
 
-impl<E: Engine> Course<'_, '_, E> {
+impl Course<'_, '_> {
     /// What is stored, in the order in which it is met.
     fn met(&self) -> Box<dyn Iterator<Item = u64> + '_> {
         match self.direction {
@@ -91,7 +88,7 @@ impl<E: Engine> Course<'_, '_, E> {
         }
     }
 
-    fn scan(&self, session: &mut impl Session, request: ScanRequest) -> Outcome {
+    fn scan(&self, session: &mut BoxSession<'_>, request: ScanRequest) -> Outcome {
         let ScanRequest { from, until, limit, most } = request;
         let forward = self.direction == Direction::Forward;
         let within = |number: u64| {
@@ -106,7 +103,7 @@ impl<E: Engine> Course<'_, '_, E> {
         let [from, until] = keys.each_ref().map(Option::as_deref);
         let range = Range { from, until, direction: self.direction, limit };
         let mut shown = Vec::new();
-        let returned = session.scan(range, |key, value| {
+        let returned = session.scan(range, &mut |key, value| {
             shown.push((key.to_vec(), value.to_vec()));
             if shown.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
@@ -134,14 +131,14 @@ impl<E: Engine> Course<'_, '_, E> {
 }
 
 /// In steps of some length, broken off here and there, twice around: every record once each time.
-fn walk_all<E: Engine>(course: &Course<'_, '_, E>, session: &mut E::Session<'_>) -> Outcome {
+fn walk_all(course: &Course<'_, '_>, session: &mut BoxSession<'_>) -> Outcome {
     for (limit, most) in [(1, usize::MAX), (7, usize::MAX), (1000, 3), (1000, usize::MAX)] {
         let mut walk = Walk::new(course.direction);
         for _around in 0..2 {
             let mut remaining: Vec<u64> = course.met().collect();
             loop {
                 let mut shown = Vec::new();
-                let returned = session.walk(&mut walk, limit, |key, value| {
+                let returned = session.walk(&mut walk, limit, &mut |key, value| {
                     shown.push((key.to_vec(), value.to_vec()));
                     if shown.len() == most {
                         ControlFlow::Break(())

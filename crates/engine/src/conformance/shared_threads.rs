@@ -2,17 +2,17 @@
 
 use super::field::{Field, Outcome, expect, needs, value};
 use crate::server::shared_threads;
-use crate::{Engine, Session};
 use std::cell::RefCell;
 
 const CLIENTS: u64 = 4;
 const RECORDS: u64 = 50;
 const VALUE_BYTES: usize = 100;
 
-pub(super) fn go_on<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn go_on(field: &Field<'_>) -> Outcome {
     needs(field.capabilities().shares_threads, "clients that share threads")?;
     field.needs_contents()?;
-    let engine = E::open(&field.place()?, &field.options(), &field.shape(CLIENTS * RECORDS))?;
+    let engine =
+        field.open_at(&field.place()?, &field.options(), &field.shape(CLIENTS * RECORDS))?;
     let sessions: crate::Result<Vec<_>> = (0..CLIENTS).map(|_| engine.session()).collect();
     let order = RefCell::new(Vec::new());
     let mut clients = Vec::new();
@@ -23,7 +23,8 @@ pub(super) fn go_on<E: Engine>(field: &Field<'_, E>) -> Outcome {
             for number in client * RECORDS..(client + 1) * RECORDS {
                 let (key, written) = (field.key(number), value(number, 1, VALUE_BYTES));
                 session.put(&key, &written)?;
-                session.get(&key, |actual| wrong += u64::from(actual != Some(&written[..])))?;
+                session
+                    .get(&key, &mut |actual| wrong += u64::from(actual != Some(&written[..])))?;
                 order.borrow_mut().push(client);
             }
             Ok(wrong)

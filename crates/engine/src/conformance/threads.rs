@@ -2,13 +2,12 @@
 
 use super::field::{Field, Outcome, Stop, expect, expect_value, get, value, version_in};
 use super::writes::joined;
-use crate::{Engine, Session};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 
 /// A session that has read before must see what another session wrote since: a snapshot that is
 /// kept from call to call would make reads cheaper than they are.
-pub(super) fn no_stale_reads<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn no_stale_reads(field: &Field<'_>) -> Outcome {
     const ROUNDS: u64 = 50;
     field.needs_contents()?;
     let engine = field.open(100)?;
@@ -43,7 +42,7 @@ pub(super) fn no_stale_reads<E: Engine>(field: &Field<'_, E>) -> Outcome {
     Ok(engine.close()?)
 }
 
-pub(super) fn two_writers<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn two_writers(field: &Field<'_>) -> Outcome {
     const EACH: u64 = 1000;
     let contents = !field.capabilities().stores_nothing;
     let engine = field.open(2 * EACH)?;
@@ -71,7 +70,7 @@ pub(super) fn two_writers<E: Engine>(field: &Field<'_, E>) -> Outcome {
 
 /// One writer raises the versions of a few keys; readers must find whole values whose versions
 /// never go back.
-pub(super) fn readers_and_writer<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn readers_and_writer(field: &Field<'_>) -> Outcome {
     const READERS: usize = 4;
     const KEYS: u64 = 16;
     const VERSIONS: u64 = 200;

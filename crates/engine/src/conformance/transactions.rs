@@ -1,11 +1,11 @@
 //! Transactions: atomic, isolated, and with conflicts reported. An engine that chooses its kind by
 //! an option is checked under each value of it.
 
+use super::erased::BoxEngine;
 use super::field::{Field, Outcome, Stop, expect, expect_value, get, needs, value};
 use super::writes::joined;
 use crate::{
-    Direction, Engine, Error, ErrorClass, Options, Range, Result, Session, Transaction,
-    Transactions, Value,
+    Direction, Error, ErrorClass, Options, Range, Result, Transaction, Transactions, Value,
 };
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,10 +15,10 @@ use std::time::Duration;
 /// Longer than a lock is waited for by any engine's defaults; only a failing check waits for it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-type CheckOf<E> = fn(&Field<'_, E>, &E, Transactions) -> Outcome;
+type CheckFn = fn(&Field<'_>, &BoxEngine, Transactions) -> Outcome;
 
 /// Runs `check` on a fresh database for every kind of transaction that the engine has.
-fn of_every_kind<E: Engine>(field: &Field<'_, E>, check: CheckOf<E>) -> Outcome {
+fn of_every_kind(field: &Field<'_>, check: CheckFn) -> Outcome {
     field.needs_contents()?;
     let with = |word: &String| {
         let mut options = field.options();
@@ -33,7 +33,7 @@ fn of_every_kind<E: Engine>(field: &Field<'_, E>, check: CheckOf<E>) -> Outcome 
     let some: Vec<_> = all.iter().filter(|all| kind(all) != Transactions::None).collect();
     needs(!some.is_empty(), "transactions")?;
     for options in some {
-        let engine = match E::open(&field.place()?, options, &field.shape(1000)) {
+        let engine = match field.open_at(&field.place()?, options, &field.shape(1000)) {
             // This build or library does not support the value and refuses it.
             Err(Error { class: ErrorClass::Invalid | ErrorClass::Unsupported, .. }) => continue,
             other => other?,
@@ -48,7 +48,7 @@ fn of_every_kind<E: Engine>(field: &Field<'_, E>, check: CheckOf<E>) -> Outcome 
 }
 
 /// A body that fails, and a batch of reads and writes that sees itself.
-pub(super) fn all_or_nothing<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn all_or_nothing(field: &Field<'_>) -> Outcome {
     of_every_kind(field, |field, engine, _| {
         let mut session = engine.session()?;
         let keys: Vec<_> = (0..4).map(|number| field.key(number)).collect();
@@ -92,7 +92,7 @@ pub(super) fn all_or_nothing<E: Engine>(field: &Field<'_, E>) -> Outcome {
 }
 
 /// Ranges within a transaction: what is stored and what it wrote itself, in one order.
-pub(super) fn scans<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn scans(field: &Field<'_>) -> Outcome {
     needs(field.capabilities().scan_forward, "forward scans")?;
     of_every_kind(field, |field, engine, _| {
         let mut session = engine.session()?;
@@ -131,7 +131,7 @@ pub(super) fn scans<E: Engine>(field: &Field<'_, E>) -> Outcome {
 
 /// Writes of a transaction that is rolled back are never visible to others. Others may have to
 /// wait for its end.
-pub(super) fn no_dirty_reads<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn no_dirty_reads(field: &Field<'_>) -> Outcome {
     const MOMENT: Duration = Duration::from_millis(200);
     of_every_kind(field, |field, engine, _| {
         let (keys, old) = ([field.key(1), field.key(2)], value(1, 1, 40));
@@ -171,7 +171,7 @@ pub(super) fn no_dirty_reads<E: Engine>(field: &Field<'_, E>) -> Outcome {
 
 /// Two counters that are raised together by several threads: a transaction that holds both finds
 /// them equal, and none loses an update. Conflicts are tried again.
-pub(super) fn no_lost_updates<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn no_lost_updates(field: &Field<'_>) -> Outcome {
     const THREADS: u64 = 3;
     const EACH: u64 = 200;
     of_every_kind(field, |field, engine, kind| {
@@ -218,7 +218,7 @@ pub(super) fn no_lost_updates<E: Engine>(field: &Field<'_, E>) -> Outcome {
 
 /// Another transaction writes what this one has read for update: it waits, or one of the two gets
 /// a conflict and succeeds when it is run again.
-pub(super) fn conflicts<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn conflicts(field: &Field<'_>) -> Outcome {
     of_every_kind(field, |field, engine, kind| {
         let key = &field.key(1);
         engine.session()?.put(key, &0u64.to_le_bytes())?;

@@ -1,10 +1,11 @@
 //! Batches and read-modify-write: order, and atomicity where it is claimed.
 
+use super::erased::{BoxEngine, BoxSession};
 use super::field::{Field, Outcome, Stop, expect, expect_value, get, needs, value, version_in};
-use crate::{BatchKind, Engine, ErrorClass, Result, Session, Write};
+use crate::{BatchKind, ErrorClass, Result, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(super) fn batch_in_order<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn batch_in_order(field: &Field<'_>) -> Outcome {
     field.needs_contents()?;
     let engine = field.open(100)?;
     let mut session = engine.session()?;
@@ -27,7 +28,7 @@ pub(super) fn batch_in_order<E: Engine>(field: &Field<'_, E>) -> Outcome {
 
 /// A writer puts the same version into two keys in one batch, over and over. A reader of one key
 /// and then the other must never find an older version second.
-pub(super) fn batch_is_atomic<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn batch_is_atomic(field: &Field<'_>) -> Outcome {
     const BATCHES: u64 = 2000;
     field.needs_contents()?;
     needs(field.capabilities().batch == BatchKind::Atomic, "atomic batches")?;
@@ -66,7 +67,7 @@ pub(super) fn batch_is_atomic<E: Engine>(field: &Field<'_, E>) -> Outcome {
 }
 
 /// Where the engine has a longest key, a batch can be made to fail at its end.
-fn refused_batch_leaves_nothing<E: Engine>(field: &Field<'_, E>, engine: &E) -> Outcome {
+fn refused_batch_leaves_nothing(field: &Field<'_>, engine: &BoxEngine) -> Outcome {
     let Some(longest) = field.capabilities().key_bytes_max else { return Ok(()) };
     let mut session = engine.session()?;
     let (good, bad) = (field.key(9), vec![1; longest as usize + 1]);
@@ -77,7 +78,7 @@ fn refused_batch_leaves_nothing<E: Engine>(field: &Field<'_, E>, engine: &E) -> 
 }
 
 fn read_version(
-    session: &mut impl Session,
+    session: &mut BoxSession<'_>,
     key: &[u8],
     number: u64,
 ) -> std::result::Result<u64, Stop> {
@@ -99,16 +100,16 @@ pub(super) fn joined(thread: std::thread::ScopedJoinHandle<'_, Result<()>>) -> O
     }
 }
 
-pub(super) fn read_modify_write<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn read_modify_write(field: &Field<'_>) -> Outcome {
     field.needs_contents()?;
     let engine = field.open(100)?;
     let mut session = engine.session()?;
     let (key, mut buffer) = (field.key(1), b"left over".to_vec());
-    let existed = session.read_modify_write(&key, &mut buffer, |old, new| {
+    let existed = session.read_modify_write(&key, &mut buffer, &mut |old, new| {
         new.extend_from_slice(if old.is_none() && new.is_empty() { b"first" } else { b"wrong" });
     })?;
     expect(!existed, || "read-modify-write of a missing key reported a key".to_owned())?;
-    let existed = session.read_modify_write(&key, &mut buffer, |old, new| {
+    let existed = session.read_modify_write(&key, &mut buffer, &mut |old, new| {
         new.extend_from_slice(old.unwrap_or(b"missing"));
         new.extend_from_slice(b", second");
     })?;
@@ -118,7 +119,7 @@ pub(super) fn read_modify_write<E: Engine>(field: &Field<'_, E>) -> Outcome {
     Ok(engine.close()?)
 }
 
-pub(super) fn read_modify_write_is_atomic<E: Engine>(field: &Field<'_, E>) -> Outcome {
+pub(super) fn read_modify_write_is_atomic(field: &Field<'_>) -> Outcome {
     const THREADS: u64 = 2;
     const EACH: u64 = 500;
     field.needs_contents()?;
@@ -142,10 +143,10 @@ pub(super) fn read_modify_write_is_atomic<E: Engine>(field: &Field<'_, E>) -> Ou
 }
 
 /// Adds one; a lost race is no error, it is tried again.
-fn increment(session: &mut impl Session, key: &[u8]) -> Result<()> {
+fn increment(session: &mut BoxSession<'_>, key: &[u8]) -> Result<()> {
     let mut buffer = Vec::new();
     loop {
-        let outcome = session.read_modify_write(key, &mut buffer, |old, new| {
+        let outcome = session.read_modify_write(key, &mut buffer, &mut |old, new| {
             let old = old.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
             new.extend_from_slice(&(old + 1).to_le_bytes());
         });

@@ -1,19 +1,25 @@
 //! Phases whose operations are read from a trace, and loads, which may be as well.
 
+use super::plan::Plan;
 use super::{Case, PhaseResult, add_usage};
-use crate::clock::Clock;
 use crate::keyvalue::KeyValue;
 use crate::replay::{self, Deal, Dealer, Work};
 use crate::shared::Task;
 use crate::source::{LoadRange, Source};
-use crate::team::RoleSpec;
+use crate::team::TeamSpec;
 use kvdyno_engine::Result;
 use kvdyno_engine::graph::GraphEngine;
 use kvdyno_record::replay::Replay;
-use kvdyno_record::workload::{Load, Mix, Role};
+use kvdyno_record::workload::{Load, Mix};
 
-impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
-    pub(super) fn load_records(&mut self, load: &Load, task: &Task) -> Result<Option<PhaseResult>> {
+/// A team, and the dealer of what it replays.
+pub(super) struct Specs<'j> {
+    team: TeamSpec<Source<'j>>,
+    dealer: Option<Dealer>,
+}
+
+impl<'j> Plan<'j> {
+    pub(super) fn record_loaders(&self, load: &Load, task: &Task) -> Result<Specs<'j>> {
         let records = self.job.data.records;
         let ours = self.seat.threads(load.threads);
         let rng = |thread| self.rng(task.phase, 0, (thread, load.threads));
@@ -24,34 +30,37 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             };
             let sources = ours.map(range).map(Source::Load).collect();
             let specs = vec![self.loaders(task.phase, load, sources)];
-            return self.team::<KeyValue<G::Engine>>(specs, task);
+            return Ok(Specs { team: TeamSpec::new(specs, task), dealer: None });
         };
         let work = Work::Load { batch: load.batch };
         let deal = self.deal(replay, work, u64::MAX, load.threads);
         let (dealer, dealt) = replay::open(&deal, &self.supply, ours.map(rng))?;
         let sources = dealt.into_iter().map(Source::Trace).collect();
         let specs = vec![self.loaders(task.phase, load, sources)];
-        self.dealt(dealer, specs, task)
+        Ok(Specs { team: TeamSpec::new(specs, task), dealer: Some(dealer) })
     }
 
-    /// The first role replays a trace, the others draw.
-    pub(super) fn replay(
-        &mut self,
-        mix: &Mix,
-        (role, replay): (&Role, &Replay),
-        requests: u64,
-        task: &Task,
-    ) -> Result<Option<PhaseResult>> {
+    /// The roles of a mix. The first may replay a trace, the others draw.
+    pub(super) fn mix_roles(&self, mix: &Mix, task: &mut Task) -> Result<Specs<'j>> {
+        let drawn = self.mix_source(mix);
+        let replayed = mix.roles.first().and_then(|role| Some((role, role.replay.as_ref()?)));
+        let Some((role, replay)) = replayed else {
+            let specs = self.roles(task.phase, mix, drawn);
+            return Ok(Specs { team: TeamSpec::new(specs, task), dealer: None });
+        };
+        let requests = mix.ends.operations.unwrap_or(replay.requests);
+        // The dealer counts them out: threads take what there is, until there is no more.
+        task.operations = Some(u64::MAX);
         let rng = |thread| self.rng(task.phase, 0, (thread, role.threads));
         let deal = self.deal(replay, Work::Mix(&role.mix), requests, role.threads);
         let rngs = deal.threads.clone().map(rng);
         let (dealer, dealt) = replay::open(&deal, &self.supply, rngs)?;
-        let (mut dealt, drawn) = (dealt.into_iter(), self.mix_source(mix));
+        let mut dealt = dealt.into_iter();
         let specs = self.roles(task.phase, mix, |role, thread, rng| {
             let recorded = role.replay.as_ref().and_then(|_| dealt.next());
             recorded.map_or_else(|| drawn(role, thread, rng), Source::Trace)
         });
-        self.dealt(dealer, specs, task)
+        Ok(Specs { team: TeamSpec::new(specs, task), dealer: Some(dealer) })
     }
 
     fn deal<'d>(
@@ -72,16 +81,18 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             data_bytes,
         }
     }
+}
 
-    /// Has a team's threads do `specs`, of which the first are dealt to.
-    fn dealt(
+impl<G: GraphEngine> Case<'_, G> {
+    /// Has a team's threads do `specs`.
+    pub(super) fn run_specs(
         &mut self,
-        dealer: Dealer,
-        specs: Vec<RoleSpec<Source<'j>>>,
+        Specs { team, dealer }: Specs<'_>,
         task: &Task,
     ) -> Result<Option<PhaseResult>> {
         let clock = self.clock;
-        let work = || self.team::<KeyValue<G::Engine>>(specs, task);
+        let work = || self.team::<KeyValue<G::Engine>>(team, task);
+        let Some(dealer) = dealer else { return work() };
         let (result, used) = replay::beside(dealer, clock, work)?;
         let Some(mut result) = result else { return Ok(None) };
         match used {
