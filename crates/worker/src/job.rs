@@ -34,6 +34,7 @@ use live::LiveRecords;
 use std::time::Duration;
 
 mod live;
+mod opening;
 mod recorded;
 
 /// A job at work.
@@ -118,12 +119,22 @@ pub(crate) fn run<G: GraphEngine, C: Clock>(
 
 impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     fn open(&mut self) -> Result<()> {
+        let took_ns = self.open_engine()?;
+        self.report_open(took_ns)
+    }
+
+    /// Returns how long it took.
+    fn open_engine(&mut self) -> Result<u64> {
         let started = self.clock.now();
         let job = self.job;
         let engine = G::Engine::open(&job.location, self.options, &job.shape)
             .map_err(|error| error.context("opening"))?;
         self.engine = Some(engine);
-        send(&Event::Opened { took_ns: self.clock.now() - started, crew: job.crew })
+        Ok(self.clock.now() - started)
+    }
+
+    fn report_open(&self, took_ns: u64) -> Result<()> {
+        send(&Event::Opened { took_ns, crew: self.job.crew })
     }
 
     fn close(&mut self) -> Result<()> {
@@ -278,6 +289,9 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
     }
 
     fn measure(&mut self, index: u32, phase: &Phase, mix: &Mix) -> Result<Option<PhaseResult>> {
+        if let Some(entry) = mix.entries().find(|entry| entry.op.opens()) {
+            return self.open_again(index, phase, mix, &entry.op);
+        }
         let counting = mix.roles.first().map_or(1, |role| role.threads);
         let mut task = Task {
             duration_ns: mix.ends.duration_ns,
@@ -370,23 +384,6 @@ impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
             gaps: leaves_gaps(&self.job.phases, self.job.data.records),
             spools: recording::folder(self.job, index),
         }
-    }
-
-    /// Closes the engine, lets the program evict its files, and opens it again. What a close writes
-    /// is this phase's.
-    fn evict(&mut self) -> Result<PhaseResult> {
-        let (started_unix_ns, start) = (unix_ns(), self.clock.now());
-        self.close()?;
-        usage::return_free_memory();
-        self.listener.wait_for_go()?;
-        self.open()?;
-        let stopped = self.listener.stop.is_set();
-        Ok(PhaseResult {
-            started_unix_ns,
-            wall_ns: self.clock.now() - start,
-            stopped,
-            ..PhaseResult::default()
-        })
     }
 
     fn settle(&mut self, limit_ns: u64) -> Result<PhaseResult> {

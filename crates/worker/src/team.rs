@@ -340,7 +340,7 @@ impl ThreadSpec {
     }
 }
 
-fn empty_result<S>(spec: &RoleSpec<S>, duration_ns: Option<u64>) -> RoleResult {
+pub(crate) fn empty_result<S>(spec: &RoleSpec<S>, duration_ns: Option<u64>) -> RoleResult {
     RoleResult {
         role: spec.name.clone(),
         threads: spec.sources.len() as u32,
@@ -355,8 +355,22 @@ fn empty_result<S>(spec: &RoleSpec<S>, duration_ns: Option<u64>) -> RoleResult {
 }
 
 impl ThreadResult {
+    /// Of a thread that worked alone.
+    pub(crate) fn alone(tallies: Vec<Tally>, last_end: u64) -> Self {
+        Self {
+            role: 0,
+            tallies,
+            last_end,
+            backlog: 0,
+            own_ns: 0,
+            paused_ns: 0,
+            usage: None,
+            requests: None,
+        }
+    }
+
     /// Adds its counts; returns its recording.
-    fn add_to(self, roles: &mut [RoleResult], start: u64) -> Option<Spool> {
+    pub(crate) fn add_to(self, roles: &mut [RoleResult], start: u64) -> Option<Spool> {
         let role = &mut roles[self.role];
         let window_ns = self.last_end - start;
         let operations = self.tallies.iter().map(|tally| tally.count).sum();

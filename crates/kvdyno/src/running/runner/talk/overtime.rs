@@ -160,20 +160,15 @@ mod tests {
 
     #[test]
     fn a_report_names_the_phase_the_time_and_what_is_awaited() {
-        for (duration, threads, text) in [
-            (
-                Some(5),
-                1,
-                "`reads` should have ended 7.00 s ago: 1 thread waits for a reply of redis",
-            ),
-            (Some(5), 0, "`reads` should have ended 7.00 s ago: the counters of redis are awaited"),
-            (
-                None,
-                4,
-                "`reads` has completed no operation for 11.0 s: 4 threads wait for a reply of redis",
-            ),
+        let (late, idle) =
+            ("should have ended 7.00 s ago", "has completed no operation for 11.0 s");
+        for (duration, threads, when, what) in [
+            (Some(5), 1, late, "1 thread waits for a reply of redis"),
+            (Some(5), 0, late, "the counters of redis are awaited"),
+            (None, 4, idle, "4 threads wait for a reply of redis"),
         ] {
-            assert_eq!(overtime(duration, 12, Some(threads)).describe("reads", "redis"), text);
+            let text = overtime(duration, 12, Some(threads)).describe("reads", "redis");
+            assert_eq!(text, format!("`reads` {when}: {what}"));
         }
     }
 }

@@ -73,8 +73,9 @@ mod tests {
     #[test]
     fn something_slow_is_reported_again_after_ten_times_as_long() {
         let mut reminder = Reminder::after(Duration::from_secs(3));
-        let mut told = |seconds: &u64| reminder.step(Duration::from_secs(*seconds)) == Step::Tell;
-        let times: Vec<u64> = (0..3600).filter(&mut told).collect();
+        let mut reports =
+            |seconds: &u64| reminder.step(Duration::from_secs(*seconds)) == Step::Tell;
+        let times: Vec<u64> = (0..3600).filter(&mut reports).collect();
         assert_eq!(times, [4, 41, 411]);
     }
 
