@@ -97,7 +97,9 @@ impl Collector<'_> {
         ended: u64,
     ) -> Result<()> {
         let mut pending = Pending { now_in: vec![0], ..Pending::default() };
-        packets.try_iter().for_each(|packet| pending.add(packet));
+        for packet in packets.try_iter() {
+            pending.add(packet);
+        }
         self.write_finished(&mut pending, files, ended)
     }
 

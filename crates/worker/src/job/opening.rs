@@ -32,7 +32,7 @@ const WRITES_FOR: Duration = Duration::from_secs(1);
 /// It would end by itself long after that.
 const WRITES_MAX: Duration = Duration::from_secs(3600);
 
-impl<'j, G: GraphEngine, C: Clock> Case<'j, G, C> {
+impl<G: GraphEngine, C: Clock> Case<'_, G, C> {
     /// Opens the engine as often as the phase has operations. `None`: the program stopped it before
     /// it began.
     pub(super) fn open_again(
@@ -201,7 +201,7 @@ fn write_for_a_while(child: &mut Child, job: &[u8]) -> Result<()> {
     while output.read_line(&mut line)? > 0 {
         match Event::from_json(&line) {
             Ok(Event::Ready { .. }) => {
-                input.write_all(&Control::Go.to_line().map_err(|error| other(&error))?)?
+                input.write_all(&Control::Go.to_line().map_err(|error| other(&error))?)?;
             }
             Ok(Event::Progress { elapsed_ns, .. })
                 if elapsed_ns >= WRITES_FOR.as_nanos() as u64 =>
