@@ -19,5 +19,7 @@ export const QUESTIONS: Record<Question, Words> = {
   write_latency: { short: "write p99", long: "p99 of writes in a mix" },
   space: { short: "space", long: "space amplification" },
   write_amplification: { short: "write amp", long: "write amplification" },
+  opening: { short: "open", long: "mean time to open a closed database" },
+  recovery: { short: "recover", long: "mean time to open a database after a kill" },
   tail: { short: "tail", long: "p99.9 of reads while others write" },
 };

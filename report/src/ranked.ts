@@ -9,7 +9,7 @@ export interface Lost {
   corrupt: number;
 }
 
-export type Question = "loading" | "reads" | "writes" | "scans" | "mixed" | "read_latency" | "write_latency" | "space" | "write_amplification" | "tail";
+export type Question = "loading" | "reads" | "writes" | "scans" | "mixed" | "read_latency" | "write_latency" | "space" | "write_amplification" | "tail" | "opening" | "recovery";
 
 export interface Ranking {
   question: Question;

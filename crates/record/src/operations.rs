@@ -1,7 +1,7 @@
 //! The operations: one table with all that follows from the operation alone.
 
 use crate::workload::{Op, Size};
-use KeySource::{Chosen, Continued, Graph, Next, NoKey};
+use KeySource::{Chosen, Continued, Graph, Next, NoKey, Opened};
 use OpTrait::{AddsRecords, Pipelined, TakesMissing, WritesValues};
 
 /// The properties of an operation.
@@ -37,6 +37,8 @@ pub enum KeySource {
     Continued,
     /// The graph: a request of it.
     Graph,
+    /// Any record: the first that is looked up once the engine is open.
+    Opened,
     /// It has no key, and no mix has it: it is recorded, and never drawn.
     NoKey,
 }
@@ -48,6 +50,8 @@ pub enum Ability {
     Delete,
     /// Scans, in the operation's direction.
     Scan,
+    /// An engine inside the worker's process, which opens a database itself.
+    Open,
 }
 
 /// A property that few operations have.
@@ -68,7 +72,7 @@ const TEN: Size = Size::Fixed { bytes: 10 };
 const HUNDRED: Size = Size::Fixed { bytes: 100 };
 
 /// All of them, in the order of columns.
-pub static OPERATIONS: [OpInfo; 22] = [
+pub static OPERATIONS: [OpInfo; 24] = [
     reads("get", Op::Get, Chosen, "Looks up one key.").with(&[Pipelined, TakesMissing]),
     writes("insert", Op::Insert, Next, "Writes a new key: the next number.").with(&[
         Pipelined,
@@ -105,6 +109,22 @@ pub static OPERATIONS: [OpInfo; 22] = [
     )
     .many()
     .needs(Ability::Scan),
+    reads(
+        "open",
+        Op::Open { cold: false },
+        Opened,
+        "Closes the engine, and opens it again up to the first answer. Only the opening is timed.",
+    )
+    .needs(Ability::Open),
+    reads(
+        "recover",
+        Op::Recover { cold: false, writes: 10_000 },
+        Opened,
+        "Kills a process that updates records (SIGKILL), and opens its database up to the first \
+         answer. Only the opening is timed.",
+    )
+    .and_writes()
+    .needs(Ability::Open),
     op("flush", Some(Op::Flush), NoKey, "Makes earlier writes durable."),
     writes("add_node", Op::AddNode, Graph, "Adds a node to a graph.").with(&[AddsRecords]),
     reads("get_node", Op::GetNode, Graph, "Looks up a node of a graph."),

@@ -193,7 +193,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ranks: Vec<RankResult>,
     },
-    /// The engine was closed: at the end, or in a phase `evict`, where it waits for go.
+    /// The engine was closed: at the end, or in a phase `evict`, `reopen` or of openings, where it
+    /// waits for go.
     Closed {
         /// How long that took.
         took_ns: u64,
@@ -241,6 +242,13 @@ impl WorkerDescription {
 }
 
 impl Job {
+    /// As a line, with its end.
+    pub fn to_line(&self) -> serde_json::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+
     /// The job of a line.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
         serde_json::from_slice(line.as_bytes())
@@ -248,6 +256,13 @@ impl Job {
 }
 
 impl Control {
+    /// As a line, with its end.
+    pub fn to_line(self) -> serde_json::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(&self)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+
     /// The word of a line.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
         serde_json::from_slice(line.as_bytes())
@@ -267,6 +282,11 @@ impl Event {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
         Ok(line)
+    }
+
+    /// The event of a line.
+    pub fn from_json(line: &str) -> serde_json::Result<Self> {
+        serde_json::from_slice(line.as_bytes())
     }
 
     /// The event of an engine's failure.

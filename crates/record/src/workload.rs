@@ -6,7 +6,7 @@ use crate::graph::Graph;
 pub use crate::key::{Key, KeyFormat, KeyOrder};
 use crate::operations::{KeySource, OPERATIONS, OpInfo};
 pub use crate::origin::Origin;
-use crate::replay::{Replay, replays};
+use crate::replay::Replay;
 use kvdyno_engine::Options;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,12 +14,14 @@ use std::mem::discriminant;
 
 mod choice;
 mod count;
+mod phases;
 mod rate;
 mod size;
 #[cfg(test)]
 mod tests;
 
 pub use choice::{Choice, Domain, RangeDraw, Spread};
+pub use phases::{deletes, depth, reads, ycsb_items};
 pub use rate::{Rate, Schedule, Sine, Stage, Step};
 pub use size::{Over, Size, normal_quantile};
 
@@ -339,6 +341,18 @@ pub enum Op {
         /// How many.
         length: Size,
     },
+    /// Close the engine, and open it again up to the first answer, which alone is timed.
+    Open {
+        /// The program evicts its files from the page cache before.
+        cold: bool,
+    },
+    /// The same of a database whose last process was killed while it updated records.
+    Recover {
+        /// The program evicts its files from the page cache after the kill.
+        cold: bool,
+        /// Updates of the process that is killed, offered in its one second.
+        writes: u64,
+    },
     /// Make earlier writes durable; recorded, and never drawn.
     Flush,
     /// Add a node, the next one. All from here on are requests of a graph, which says what they are
@@ -380,6 +394,16 @@ impl Op {
     /// It is a request of a graph.
     pub fn is_of_graph(&self) -> bool {
         self.info().keys == KeySource::Graph
+    }
+
+    /// It opens the engine: it is the only operation of its phase.
+    pub fn opens(&self) -> bool {
+        self.info().keys == KeySource::Opened
+    }
+
+    /// It opens files that the program has evicted before.
+    pub fn is_cold(&self) -> bool {
+        matches!(self, Self::Open { cold: true } | Self::Recover { cold: true, .. })
     }
 
     /// Records that one of it writes, in the mean.
@@ -459,42 +483,4 @@ impl Mix {
         self.roles.iter().any(|role| role.replay.is_some())
             || self.entries().any(|entry| entry.op.writes())
     }
-}
-
-/// Some phase deletes, replays a trace, or reads links that may be missing: a miss is a valid
-/// answer.
-pub fn deletes(phases: &[Phase]) -> bool {
-    let mut entries = phases.iter().filter_map(Phase::mix).flat_map(Mix::entries);
-    entries.any(|entry| entry.op == Op::Delete || entry.op.is_of_graph())
-        || replays(phases).next().is_some()
-}
-
-/// The most operations that one thread keeps in flight; 1 where none does.
-pub fn depth(phases: &[Phase]) -> u32 {
-    let roles = phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles);
-    roles.filter_map(|role| role.depth).max().unwrap_or(1)
-}
-
-/// The numbers of [`Domain::Predicted`], and how many items YCSB's scrambled zipfian hashes its
-/// ranks over: the records, the inserts that are expected, and one, because its bounds are
-/// inclusive (`CoreWorkload.init`, YCSB 0.17).
-///
-/// The number is fixed beforehand, because one item more moves every hot key. YCSB expects twice as
-/// many inserts as the operations' count and the mix say, and none where only time ends a run. Here
-/// it is one number for all phases of a case, so that a warm-up warms what is measured.
-pub fn ycsb_items(records: u64, phases: &[Phase]) -> u64 {
-    let expected = phases.iter().filter_map(Phase::mix).filter_map(|mix| {
-        let (operations, role) = (mix.ends.operations?, mix.roles.first()?);
-        let weight = |inserts: bool| {
-            let counted = role.mix.iter().filter(|entry| !inserts || entry.op == Op::Insert);
-            counted.map(|entry| entry.weight).sum::<f64>()
-        };
-        Some((operations as f64 * weight(true) / weight(false) * 2.0) as u64)
-    });
-    records + expected.sum::<u64>() + 1
-}
-
-/// Whether an operation writes nothing, by its name.
-pub fn reads(op: &str) -> bool {
-    OpInfo::named(op).is_some_and(|op| op.reads && !op.writes)
 }

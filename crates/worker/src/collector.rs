@@ -89,6 +89,20 @@ impl Collector<'_> {
         }
     }
 
+    /// Writes the slices of one thread that has ended, at `ended`.
+    pub(crate) fn write_all(
+        &self,
+        packets: &Receiver<Packet>,
+        files: &mut Files,
+        ended: u64,
+    ) -> Result<()> {
+        let mut pending = Pending { now_in: vec![0], ..Pending::default() };
+        for packet in packets.try_iter() {
+            pending.add(packet);
+        }
+        self.write_finished(&mut pending, files, ended)
+    }
+
     fn tell_progress(&self, shared: &Shared, threads: usize, now: u64) -> Result<()> {
         send(&Event::Progress {
             phase: self.task.phase,

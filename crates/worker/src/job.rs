@@ -25,6 +25,7 @@ use plan::Plan;
 use std::time::Duration;
 
 mod live;
+mod opening;
 mod plan;
 mod recorded;
 
@@ -93,12 +94,22 @@ pub(crate) fn run<G: GraphEngine>(
 
 impl<'j, G: GraphEngine> Case<'j, G> {
     fn open(&mut self) -> Result<()> {
+        let took_ns = self.open_engine()?;
+        self.report_open(took_ns)
+    }
+
+    /// Returns how long it took.
+    fn open_engine(&mut self) -> Result<u64> {
         let started = self.clock.now();
         let job = self.job;
         let engine = G::Engine::open(&job.location, self.options, &job.shape)
             .map_err(|error| error.context("opening"))?;
         self.engine = Some(engine);
-        send(&Event::Opened { took_ns: self.clock.now() - started, crew: job.crew })
+        Ok(self.clock.now() - started)
+    }
+
+    fn report_open(&self, took_ns: u64) -> Result<()> {
+        send(&Event::Opened { took_ns, crew: self.job.crew })
     }
 
     fn close(&mut self) -> Result<()> {
@@ -184,6 +195,9 @@ impl<'j, G: GraphEngine> Case<'j, G> {
     }
 
     fn measure(&mut self, index: u32, phase: &Phase, mix: &Mix) -> Result<Option<PhaseResult>> {
+        if let Some(entry) = mix.entries().find(|entry| entry.op.opens()) {
+            return self.open_again(index, phase, mix, &entry.op);
+        }
         let mut task = self.plan.mix_task(index, phase, mix);
         let result = match self.plan.graph {
             Some(graph) => {
@@ -204,23 +218,6 @@ impl<'j, G: GraphEngine> Case<'j, G> {
             ops.for_each(|op| op.wrong = 0);
         }
         Ok(Some(result))
-    }
-
-    /// Closes the engine, lets the program evict its files, and opens it again. What a close writes
-    /// is this phase's.
-    fn evict(&mut self) -> Result<PhaseResult> {
-        let (started_unix_ns, start) = (unix_ns(), self.clock.now());
-        self.close()?;
-        usage::return_free_memory();
-        self.listener.wait_for_go()?;
-        self.open()?;
-        let stopped = self.listener.stop.is_set();
-        Ok(PhaseResult {
-            started_unix_ns,
-            wall_ns: self.clock.now() - start,
-            stopped,
-            ..PhaseResult::default()
-        })
     }
 
     fn settle(&mut self, limit_ns: u64) -> Result<PhaseResult> {

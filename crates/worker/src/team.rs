@@ -235,7 +235,7 @@ impl<S> RoleSpec<S> {
     }
 }
 
-fn empty_result<S>(spec: &RoleSpec<S>, duration_ns: Option<u64>) -> RoleResult {
+pub(crate) fn empty_result<S>(spec: &RoleSpec<S>, duration_ns: Option<u64>) -> RoleResult {
     RoleResult {
         role: spec.name.clone(),
         threads: spec.sources.len() as u32,

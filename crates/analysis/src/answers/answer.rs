@@ -8,6 +8,7 @@ mod clause;
 mod drive;
 mod drives;
 mod headline;
+mod openings;
 mod volumes;
 mod words;
 mod workload;
@@ -110,6 +111,9 @@ impl<'s> Setting<'s> {
     fn run_sentence(&self, phase: &str) -> Option<String> {
         let chosen = self.chosen(phase)?;
         let roles = &chosen[0].run(phase)?.roles;
+        if let Some(sentence) = self.opening_sentence(&chosen, phase) {
+            return Some(sentence);
+        }
         let clauses: Vec<String> =
             (0..roles.len()).filter_map(|role| self.role_clause(&chosen, phase, role)).collect();
         if clauses.is_empty() {
@@ -117,6 +121,16 @@ impl<'s> Setting<'s> {
         }
         let drive = drive::sentence(self.ceilings(&chosen, phase));
         Some(format!("At {}: {}.{drive}", words::threads(roles), clauses.join("; ")))
+    }
+
+    /// Of a phase that opens the engines; none: it does something else.
+    fn opening_sentence(&self, chosen: &[&'s Group], phase: &str) -> Option<String> {
+        let time = |group: &&'s Group| {
+            let role = group.run(phase)?.roles.first()?;
+            Some((self.name(group), role.metrics.value(&c::SERVICE_MEAN)?))
+        };
+        let times: Vec<_> = chosen.iter().filter_map(time).collect();
+        openings::sentence(&chosen.first()?.run(phase)?.roles.first()?.mix, &times)
     }
 
     /// The engines at that number of threads.

@@ -281,6 +281,9 @@ impl<'g> Field<'g> {
         mix.split('+').find_map(|op| match op {
             "scan" | "walk" if !able.scan_forward && !able.scan_reverse => Some("it has no scans"),
             "delete" if !able.delete => Some("it has no deletes"),
+            "open" | "recover" if able.external_processes => {
+                Some("it is a server, which its client does not open")
+            }
             _ => None,
         })
     }
@@ -299,7 +302,8 @@ fn of_run<'g>(index: usize, group: &'g Group, run: &'g RunRow, entries: &mut Vec
         };
         // A role with a target rate is not ranked by its rate.
         if !role.open_loop {
-            add(Question::of_mix(role.does, &role.mix), None, &role.metrics, &c::OPS_PER_S);
+            let question = Question::of_mix(role.does, &role.mix);
+            add(question, None, &role.metrics, question.figure());
         }
         for row in &role.ops {
             let question =

@@ -44,6 +44,7 @@ mod losses;
 mod mistakes;
 mod named;
 mod new_engine;
+mod openings;
 mod own_databases;
 mod parts;
 mod phases;

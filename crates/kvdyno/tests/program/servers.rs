@@ -19,7 +19,7 @@ const MIB: u64 = 1 << 20;
 /// All tested servers.
 pub(crate) const SERVERS: [&str; 3] = ["redis", "postgres", "mariadb"];
 
-fn data() -> Suite {
+pub(crate) fn data() -> Suite {
     suite().data("records = 20000\nvalue_bytes = 400\nverify = true").run("database = \"fresh\"")
 }
 
@@ -193,7 +193,7 @@ pub(crate) fn long(engine: &str) -> Suite {
 }
 
 /// The process whose program name has this prefix.
-fn named(scratch: &Scratch, name: &str) -> Option<Pid> {
+pub(crate) fn named(scratch: &Scratch, name: &str) -> Option<Pid> {
     let is = |pid: &String| {
         let command = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         command.starts_with(name)
@@ -251,11 +251,39 @@ fn a_server_that_is_stopped_is_told_of_while_its_clients_wait() {
     let words = ": `measure` should have ended ";
     wait_until("it is told", || running.stderr_text().contains(words));
     let output = running.stderr_text();
-    assert!(output.contains("3 threads"), "{output}");
+    assert!(output.contains("3 threads wait for a reply of"), "{output}");
     kill_process(server, Signal::CONT).unwrap();
     let done = running.wait();
     done.assert_ok();
     assert_eq!(done.err.matches(words).count(), 1, "once: {}", done.err);
+    scratch.assert_nothing_left();
+}
+
+/// It does not end when it is asked to, for a while.
+#[test]
+fn a_server_that_does_not_end_is_told_of() {
+    let test = "a_server_that_does_not_end_is_told_of";
+    if !needs("redis", test) {
+        return;
+    }
+    let program = workers::program_of("redis");
+    let scratch = Scratch::new();
+    let folder = program.parent().unwrap().display();
+    // Its first signal to end only stops the server for a while.
+    let script = format!(
+        "#!/bin/sh\nexport LD_LIBRARY_PATH=$(echo {folder}/../lib/*-linux-gnu)\n\
+         trap 'kill -STOP $server; sleep 7; kill -CONT $server; kill $server' TERM\n\
+         {} \"$@\" &\nserver=$!\nwait $server || wait $server\n",
+        program.display()
+    );
+    let path = scratch.write("redis-server", &script);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let library = format!("name = \"redis\"\nlibrary = \"{}\"", path.display());
+    let suite = data().engine("redis").load("").measure("duration = \"200ms\"");
+    let text = suite.role("readers", GET).text().replace("name = \"redis\"", &library);
+    scratch.write("s.toml", &text);
+    let done = scratch.run(&["run", "s.toml", "--no-ram-limit"]);
+    done.assert_ok().assert_says("stopping the server of redis takes 5.0");
     scratch.assert_nothing_left();
 }
 

@@ -125,6 +125,10 @@ fn words(op: &Op) -> [&'static str; 3] {
         Op::ReadModifyWrite => ["read-modify-writes", "reads and rewrites", "read and rewrite"],
         Op::Batch { .. } => ["batched updates", "updates in batches", "update in batches"],
         Op::Walk { .. } => ["reads in key order", "reads in key order", "read in key order"],
+        Op::Open { .. } => ["openings after a close", "opens the database", "open the database"],
+        Op::Recover { .. } => {
+            ["openings after a kill", "opens a killed database", "open a killed database"]
+        }
         Op::Flush => ["flushes", "flushes", "flush"],
         Op::AddNode => ["new nodes", "writes nodes", "write nodes"],
         Op::GetNode => ["reads of nodes", "reads nodes", "read nodes"],

@@ -266,6 +266,10 @@ fn missing(abilities: &Capabilities, entry: &At<Entry>) -> Option<&'static str> 
             (abilities.scan_reverse, "reverse scan")
         }
         (Ability::Scan, _) => (abilities.scan_forward, "scan"),
+        (Ability::Open, _) => {
+            let opens = !abilities.external_processes && !abilities.bare_drive;
+            (opens, "opening by the worker")
+        }
     };
     (!has).then_some(what)
 }

@@ -12,6 +12,7 @@ pub(crate) mod from;
 pub(crate) mod keys;
 pub(crate) mod linkbench;
 pub(crate) mod missing_engines;
+pub(crate) mod opening;
 pub(crate) mod pilot;
 pub(crate) mod replay;
 pub(crate) mod storage;

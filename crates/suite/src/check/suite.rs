@@ -1,7 +1,7 @@
 //! Checks of a suite's values that depend neither on engines nor on the host.
 
 use crate::check::storage::{check_media, check_tiers, check_volumes};
-use crate::check::{count, crew, drive, duration, from, linkbench, pilot, replay, turns};
+use crate::check::{count, crew, drive, duration, from, linkbench, opening, pilot, replay, turns};
 use crate::edit::select;
 use crate::written::drive::DriveJob;
 use crate::written::length::Length;
@@ -43,6 +43,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_volumes(typed, mistakes);
     check_tiers(typed, mistakes);
     crew::check(typed, mistakes);
+    opening::check(typed, mistakes);
     count::check(typed, mistakes);
     if let Some(drive) = &typed.drive {
         drive::check(drive, typed, mistakes);

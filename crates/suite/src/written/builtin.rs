@@ -12,6 +12,7 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
         ("durability", include_str!("../../../../suites/durability.toml")),
         ("field", include_str!("../../../../suites/field.toml")),
         ("linkbench", include_str!("../../../../suites/linkbench.toml")),
+        ("opening", include_str!("../../../../suites/opening.toml")),
         ("sizing", include_str!("../../../../suites/sizing.toml")),
         ("quick", include_str!("../../../../suites/quick.toml")),
         ("raidix-metadata-2017", include_str!("../../../../suites/raidix-metadata-2017.toml")),

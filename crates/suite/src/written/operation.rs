@@ -3,6 +3,7 @@
 use crate::written::length::{Keys, Length};
 use crate::written::mistake::Mistakes;
 use crate::written::read::{At, Fields, FromToml, Or as _, Toml};
+use crate::written::scalar::Count;
 use kvdyno_record::operations::{KeySource, OpInfo};
 use kvdyno_record::workload::{Choice, Op, Size};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -38,6 +39,7 @@ impl FromToml for Entry {
         let (what, takes) = match op.info().keys {
             KeySource::Next => ("an insert chooses no keys", "it writes the next number"),
             KeySource::Continued => ("a walk chooses no keys", "it goes on where it ended"),
+            KeySource::Opened => ("an opening chooses no keys", "it looks up one of all records"),
             _ => ("", ""),
         };
         if let (false, Some(keys)) = (what.is_empty(), &keys) {
@@ -68,6 +70,13 @@ fn read_op(name: &At<String>, fields: &mut Fields<'_, '_>) -> Option<Op> {
         Op::Multiget { keys: count } | Op::Batch { writes: count } => {
             if let Some(At { value: Keys(size), .. }) = fields.optional("count") {
                 *count = size;
+            }
+        }
+        Op::Open { cold } => *cold = fields.optional("cold").value_or(*cold),
+        Op::Recover { cold, writes } => {
+            *cold = fields.optional("cold").value_or(*cold);
+            if let Some(At { value: Count(count), .. }) = fields.optional("writes") {
+                *writes = count;
             }
         }
         _ => {}
@@ -105,6 +114,12 @@ impl JsonSchema for OperationSchema {
 
 /// The schemas of an operation's arguments.
 fn arguments(info: &OpInfo, generator: &mut SchemaGenerator) -> Value {
+    let cold = || {
+        serde_json::json!({
+            "type": "boolean",
+            "description": "Evicts the files from the page cache before. Default: false.",
+        })
+    };
     let number = |mut schema: Schema, of: &str, default: &Size| {
         let text = format!("The number of {of}. Default: {}.", default.max());
         schema.insert("description".to_owned(), text.into());
@@ -120,6 +135,18 @@ fn arguments(info: &OpInfo, generator: &mut SchemaGenerator) -> Value {
         }),
         Some(Op::Multiget { keys: count } | Op::Batch { writes: count }) => serde_json::json!({
             "count": number(generator.subschema_for::<Keys>(), "keys", count),
+        }),
+        Some(Op::Open { .. }) => serde_json::json!({ "cold": cold() }),
+        Some(Op::Recover { writes, .. }) => serde_json::json!({
+            "cold": cold(),
+            "writes": {
+                "type": "integer",
+                "minimum": 1,
+                "description": format!(
+                    "Updates that four threads offer in the second before the kill. Default: \
+                     {writes}."
+                ),
+            },
         }),
         _ => serde_json::json!({}),
     }

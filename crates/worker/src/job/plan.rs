@@ -162,7 +162,7 @@ impl<'j> Plan<'j> {
         }
     }
 
-    fn task(&self, index: u32, phase: &Phase) -> Task {
+    pub(super) fn task(&self, index: u32, phase: &Phase) -> Task {
         Task {
             phase: index,
             name: phase.name.clone(),

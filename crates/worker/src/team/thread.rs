@@ -193,7 +193,7 @@ impl ThreadSpec {
 
 impl ThreadResult {
     /// Of a thread that has ended. `left` are the recorded requests that were due and not prepared.
-    fn new(
+    pub(crate) fn new(
         role: usize,
         recorder: Recorder,
         pace: Option<Pace>,
@@ -210,7 +210,7 @@ impl ThreadResult {
     }
 
     /// Adds its counts; returns its recording.
-    pub(super) fn add_to(self, roles: &mut [RoleResult], start: u64) -> Option<Spool> {
+    pub(crate) fn add_to(self, roles: &mut [RoleResult], start: u64) -> Option<Spool> {
         let role = &mut roles[self.role];
         let window_ns = self.last_end - start;
         let operations = self.tallies.iter().map(|tally| tally.count).sum();

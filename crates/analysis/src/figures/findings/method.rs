@@ -12,6 +12,7 @@ use crate::stats::LEAST;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::units::{duration, percent};
+use kvdyno_record::workload::Mix;
 use std::collections::BTreeMap;
 
 /// Below a minute, an LSM tree or a drive is still in its initial state.
@@ -48,8 +49,14 @@ pub(super) fn findings(
 fn short(evidence: &Evidence) -> Option<Finding> {
     Finding::of_phases(Id::ShortMeasure, evidence, |measured| {
         let short = !measured.phase.stopped && measured.phase.wall_ns < SHORT_NS;
+        let short = short && !opens(measured.mix);
         short.then(|| format!("measured for {}", duration(measured.phase.wall_ns)))
     })
+}
+
+/// Openings are counted, and have no steady state.
+fn opens(mix: &Mix) -> bool {
+    mix.entries().any(|entry| entry.op.opens())
 }
 
 /// Recording happens between operations: it lowers rates, not times.
@@ -65,7 +72,7 @@ fn few_slices(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     // A phase that ends once its rates are steady has as many slices as that takes.
     for measured in measured(evidence)
         .filter(|measured| !measured.of_load_generator() && !measured.phase.stopped)
-        .filter(|measured| measured.mix.ends.least_ns.is_none())
+        .filter(|measured| measured.mix.ends.least_ns.is_none() && !opens(measured.mix))
     {
         let id = measured.id();
         if !slices_of.contains_key(&id) {

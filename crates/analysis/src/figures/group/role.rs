@@ -16,7 +16,8 @@ pub(super) fn row(trials: &Trials<'_>, phase: &str, role: &Role, deferred: &[Rea
     let requests = names.len() > 2 && role.mix.iter().all(|entry| entry.op.is_of_graph());
     let mix = if requests { "requests".to_owned() } else { names.join("+") };
     let scope = At { phase, role: &role.name, op: None };
-    let writes = role.mix.iter().any(|entry| entry.op.writes());
+    // What is written before an opening is no part of it.
+    let writes = role.mix.iter().any(|entry| entry.op.writes() && !entry.op.opens());
     // A schedule sets the rate: what it leaves behind does not lower it.
     let deferred = (writes && !open_loop).then_some(deferred);
     let clocks = rates::Clocks { open_loop, in_flight: role.depth.is_some() };

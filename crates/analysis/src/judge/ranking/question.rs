@@ -1,6 +1,8 @@
 //! The questions that engines are ranked by, in the order of the tables.
 
+use crate::figures::catalogue as c;
 use crate::figures::group::Does;
+use crate::figures::metric::Definition;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,11 +30,15 @@ pub enum Question {
     WriteAmplification,
     /// p99.9 of reads while others write.
     Tail,
+    /// Mean time to open a database that was closed, up to the first answer.
+    Opening,
+    /// The same of a database whose last process was killed.
+    Recovery,
 }
 
 impl Question {
     /// All of them, in their order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Loading,
         Self::Reads,
         Self::Writes,
@@ -43,6 +49,8 @@ impl Question {
         Self::Space,
         Self::WriteAmplification,
         Self::Tail,
+        Self::Opening,
+        Self::Recovery,
     ];
 
     /// A column head, with its unit.
@@ -58,6 +66,8 @@ impl Question {
             Self::Space => "space",
             Self::WriteAmplification => "write amp",
             Self::Tail => "p99.9 us",
+            Self::Opening => "open us",
+            Self::Recovery => "recover us",
         }
     }
 
@@ -74,12 +84,24 @@ impl Question {
             Self::Space => "space amplification",
             Self::WriteAmplification => "write amplification",
             Self::Tail => "p99.9 of reads while others write",
+            Self::Opening => "mean time to open a closed database",
+            Self::Recovery => "mean time to open a database after a kill",
+        }
+    }
+
+    /// The figure that answers it for a role's operations.
+    pub(super) fn figure(self) -> &'static Definition {
+        match self {
+            Self::Opening | Self::Recovery => &c::SERVICE_MEAN,
+            _ => &c::OPS_PER_S,
         }
     }
 
     /// The question for a role's operations.
     pub(super) fn of_mix(does: Does, mix: &str) -> Self {
         match (does.reads, does.writes) {
+            _ if mix == "open" => Self::Opening,
+            _ if mix == "recover" => Self::Recovery,
             (true, true) => Self::Mixed,
             (_, true) => Self::Writes,
             _ if mix.split('+').all(|op| ["scan", "walk"].contains(&op)) => Self::Scans,

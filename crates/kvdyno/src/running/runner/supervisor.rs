@@ -5,11 +5,13 @@ use super::count;
 use super::environment::CaseEnvironment;
 use super::memory::CaseMemory;
 use super::outcome::exit_words;
+use super::talk::stopwatch::{Reminder, Step};
 use super::worker::{Worker, WorkerMessage};
 use kvdyno_host::processor::Processor;
 use kvdyno_record::case::{ServerRecord, WorkerIdentity, is_from_outside};
 use kvdyno_record::engine::{ErrorClass, Options};
 use kvdyno_record::protocol::{Event, ServerJob, SupervisorOrder};
+use kvdyno_record::units;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
@@ -21,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server that must end gets this long: a database elsewhere may be large.
 const LEAVING: Duration = Duration::from_secs(120);
+
+/// A server may take this long to start or stop without a report.
+const TELL_AFTER: Duration = Duration::from_secs(5);
 
 /// A supervisor that has closed its pipes ends in this time.
 const ENDING: Duration = Duration::from_secs(1);
@@ -198,6 +203,17 @@ impl<'r> Supervisor<'r> {
         }
     }
 
+    fn report_slow(&self, order: &SupervisorOrder, elapsed: Duration) {
+        let what = match order {
+            SupervisorOrder::Serve(_) => "starting",
+            SupervisorOrder::Halt => "stopping",
+        };
+        let (id, label) = (&self.environment.case.id, &self.environment.case.label);
+        let elapsed = units::duration(elapsed.as_nanos() as u64);
+        let text = format!("{id}: {what} the server of {label} takes {elapsed} so far");
+        self.environment.progress.warn(&text);
+    }
+
     fn obeyed(&mut self, order: &SupervisorOrder) -> Result<Event, Complaint> {
         // Its end has already been read.
         let sent = self.worker.send(order);
@@ -207,6 +223,7 @@ impl<'r> Supervisor<'r> {
             deadline = deadline.max(Instant::now() + LEAVING);
             hurried = true;
         }
+        let (begun, mut reminder) = (Instant::now(), Reminder::after(TELL_AFTER));
         loop {
             let message = self.worker.receive(LOOK_EVERY);
             match message {
@@ -215,6 +232,9 @@ impl<'r> Supervisor<'r> {
                 }
                 WorkerMessage::Silence if sent.is_ok() => {}
                 message => return Err(self.unexpected(message)),
+            }
+            if reminder.step(begun.elapsed()) == Step::Tell {
+                self.report_slow(order, begun.elapsed());
             }
             if interrupt.is_requested() && !hurried {
                 (hurried, deadline) = (true, deadline.min(Instant::now() + PATIENCE));

@@ -5,7 +5,7 @@ mod machine;
 mod open_close;
 mod overtime;
 mod served;
-mod stopwatch;
+pub(super) mod stopwatch;
 mod turns;
 
 use super::blockio::BlockIoOfCase;
@@ -270,7 +270,7 @@ impl<'r> Talk<'r> {
             Event::Progress { phase, done, total, elapsed_ns, threads, .. } => {
                 let current = self.current.as_mut().and_then(|begun| begun.overtime.as_mut());
                 if let Some(overtime) = current {
-                    overtime.threads = threads;
+                    overtime.progress(done, threads);
                 }
                 self.progress(phase as usize, done, total, elapsed_ns);
             }

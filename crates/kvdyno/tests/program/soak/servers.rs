@@ -1,12 +1,36 @@
 //! Servers, their supervisors, clients and the program, killed at many moments.
 
-use crate::scratch::{Scratch, wait_until};
-use crate::servers::{SERVERS, whole};
+use crate::scratch::{Scratch, record, wait_until};
+use crate::servers::{SERVERS, data, named, whole};
+use crate::suites::GET;
 use crate::workers::needs;
+use kvdyno_record::case::Outcome;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
+
+/// It never replies again: the phase has a limit of its own, far below its case's.
+#[test]
+fn a_server_that_is_stopped_for_good_ends_its_case() {
+    let test = "a_server_that_is_stopped_for_good_ends_its_case";
+    if !needs("redis", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let engine = data().engine_as("redis", "redis", "listen = \"tcp\"").load("batch = 100");
+    let suite = engine.measure("duration = \"2s\"").role("readers", GET);
+    scratch.write("s.toml", &suite.text());
+    let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
+    scratch.wait_for_phase("redis", "measure");
+    kill_process(named(&scratch, "redis-server").unwrap(), Signal::STOP).unwrap();
+    wait_until("it is told again", || running.stderr_text().contains("ended 30.0 s ago"));
+    running.wait().assert_code(3);
+    let outcome = record(&scratch.only_run(), "redis").outcome;
+    let message = "`measure` should have ended 2m ago: 1 thread waits for a reply of redis";
+    assert_eq!(outcome, Outcome::OutOfTime { message: message.to_owned() });
+    scratch.assert_nothing_left();
+}
 
 /// Whoever is killed, and whenever: program, supervisor, client or server, in starting, loading,
 /// evicting, measuring or ending.

@@ -1,8 +1,8 @@
-//! Opening and closing an engine. A call that does not return is reported after seconds and ended
-//! after minutes.
+//! Opening and closing an engine, and preparing a phase. What does not return is reported after
+//! seconds. An open or a close is ended after minutes.
 
 use super::Talk;
-use super::stopwatch::{Step, Stopwatch};
+use super::stopwatch::{Reminder, Step, Stopwatch};
 use crate::running::runner::outcome::EarlyEnd;
 use crate::running::runner::worker::Worker;
 use kvdyno_record::units;
@@ -17,45 +17,51 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// After a failure nothing depends on a clean close.
 const LIMIT_FAILED: Duration = Duration::from_secs(30);
 
-/// An engine that is being opened or closed.
+/// An engine that is being opened or closed, or a phase that is being prepared.
 pub(super) struct OpenClose {
     /// How long that has taken.
     pub(super) time: Stopwatch,
-    reported: bool,
+    reminder: Reminder,
 }
 
 impl OpenClose {
     pub(super) fn begin() -> Self {
-        Self { time: Stopwatch::start(), reported: false }
+        Self { time: Stopwatch::start(), reminder: Reminder::after(TELL_AFTER) }
     }
 
-    fn step(&self, failed: bool) -> Step {
-        match self.time.elapsed {
-            elapsed if elapsed > if failed { LIMIT_FAILED } else { LIMIT } => Step::EarlyEnd,
-            elapsed if elapsed > TELL_AFTER && !self.reported => Step::Tell,
-            _ => Step::Wait,
+    /// `limit`: none for a phase that is being prepared, for example a trace that is written.
+    fn step(&mut self, limit: Option<Duration>) -> Step {
+        let elapsed = self.time.elapsed;
+        match limit {
+            Some(limit) if elapsed > limit => Step::EarlyEnd,
+            _ => self.reminder.step(elapsed),
         }
     }
 }
 
 impl Talk<'_> {
-    /// Checks how long the engine is being opened, or closed after its last phase.
+    /// Checks how long the engine is being opened, closed after its last phase, or prepared for the
+    /// next one.
     pub(super) fn look_at_open_close(&mut self, worker: &Worker) {
-        if self.ending.cut.is_some() || !self.is_open_close() {
+        if self.ending.cut.is_some() || self.current.is_some() {
             self.open_close = OpenClose::begin();
             return;
         }
-        let failed = self.ending.failure.is_some();
         self.open_close.time.look(Instant::now());
-        let what = self.phase_name();
-        let text = format!(
-            "{what} takes {} so far",
-            units::duration(self.open_close.time.elapsed.as_nanos() as u64)
-        );
-        match self.open_close.step(failed) {
+        let what = match self.next_phase() {
+            Some(phase) => format!("preparing `{phase}`"),
+            None => self.phase_name(),
+        };
+        let limit = match self.ending.failure {
+            _ if self.next_phase().is_some() => None,
+            Some(_) => Some(LIMIT_FAILED),
+            None => Some(LIMIT),
+        };
+        let elapsed = units::duration(self.open_close.time.elapsed.as_nanos() as u64);
+        let text = format!("{what} takes {elapsed} so far");
+        match self.open_close.step(limit) {
             Step::Wait => {}
             Step::Tell => {
-                self.open_close.reported = true;
                 let id = &self.environment.case.id;
                 self.environment.progress.warn(&format!("{id}: {text}"));
             }
@@ -66,13 +72,13 @@ impl Talk<'_> {
         }
     }
 
-    /// No phase runs, and none will be prepared: the engine is being opened or closed.
-    fn is_open_close(&self) -> bool {
+    /// The phase that is being prepared; none: the engine is being opened or closed.
+    fn next_phase(&self) -> Option<&str> {
         let record = &self.record;
         let opening = record.opens_ns.is_empty() && record.phases.is_empty();
-        let all_done = record.phases.len() == self.environment.case.phases.len();
-        let closing = all_done || self.ending.failure.is_some() || self.stopping.is_some();
-        self.current.is_none() && (opening || closing)
+        let ends = opening || self.ending.failure.is_some() || self.stopping.is_some();
+        let next = self.environment.case.phases.get(record.phases.len()).filter(|_| !ends)?;
+        Some(&next.name)
     }
 }
 
@@ -82,18 +88,18 @@ mod tests {
 
     #[test]
     fn what_does_not_return_is_told_in_seconds_and_cut_off_in_minutes() {
-        for (seconds, reported, failed, step) in [
-            (4, false, false, Step::Wait),
-            (6, false, false, Step::Tell),
-            (6, true, false, Step::Wait),
-            (599, true, false, Step::Wait),
-            (601, true, false, Step::EarlyEnd),
-            (29, true, true, Step::Wait),
-            (31, true, true, Step::EarlyEnd),
+        for (seconds, limit, step) in [
+            (4, Some(LIMIT), Step::Wait),
+            (6, Some(LIMIT), Step::Tell),
+            (599, Some(LIMIT), Step::Tell),
+            (601, Some(LIMIT), Step::EarlyEnd),
+            (29, Some(LIMIT_FAILED), Step::Tell),
+            (31, Some(LIMIT_FAILED), Step::EarlyEnd),
+            (3600, None, Step::Tell),
         ] {
-            let elapsed = Duration::from_secs(seconds);
-            let time = Stopwatch::at(elapsed);
-            assert_eq!(OpenClose { time, reported }.step(failed), step, "{seconds} {failed}");
+            let time = Stopwatch::at(Duration::from_secs(seconds));
+            let mut open_close = OpenClose { time, ..OpenClose::begin() };
+            assert_eq!(open_close.step(limit), step, "{seconds} {limit:?}");
         }
     }
 }

@@ -1,83 +1,116 @@
-//! Phases that should end by time and do not: an operation never returns, for example from a
-//! stopped server. This is reported within seconds, and the phase has a limit of its own.
+//! Phases that should end by time and do not, and phases that do nothing: an operation never
+//! returns, for example from a stopped server. Both are reported. A phase that ends by time has a
+//! limit of its own.
 
 use super::Talk;
-use super::stopwatch::{Step, Stopwatch};
+use super::stopwatch::{Reminder, Step, Stopwatch};
 use crate::running::runner::outcome::EarlyEnd;
 use crate::running::runner::worker::Worker;
 use kvdyno_record::units;
-use kvdyno_record::workload::Phase;
+use kvdyno_record::workload::{Activity, Phase};
 use std::time::{Duration, Instant};
 
-/// An operation may take this long beyond the phase's end without a report.
-const TELL_AFTER: Duration = Duration::from_secs(5);
+/// Operations may take this long beyond the phase's end without a report.
+const TELL_AFTER: Duration = Duration::from_secs(3);
+
+/// A phase that ends by a count may do nothing for so long without a report: one operation may be a
+/// scan of everything.
+const TELL_IDLE_AFTER: Duration = Duration::from_secs(30);
 
 /// A phase may take its planned duration again, and at least this: a stall of a minute is a result.
 const OVERTIME_MIN: Duration = Duration::from_secs(120);
 
-/// The state of a phase that ends by time.
+/// The state of a phase whose operations are counted.
 pub(super) struct Overtime {
-    duration: Duration,
+    /// None: it ends by a count.
+    duration: Option<Duration>,
     /// The time that it has run.
     pub(super) time: Stopwatch,
     /// Threads that still run, by the worker's last message; none: it counts none.
-    pub(super) threads: Option<u32>,
-    reported: bool,
+    threads: Option<u32>,
+    done: u64,
+    /// When `done` last changed.
+    changed: Duration,
+    reminder: Reminder,
 }
 
 impl Overtime {
-    /// For a phase that starts now; none: it does not end by time.
+    /// For a phase that starts now; none: it has no operations, and waits for the engine as long as
+    /// that works.
     pub(super) fn of_phase(phase: &Phase) -> Option<Self> {
-        let duration = Duration::from_nanos(phase.mix()?.ends.duration_ns?);
-        Some(Self { duration, time: Stopwatch::start(), threads: None, reported: false })
+        if matches!(phase.work, Activity::Settle { .. } | Activity::Evict | Activity::Reopen { .. })
+        {
+            return None;
+        }
+        let duration = phase.mix().and_then(|mix| mix.ends.duration_ns).map(Duration::from_nanos);
+        let first = if duration.is_some() { TELL_AFTER } else { TELL_IDLE_AFTER };
+        Some(Self {
+            duration,
+            time: Stopwatch::start(),
+            threads: None,
+            done: 0,
+            changed: Duration::ZERO,
+            reminder: Reminder::after(first),
+        })
     }
 
-    fn late(&self) -> Duration {
-        self.time.elapsed.saturating_sub(self.duration)
-    }
-
-    fn step(&self) -> Step {
-        let late = self.late();
-        match self.threads {
-            // The threads have ended and their results are being merged, or nobody counts them.
-            Some(0) | None => Step::Wait,
-            _ if late > self.duration.max(OVERTIME_MIN) => Step::EarlyEnd,
-            _ if late > TELL_AFTER && !self.reported => Step::Tell,
-            _ => Step::Wait,
+    /// The worker's message.
+    pub(super) fn progress(&mut self, done: u64, threads: Option<u32>) {
+        self.threads = threads;
+        if self.done != done {
+            (self.done, self.changed) = (done, self.time.elapsed);
         }
     }
 
-    /// The threads that keep it from its end.
-    fn waiting(&self) -> String {
-        match self.threads.unwrap_or_default() {
-            1 => "1 thread waits for a reply".to_owned(),
-            threads => format!("{threads} threads wait for a reply"),
+    /// The time beyond its end, or without an operation.
+    fn late(&self) -> Duration {
+        self.time.elapsed.saturating_sub(self.duration.unwrap_or(self.changed))
+    }
+
+    fn step(&mut self) -> Step {
+        let late = self.late();
+        match (self.duration, self.threads) {
+            // Nobody counts them, or the engine syncs what was loaded.
+            (Some(_), None) | (None, Some(0)) => Step::Wait,
+            (Some(duration), _) if late > duration.max(OVERTIME_MIN) => Step::EarlyEnd,
+            _ => self.reminder.step(late),
+        }
+    }
+
+    /// What keeps it from its end, in `phase` of `engine`.
+    fn describe(&self, phase: &str, engine: &str) -> String {
+        let late = units::duration(self.late().as_secs() * 1_000_000_000);
+        let waiting = match self.threads {
+            None => format!("it waits for a reply of {engine}"),
+            Some(0) => format!("the counters of {engine} are awaited"),
+            Some(1) => format!("1 thread waits for a reply of {engine}"),
+            Some(threads) => format!("{threads} threads wait for a reply of {engine}"),
+        };
+        match self.duration {
+            Some(_) => format!("`{phase}` should have ended {late} ago: {waiting}"),
+            None => format!("`{phase}` has completed no operation for {late}: {waiting}"),
         }
     }
 }
 
 impl Talk<'_> {
-    /// Checks whether the current phase should have ended.
+    /// Checks whether the current phase should have ended, or does nothing.
     pub(super) fn look_at_overtime(&mut self, worker: &Worker) {
         let phase = self.phase_name();
         let begun = self.current.as_mut().and_then(|begun| begun.overtime.as_mut());
         let Some(overtime) = begun.filter(|_| self.ending.cut.is_none()) else { return };
         overtime.time.look(Instant::now());
-        let (late, waiting) = (overtime.late().as_secs(), overtime.waiting());
-        let late = units::duration(late * 1_000_000_000);
-        match overtime.step() {
-            Step::Wait => {}
-            Step::Tell => {
-                overtime.reported = true;
-                let id = &self.environment.case.id;
-                let text = format!("{id}: `{phase}` should have ended {late} ago: {waiting}");
-                self.environment.progress.warn(&text);
-            }
-            Step::EarlyEnd => {
-                let message = format!("`{phase}` should have ended {late} ago: {waiting}");
-                self.ending.cut = Some(EarlyEnd::Overtime(message));
-                self.kill(worker);
-            }
+        let step = overtime.step();
+        if step == Step::Wait {
+            return;
+        }
+        let message = overtime.describe(&phase, &self.environment.case.label);
+        if step == Step::Tell {
+            let id = &self.environment.case.id;
+            self.environment.progress.warn(&format!("{id}: {message}"));
+        } else {
+            self.ending.cut = Some(EarlyEnd::Overtime(message));
+            self.kill(worker);
         }
     }
 }
@@ -85,31 +118,57 @@ impl Talk<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_record::workload::{Ends, Mix};
 
-    fn overtime(seconds: u64, elapsed: u64, threads: Option<u32>, reported: bool) -> Overtime {
-        let [duration, elapsed] = [seconds, elapsed].map(Duration::from_secs);
-        let time = Stopwatch::at(elapsed);
-        Overtime { duration, time, threads, reported }
+    fn overtime(duration: Option<u64>, elapsed: u64, threads: Option<u32>) -> Overtime {
+        let duration_ns = duration.map(|seconds| seconds * 1_000_000_000);
+        let ends = Ends { duration_ns, ..Ends::after_operations(100) };
+        let work = Activity::Measure(Mix { roles: Vec::new(), ends });
+        let mut overtime =
+            Overtime::of_phase(&Phase { name: "reads".to_owned(), window: None, work }).unwrap();
+        overtime.time = Stopwatch::at(Duration::from_secs(1));
+        overtime.progress(7, threads);
+        overtime.time = Stopwatch::at(Duration::from_secs(elapsed));
+        overtime
     }
 
     #[test]
     fn what_should_have_ended_is_told_in_seconds_and_cut_off_in_minutes() {
-        for (seconds, threads, reported, elapsed, step) in [
-            (5, Some(2), false, 9, Step::Wait),
-            (5, Some(2), false, 11, Step::Tell),
-            (5, None, false, 3600, Step::Wait),
-            (5, Some(2), true, 11, Step::Wait),
-            (5, Some(2), true, 126, Step::EarlyEnd),
+        for (duration, threads, elapsed, step) in [
+            (Some(5), Some(2), 7, Step::Wait),
+            (Some(5), Some(2), 9, Step::Tell),
+            (Some(5), None, 3600, Step::Wait),
+            (Some(5), Some(2), 124, Step::Tell),
+            (Some(5), Some(2), 126, Step::EarlyEnd),
             // A long phase may be late for longer.
-            (600, Some(2), true, 1190, Step::Wait),
-            (600, Some(2), true, 1201, Step::EarlyEnd),
-            // A trace is being written.
-            (5, Some(0), false, 3600, Step::Wait),
+            (Some(600), Some(2), 1190, Step::Tell),
+            (Some(600), Some(2), 1201, Step::EarlyEnd),
+            // A server that was stopped after its last reply.
+            (Some(5), Some(0), 9, Step::Tell),
+            (Some(5), Some(0), 126, Step::EarlyEnd),
+            // Without a planned end, only its budget ends it.
+            (None, Some(2), 30, Step::Wait),
+            (None, Some(2), 32, Step::Tell),
+            (None, Some(2), 3600, Step::Tell),
+            (None, None, 32, Step::Tell),
+            (None, Some(0), 3600, Step::Wait),
         ] {
-            let overtime = overtime(seconds, elapsed, threads, reported);
-            assert_eq!(overtime.step(), step, "{seconds} {elapsed}");
+            let mut overtime = overtime(duration, elapsed, threads);
+            assert_eq!(overtime.step(), step, "{duration:?} {elapsed}");
         }
-        assert_eq!(overtime(5, 0, Some(1), false).waiting(), "1 thread waits for a reply");
-        assert_eq!(overtime(5, 0, Some(4), false).waiting(), "4 threads wait for a reply");
+    }
+
+    #[test]
+    fn a_report_names_the_phase_the_time_and_what_is_awaited() {
+        let (late, idle) =
+            ("should have ended 7.00 s ago", "has completed no operation for 11.0 s");
+        for (duration, threads, when, what) in [
+            (Some(5), 1, late, "1 thread waits for a reply of redis"),
+            (Some(5), 0, late, "the counters of redis are awaited"),
+            (None, 4, idle, "4 threads wait for a reply of redis"),
+        ] {
+            let text = overtime(duration, 12, Some(threads)).describe("reads", "redis");
+            assert_eq!(text, format!("`reads` {when}: {what}"));
+        }
     }
 }

@@ -17,13 +17,17 @@ impl Talk<'_> {
     /// While a client is disconnected for a phase: its server stops, files are evicted, the server
     /// starts, with other options if the phase has them.
     pub(super) fn while_closed(&mut self, work: Option<&Activity>, worker: &Worker) {
-        let opens_again = matches!(work, Some(Activity::Evict | Activity::Reopen { .. }));
+        let evicts = match work {
+            Some(Activity::Measure(mix)) => mix.entries().any(|entry| entry.op.is_cold()),
+            work => matches!(work, Some(Activity::Evict)),
+        };
+        let opens_again = evicts || matches!(work, Some(Activity::Reopen { .. }));
         // After a request to stop, it has closed for good.
         if !opens_again || self.stopping.is_some() {
             return;
         }
         let halted = self.supervisor.as_mut().map(Supervisor::halt);
-        if matches!(work, Some(Activity::Evict)) && !matches!(halted, Some(Err(_))) {
+        if evicts && !matches!(halted, Some(Err(_))) {
             let words = self.evict();
             if let Some(begun) = &mut self.current {
                 begun.evicted = Some(words);

@@ -12,9 +12,32 @@ pub(super) struct Stopwatch {
     looked: Instant,
 }
 
+/// The next report comes when this many times as much time has passed.
+const TELL_AGAIN: u32 = 10;
+
+/// When the next report of something slow is due.
+pub(in crate::running::runner) struct Reminder {
+    next: Duration,
+}
+
+impl Reminder {
+    /// The first report is due after this time.
+    pub(in crate::running::runner) fn after(first: Duration) -> Self {
+        Self { next: first }
+    }
+
+    pub(in crate::running::runner) fn step(&mut self, elapsed: Duration) -> Step {
+        if elapsed <= self.next {
+            return Step::Wait;
+        }
+        self.next = elapsed * TELL_AGAIN;
+        Step::Tell
+    }
+}
+
 /// What is done about something that takes long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(in crate::running::runner) enum Step {
     Wait,
     Tell,
     /// It is cut off.
@@ -46,6 +69,15 @@ impl Stopwatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn something_slow_is_reported_again_after_ten_times_as_long() {
+        let mut reminder = Reminder::after(Duration::from_secs(3));
+        let mut reports =
+            |seconds: &u64| reminder.step(Duration::from_secs(*seconds)) == Step::Tell;
+        let times: Vec<u64> = (0..3600).filter(&mut reports).collect();
+        assert_eq!(times, [4, 41, 411]);
+    }
 
     /// The program was stopped for an hour, but its worker was not.
     #[test]

@@ -1,0 +1,43 @@
+//! What follows from the phases of a case together, and from an operation's name.
+
+use super::{Mix, Op, Phase};
+use crate::operations::OpInfo;
+use crate::replay::replays;
+
+/// Some phase deletes, replays a trace, or reads links that may be missing: a miss is a valid
+/// answer.
+pub fn deletes(phases: &[Phase]) -> bool {
+    let mut entries = phases.iter().filter_map(Phase::mix).flat_map(Mix::entries);
+    entries.any(|entry| entry.op == Op::Delete || entry.op.is_of_graph())
+        || replays(phases).next().is_some()
+}
+
+/// The most operations that one thread keeps in flight; 1 where none does.
+pub fn depth(phases: &[Phase]) -> u32 {
+    let roles = phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles);
+    roles.filter_map(|role| role.depth).max().unwrap_or(1)
+}
+
+/// The numbers of [`Domain::Predicted`], and how many items YCSB's scrambled zipfian hashes its
+/// ranks over: the records, the inserts that are expected, and one, because its bounds are
+/// inclusive (`CoreWorkload.init`, YCSB 0.17).
+///
+/// The number is fixed beforehand, because one item more moves every hot key. YCSB expects twice as
+/// many inserts as the operations' count and the mix say, and none where only time ends a run. Here
+/// it is one number for all phases of a case, so that a warm-up warms what is measured.
+pub fn ycsb_items(records: u64, phases: &[Phase]) -> u64 {
+    let expected = phases.iter().filter_map(Phase::mix).filter_map(|mix| {
+        let (operations, role) = (mix.ends.operations?, mix.roles.first()?);
+        let weight = |inserts: bool| {
+            let counted = role.mix.iter().filter(|entry| !inserts || entry.op == Op::Insert);
+            counted.map(|entry| entry.weight).sum::<f64>()
+        };
+        Some((operations as f64 * weight(true) / weight(false) * 2.0) as u64)
+    });
+    records + expected.sum::<u64>() + 1
+}
+
+/// Whether an operation writes nothing, by its name.
+pub fn reads(op: &str) -> bool {
+    OpInfo::named(op).is_some_and(|op| op.reads && !op.writes)
+}
