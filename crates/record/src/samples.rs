@@ -6,6 +6,7 @@
 use base64::Engine as _;
 use flate2::{Decompress, FlushDecompress, Status};
 use hdrhistogram::Histogram;
+use std::sync::LazyLock;
 
 /// Significant digits of the histograms: finer than the recorder's own 0.78 %.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
@@ -19,8 +20,12 @@ pub const LONGEST_NS: u64 = 3_600_000_000_000;
 /// # Panics
 /// Never: the bounds are constants that the library accepts.
 pub fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
-        .expect("constant bounds are valid")
+    // A copy: the library's own zeros are written one by one where it is not optimised.
+    static EMPTY: LazyLock<Histogram<u64>> = LazyLock::new(|| {
+        Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
+            .expect("constant bounds are valid")
+    });
+    EMPTY.clone()
 }
 
 /// Buckets below the first doubling of their width, as three significant digits make them.
