@@ -5,6 +5,7 @@
 #
 # usage: image.sh [ARCHIVE]
 set -euo pipefail
+[ $# -eq 0 ] || set -- "$(realpath -- "$1")"
 cd "$(dirname "$0")/.."
 
 fail() {
@@ -12,8 +13,8 @@ fail() {
     exit 1
 }
 
-archive=${1:-$(find dist -name 'kvdyno-*.tar.gz' 2>/dev/null | sort -V | tail -1)}
-[ -n "$archive" ] && [ -e "$archive" ] || fail "there is no archive in dist/" "make dist"
+archive=${1:-$({ find dist -name 'kvdyno-*.tar.gz' 2>/dev/null || true; } | sort -V | tail -1)}
+[ -n "$archive" ] && [ -e "$archive" ] || fail "expected an archive, found none at ${archive:-dist/}" "make dist"
 # One that is installed may still have no service.
 builder=
 for tool in podman docker buildah; do
@@ -30,13 +31,16 @@ root=$folder/root
 mkdir -p "$root/usr/lib/kvdyno" "$root/etc/ssl/certs" "$root/tmp" "$root/work" "$root/data"
 chmod 1777 "$root/tmp" "$root/work" "$root/data"
 tar --extract --file "$archive" --directory "$root/usr/lib/kvdyno" --strip-components 1
-version=$(basename "$archive" | sed 's/^kvdyno-\(.*\)-x86_64-linux.tar.gz$/\1/')
+version=$(basename "$archive" | sed -n 's/^kvdyno-\(.*\)-x86_64-linux\.tar\.gz$/\1/p')
+[ -n "$version" ] || fail "expected kvdyno-VERSION-x86_64-linux.tar.gz, found $(basename "$archive")" "pass the archive of make dist"
 
 # At the paths that this machine's loader knows.
+libraries=$(find "$root/usr/lib/kvdyno" -type f \( -name 'kvdyno*' -o -name '*.so' \) -exec ldd {} + || true)
+! grep -q 'not found' <<<"$libraries" ||
+    fail "a shared library is missing: $(grep -m1 'not found' <<<"$libraries")" "install it and repeat"
 while read -r library; do
     install -D -m 755 "$library" "$root$library"
-done < <(find "$root/usr/lib/kvdyno" -type f \( -name 'kvdyno*' -o -name '*.so' \) -exec ldd {} + |
-    grep -o '/[^ ]*\.so[^ ]*' | grep -v "^$root" | sort -u)
+done < <(grep -o '/[^ ]*\.so[^ ]*' <<<"$libraries" | grep -v "^$root" | sort -u)
 [ -e "$root/lib64/ld-linux-x86-64.so.2" ] || fail "ldd names no loader" "look at \`ldd\` of a worker in $archive"
 echo 'root:x:0:0:root:/work:/' >"$root/etc/passwd"
 [ ! -e /etc/ssl/certs/ca-certificates.crt ] || cp --dereference /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"

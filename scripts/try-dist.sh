@@ -14,7 +14,7 @@ fail() {
 
 [ "$(id -u)" -eq 0 ] || fail "making and entering a system needs root" "run as root"
 command -v debootstrap >/dev/null || fail "debootstrap is not installed" "apt-get install debootstrap"
-archive=${1:-$(find dist -name 'kvdyno-*.tar.gz' 2>/dev/null | sort -V | tail -1)}
+archive=${1:-$({ find dist -name 'kvdyno-*.tar.gz' 2>/dev/null || true; } | sort -V | tail -1)}
 [ -n "$archive" ] && [ -e "$archive" ] || fail "there is no archive in dist/" "make dist"
 shift || true
 releases=("$@")
@@ -69,8 +69,9 @@ run kvdyno report --runs /root/runs
 run sh -c 'ls -l /root/runs/*.html && grep -c "<script" /root/runs/*.html'
 echo "the archive works on $made"
 
-package=$(find "$(dirname "$archive")" -name 'kvdyno_*_amd64.deb' | sort -V | tail -1)
-[ -n "$package" ] || exit 0
+version=$(basename "$archive" | sed -n 's/^kvdyno-\(.*\)-x86_64-linux\.tar\.gz$/\1/p')
+package=$(dirname "$archive")/kvdyno_${version}_amd64.deb
+[ -e "$package" ] || exit 0
 rm -rf "$root/system/opt" "$root/system/root/runs"
 inside=
 cp "$package" "$root/system/tmp/kvdyno.deb"

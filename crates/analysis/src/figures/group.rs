@@ -158,6 +158,8 @@ pub struct RoleRow {
     pub depth: Option<u32>,
     /// It works on a schedule: response times count.
     pub open_loop: bool,
+    /// It has a rate or pauses: it did what it was asked for, and not what it could.
+    pub paced: bool,
     /// Its operations' names, joined.
     pub mix: String,
     /// Its figures, all operations together.

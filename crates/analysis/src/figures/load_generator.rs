@@ -29,7 +29,7 @@ impl LoadGenerator {
             .iter()
             .filter(|group| group.stores_nothing)
             .flat_map(|group| group.runs.iter().flat_map(|run| &run.roles))
-            .filter(|role| !role.open_loop);
+            .filter(|role| !role.paced);
         let roles: Vec<_> = roles.collect();
         let max_ns =
             roles.iter().filter_map(|role| role.metrics.value(&c::SERVICE_MAX)).reduce(f64::max);

@@ -36,7 +36,8 @@ fn check_measure(measure: &Measure, unlike: &[(bool, &str)], mistakes: &mut Mist
     }
     for (span, key) in unused_keys(measure) {
         let mistake = mistakes.at(span, format!("`{name}` takes no `{key}`"));
-        mistake.label("expected nothing: it opens the engine again and again, in one thread");
+        mistake
+            .label(format!("expected no `{key}`: one thread opens the engine `operations` times"));
     }
 }
 

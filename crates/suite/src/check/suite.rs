@@ -385,6 +385,11 @@ fn check_stages(role: &Role, measure: &Measure, mistakes: &mut Mistakes) {
         let mistake = mistakes.at(&windows.span, message);
         mistake.label("expected no `windows` next to `ramp` or `steps`");
     }
+    if let Some(operations) = &measure.operations {
+        let message = "a number of operations ends a ramp or steps at any time";
+        let mistake = mistakes.at(&operations.span, message);
+        mistake.label("expected `duration` alone next to `ramp` or `steps`");
+    }
     if rate.needs_duration() && measure.duration.is_none() {
         let message = "a ramp over the whole phase needs its duration";
         let mistake = mistakes.at(&rate.span, message);

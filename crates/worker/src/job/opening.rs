@@ -19,6 +19,8 @@ use kvdyno_record::workload::{
 };
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -136,8 +138,10 @@ impl<G: GraphEngine> Case<'_, G> {
         let started = self.clock.now();
         let took_to_open = self.open_engine()?;
         let check = |value: &[u8]| (value.len() as u64, !verify || is_sound(value, record));
-        let answer = self.engine()?.session()?.get(&key, |value| value.map(check))?;
+        let mut session = self.engine()?.session()?;
+        let answer = session.get(&key, |value| value.map(check))?;
         let took_ns = self.clock.now() - started;
+        drop(session);
         self.report_open(took_to_open)?;
         tally.count += 1;
         tally.service.record(took_ns);
@@ -158,7 +162,13 @@ impl<G: GraphEngine> Case<'_, G> {
 fn kill_writers(job: &Job, index: u32, number: u64, writes: u64) -> Result<()> {
     let folder = job.folder.join(format!("killed-{index}-{number}"));
     fs::create_dir(&folder)?;
-    let killed_job = writing_job(job, index, number, writes, &folder);
+    let killed = write_and_kill(job, index, number, writes, &folder);
+    fs::remove_dir_all(&folder)?;
+    killed.map_err(|error| error.context("the process that writes and is killed"))
+}
+
+fn write_and_kill(job: &Job, index: u32, number: u64, writes: u64, folder: &Path) -> Result<()> {
+    let killed_job = writing_job(job, index, number, writes, folder);
     let line = killed_job.to_line().map_err(|error| other(&error))?;
     let program = std::env::current_exe()?;
     let mut command = Command::new(program);
@@ -166,13 +176,17 @@ fn kill_writers(job: &Job, index: u32, number: u64, writes: u64) -> Result<()> {
     let mut child = command.spawn()?;
     let written = write_for_a_while(&mut child, &line);
     child.kill()?;
-    child.wait()?;
-    fs::remove_dir_all(&folder)?;
-    written.map_err(|error| error.context("the process that writes and is killed"))
+    // Only now its input is closed, at which it would end by itself.
+    let status = child.wait()?;
+    if written.is_err() && status.signal() != Some(libc::SIGKILL) {
+        let what = format!("expected it to run until it is killed, found {status}");
+        return written.map_err(|error| error.context(&what));
+    }
+    written
 }
 
 /// The job of the process that is killed: updates of random records at a rate.
-fn writing_job(job: &Job, index: u32, number: u64, writes: u64, folder: &std::path::Path) -> Job {
+fn writing_job(job: &Job, index: u32, number: u64, writes: u64, folder: &Path) -> Job {
     let update = MixEntry { op: Op::Update, weight: 1.0, keys: Choice::Uniform };
     let mut role = Role::new("writers", WRITERS, vec![update]);
     role.rate = Some(Rate::new(writes as f64 / WRITES_FOR.as_secs_f64(), Schedule::Fixed));
@@ -183,8 +197,8 @@ fn writing_job(job: &Job, index: u32, number: u64, writes: u64, folder: &std::pa
         phases: vec![Phase::new("writing", work)],
         phases_before: before.collect(),
         folder: folder.to_owned(),
-        // Each of them draws other keys.
-        trial: job.trial.wrapping_mul(1000).wrapping_add(number as u32),
+        // Each of a phase draws other keys.
+        trial: job.trial.wrapping_mul(1 << 16).wrapping_add(number as u32),
         recordings: Vec::new(),
         ..job.clone()
     }
@@ -193,9 +207,8 @@ fn writing_job(job: &Job, index: u32, number: u64, writes: u64, folder: &std::pa
 /// Reads the other worker's events until it has written for long enough.
 fn write_for_a_while(child: &mut Child, job: &[u8]) -> Result<()> {
     let gone = || Error::new(ErrorClass::Other, "it ended before it was killed");
-    // Dropped, it ends that process.
-    let mut input = child.stdin.take().ok_or_else(gone)?;
-    let mut output = BufReader::new(child.stdout.take().ok_or_else(gone)?);
+    let input = child.stdin.as_mut().ok_or_else(gone)?;
+    let mut output = BufReader::new(child.stdout.as_mut().ok_or_else(gone)?);
     input.write_all(job)?;
     let mut line = String::new();
     while output.read_line(&mut line)? > 0 {

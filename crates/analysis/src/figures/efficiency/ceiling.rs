@@ -126,8 +126,8 @@ fn reads_share(run: &RunRow) -> f64 {
 /// All ceilings of a run that have figures.
 pub(super) fn all(groups: &[Group]) -> Vec<Ceiling> {
     let ceiling = |group: &Group, run: &RunRow| {
-        // A job with a rate did what it was asked for, and not what the drive can do.
-        let job = run.job.clone().filter(|_| !run.roles.iter().any(|role| role.open_loop))?;
+        // A job with a rate or pauses did not do what the drive can do.
+        let job = run.job.clone().filter(|_| !run.roles.iter().any(|role| role.paced))?;
         let share = reads_share(run);
         let one_io_each = job.block_bytes <= ONE_IO_BYTES;
         let rate = |reads_alone: bool, share: f64| {

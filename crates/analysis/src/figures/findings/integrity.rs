@@ -135,9 +135,11 @@ fn open_loop_behind(evidence: &Evidence) -> Option<Finding> {
             let reached = role.per_second(done).unwrap_or(0.0);
             role.is_behind().then(|| {
                 let words = format!(
-                    "expected {offered:.0}/s from role {}, found {reached:.0}/s: {} operations \
+                    "expected {} from role {}, found {}: {} operations \
                      were due and not started",
+                    units::rate(offered),
                     role.role,
+                    units::rate(reached),
                     grouped(role.backlog)
                 );
                 (measured.id(), words)

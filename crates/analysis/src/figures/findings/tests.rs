@@ -379,7 +379,7 @@ fn unsettled_overloaded_and_erring_runs_are_named() {
         (role.offered_per_s, role.backlog, role.own_ns) = (Some(15_000.0), 24_000, 5 * SECOND);
     };
     let behind = finding_after(Id::OpenLoopBehind, overloaded);
-    assert!(behind.evidence.contains("expected 15000/s from role readers"), "{behind:?}");
+    assert!(behind.evidence.contains("expected 15.0 k/s from role readers"), "{behind:?}");
     finding_after(Id::LoadGeneratorShare, overloaded);
     finding_after(Id::OperationsFailed, |fixture| {
         let op = fixture.case("lmdb_t1_r1").op("measure", "writer", "update");

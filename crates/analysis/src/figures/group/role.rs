@@ -31,6 +31,7 @@ pub(super) fn row(trials: &Trials<'_>, phase: &str, role: &Role, deferred: &[Rea
         threads: role.threads,
         depth: role.depth,
         open_loop,
+        paced: open_loop || role.think_ns.is_some(),
         mix,
         metrics,
         validity: None,

@@ -80,7 +80,8 @@ pub(super) enum Effect {
 pub(super) fn effect(name: &str) -> Effect {
     if KNOWN.contains(&name) {
         Effect::Workload
-    } else if HARMLESS.contains(&name) || name.contains('.') {
+    } else if HARMLESS.contains(&name) || (name.contains('.') && !name.starts_with("exponential."))
+    {
         Effect::Harmless
     } else {
         Effect::Unknown

@@ -94,7 +94,11 @@ impl<'p, 'm> Workload<'p, 'm> {
         }
         let every = "kvdyno loads and requests all records";
         self.values.only("insertstart", "0", every, self.mistakes);
-        self.values.only("insertcount", &records.to_string(), every, self.mistakes);
+        if records > 0 {
+            self.values.only("insertcount", &records.to_string(), every, self.mistakes);
+        } else if let Some(count) = self.values.get("insertcount") {
+            refuse(count, "expected `recordcount` beside it".to_owned(), self.mistakes);
+        }
         let why = "set `batch` of the phase of kind `load`";
         self.values.only("batchsize", "1", why, self.mistakes);
         self.values.only("keyprefix", "user", "keys have YCSB's own prefix", self.mistakes);

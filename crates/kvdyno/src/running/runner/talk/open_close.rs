@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const TELL_AFTER: Duration = Duration::from_secs(5);
 
 /// Recovery of a large log takes minutes, and so does the last flush.
-const LIMIT: Duration = Duration::from_secs(600);
+pub(super) const LIMIT: Duration = Duration::from_secs(600);
 
 /// After a failure nothing depends on a clean close.
 const LIMIT_FAILED: Duration = Duration::from_secs(30);

@@ -3,6 +3,7 @@
 //! limit of its own.
 
 use super::Talk;
+use super::open_close::LIMIT;
 use super::stopwatch::{Reminder, Step, Stopwatch};
 use crate::running::runner::outcome::EarlyEnd;
 use crate::running::runner::worker::Worker;
@@ -24,6 +25,8 @@ const OVERTIME_MIN: Duration = Duration::from_secs(120);
 pub(super) struct Overtime {
     /// None: it ends by a count.
     duration: Option<Duration>,
+    /// It opens the engine: each opening has the limit of an opening.
+    opens: bool,
     /// The time that it has run.
     pub(super) time: Stopwatch,
     /// Threads that still run, by the worker's last message; none: it counts none.
@@ -44,8 +47,10 @@ impl Overtime {
         }
         let duration = phase.mix().and_then(|mix| mix.ends.duration_ns).map(Duration::from_nanos);
         let first = if duration.is_some() { TELL_AFTER } else { TELL_IDLE_AFTER };
+        let opens = phase.mix().is_some_and(|mix| mix.entries().any(|entry| entry.op.opens()));
         Some(Self {
             duration,
+            opens,
             time: Stopwatch::start(),
             threads: None,
             done: 0,
@@ -73,6 +78,7 @@ impl Overtime {
             // Nobody counts them, or the engine syncs what was loaded.
             (Some(_), None) | (None, Some(0)) => Step::Wait,
             (Some(duration), _) if late > duration.max(OVERTIME_MIN) => Step::EarlyEnd,
+            _ if self.opens && late > LIMIT => Step::EarlyEnd,
             _ => self.reminder.step(late),
         }
     }
