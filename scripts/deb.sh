@@ -4,16 +4,7 @@
 #
 # usage: deb.sh [ARCHIVE]
 set -euo pipefail
-[ $# -eq 0 ] || set -- "$(realpath -- "$1")"
-cd "$(dirname "$0")/.."
-
-fail() {
-    printf 'error: %s\nhint: %s\n' "$1" "$2" >&2
-    exit 1
-}
-
-archive=${1:-$({ find dist -name 'kvdyno-*.tar.gz' 2>/dev/null || true; } | sort -V | tail -1)}
-[ -n "$archive" ] && [ -e "$archive" ] || fail "expected an archive, found none at ${archive:-dist/}" "make dist"
+. "$(dirname "$0")/archive.sh"
 command -v dpkg-deb >/dev/null || fail "dpkg-deb is not installed" "apt-get install dpkg"
 
 folder=$(mktemp -d)
@@ -21,8 +12,6 @@ trap 'rm -rf "$folder"' EXIT
 root=$folder/root
 mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/usr/lib/kvdyno" "$root/usr/share/doc/kvdyno"
 tar --extract --file "$archive" --directory "$root/usr/lib/kvdyno" --strip-components 1
-version=$(basename "$archive" | sed -n 's/^kvdyno-\(.*\)-x86_64-linux\.tar\.gz$/\1/p')
-[ -n "$version" ] || fail "expected kvdyno-VERSION-x86_64-linux.tar.gz, found $(basename "$archive")" "pass the archive of make dist"
 
 # The rest of the archive is for readers.
 lib=$root/usr/lib/kvdyno doc=$root/usr/share/doc/kvdyno

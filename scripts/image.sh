@@ -1,20 +1,11 @@
 #!/usr/bin/env bash
-# Makes a container image of the archive of `make dist`, with podman, docker or buildah: program and
-# workers, with the shared libraries of this machine that they need, and nothing else. It is built
-# from scratch: nothing is fetched.
+# Makes a container image of the archive of `make dist`, with podman, docker or buildah: all that
+# is in it, the shared libraries and certificates of this machine, and nothing else. It is built from
+# scratch: nothing is fetched.
 #
 # usage: image.sh [ARCHIVE]
 set -euo pipefail
-[ $# -eq 0 ] || set -- "$(realpath -- "$1")"
-cd "$(dirname "$0")/.."
-
-fail() {
-    printf 'error: %s\nhint: %s\n' "$1" "$2" >&2
-    exit 1
-}
-
-archive=${1:-$({ find dist -name 'kvdyno-*.tar.gz' 2>/dev/null || true; } | sort -V | tail -1)}
-[ -n "$archive" ] && [ -e "$archive" ] || fail "expected an archive, found none at ${archive:-dist/}" "make dist"
+. "$(dirname "$0")/archive.sh"
 # One that is installed may still have no service.
 builder=
 for tool in podman docker buildah; do
@@ -31,8 +22,6 @@ root=$folder/root
 mkdir -p "$root/usr/lib/kvdyno" "$root/etc/ssl/certs" "$root/tmp" "$root/work" "$root/data"
 chmod 1777 "$root/tmp" "$root/work" "$root/data"
 tar --extract --file "$archive" --directory "$root/usr/lib/kvdyno" --strip-components 1
-version=$(basename "$archive" | sed -n 's/^kvdyno-\(.*\)-x86_64-linux\.tar\.gz$/\1/p')
-[ -n "$version" ] || fail "expected kvdyno-VERSION-x86_64-linux.tar.gz, found $(basename "$archive")" "pass the archive of make dist"
 
 # At the paths that this machine's loader knows.
 libraries=$(find "$root/usr/lib/kvdyno" -type f \( -name 'kvdyno*' -o -name '*.so' \) -exec ldd {} + || true)

@@ -39,7 +39,7 @@ pub(crate) struct Case<'j, G: GraphEngine> {
     live: LiveRecords,
     /// What the engine is opened with: the job's, until a reopen phase has others.
     options: &'j Options,
-    /// Gone only between the closing and the opening of an evict or a reopen phase.
+    /// Gone only between the closing and the opening of a phase that has both.
     engine: Option<G::Engine>,
 }
 
@@ -113,11 +113,19 @@ impl<'j, G: GraphEngine> Case<'j, G> {
     }
 
     fn close(&mut self) -> Result<()> {
-        let Some(engine) = self.engine.take() else { return Ok(()) };
+        match self.close_engine()? {
+            Some(took_ns) => send(&Event::Closed { took_ns }),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns how long it took; none: it was closed.
+    fn close_engine(&mut self) -> Result<Option<u64>> {
+        let Some(engine) = self.engine.take() else { return Ok(None) };
         let started = self.clock.now();
         self.files.events(&engine.events())?;
         engine.close().map_err(|error| error.context("closing"))?;
-        send(&Event::Closed { took_ns: self.clock.now() - started })
+        Ok(Some(self.clock.now() - started))
     }
 
     /// Runs a phase and reports. True: the program stopped it.

@@ -49,9 +49,9 @@ impl Course {
     fn at(&mut self, even_ns: f64) -> f64 {
         let due = even_ns * self.rate.operations_per_s / 1e9;
         loop {
-            let until = self.before + self.step.due_in(self.step.length_ns);
+            let until = self.before + self.step.count_due(self.step.length_ns);
             if due < until {
-                return self.step.start_ns + self.step.time_of(due - self.before);
+                return self.step.start_ns + self.step.find_time(due - self.before);
             }
             if self.step.length_ns.is_infinite() {
                 // The rate has come to zero: nothing is due any more.

@@ -257,22 +257,23 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn result_of(results: impl IntoIterator<Item = ThreadResult>) -> RoleResult {
-        let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
-        let (name, rate, depth) = ("readers".to_owned(), None, None);
-        let spec = RoleSpec {
-            name,
-            ops,
+    fn spec_with(rate: Option<Rate>) -> RoleSpec<()> {
+        RoleSpec {
+            name: "readers".to_owned(),
+            ops: Vec::new(),
             rate,
-            depth,
+            depth: None,
             think_ns: None,
             on: 0,
-            sources,
-            seeds,
+            sources: Vec::new(),
+            seeds: Vec::new(),
             first: 0,
             threads_total: 0,
-        };
-        let mut roles = [empty_result(&spec, None)];
+        }
+    }
+
+    fn result_of(results: impl IntoIterator<Item = ThreadResult>) -> RoleResult {
+        let mut roles = [empty_result(&spec_with(None), None)];
         results.into_iter().for_each(|result| drop(result.add_to(&mut roles, START)));
         let [role] = roles;
         role
@@ -299,21 +300,7 @@ mod tests {
     fn what_a_wave_offers_is_the_mean_of_the_phase() {
         let sine = Sine { amplitude: 500.0, period_ns: 100 * MS, step_ns: MS };
         let rate = Rate { sine: Some(sine), ..Rate::new(1_000.0, Schedule::Fixed) };
-        let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
-        let rate = Some(rate);
-        let (name, depth) = ("readers".to_owned(), None);
-        let spec = RoleSpec {
-            name,
-            ops,
-            rate,
-            depth,
-            think_ns: None,
-            on: 0,
-            sources,
-            seeds,
-            first: 0,
-            threads_total: 0,
-        };
+        let spec = spec_with(Some(rate));
         let offered = |duration_ns| empty_result(&spec, duration_ns).offered_per_s.unwrap();
         let half = 1_000.0 + 500.0 * 2.0 / std::f64::consts::PI;
         assert!((offered(Some(50 * MS)) - half).abs() < 1.0, "{}", offered(Some(50 * MS)));

@@ -84,12 +84,14 @@ impl Site {
                 return Err(error).with_context(|| format!("failed to read `{}`", path.display()));
             }
         };
-        let site: Option<Self> = serde_json::from_slice(&text).ok();
-        site.filter(|site| site.kvdyno_site == FORMAT).ok_or_else(|| {
-            let what = format!("`{}`: expected a site's index of format {FORMAT}", path.display());
-            let hint = "another version of kvdyno made it: write a new site into another directory";
-            Complaint::usage(what).hint(hint).into()
-        })
+        let found = match serde_json::from_slice::<Self>(&text) {
+            Ok(site) if site.kvdyno_site == FORMAT => return Ok(site),
+            Ok(site) => format!("format {}", site.kvdyno_site),
+            Err(error) => error.to_string(),
+        };
+        let path = path.display();
+        let what = format!("`{path}`: expected a site's index of format {FORMAT}, found {found}");
+        Err(Complaint::usage(what).hint("write a new site into another directory").into())
     }
 
     /// Adds a run, or replaces it.

@@ -11,7 +11,7 @@ use std::process::Command;
 const ALWAYS_SET: [&str; 5] = ["HOME", "PATH", "SECONDS", "EPOCHREALTIME", "BASH_REMATCH"];
 
 /// Scripts that others source.
-const SOURCED: [&str; 2] = ["apt.sh", "skip.sh"];
+const SOURCED: [&str; 3] = ["apt.sh", "archive.sh", "skip.sh"];
 
 /// The scripts with what the Makefile hands to them.
 const ARGUMENTS: [(&str, &[&str]); 20] = [

@@ -116,7 +116,7 @@ impl Rate {
         let within = self.sine.map_or(span_ns, |sine| span_ns % sine.period_ns as f64);
         let steps = (0..).map(|index| self.step(index)).take_while(|step| step.start_ns < within);
         let due: f64 =
-            steps.map(|step| step.due_in(step.length_ns.min(within - step.start_ns))).sum();
+            steps.map(|step| step.count_due(step.length_ns.min(within - step.start_ns))).sum();
         (due * 1e9 + self.operations_per_s * (span_ns - within)) / span_ns
     }
 
@@ -147,7 +147,7 @@ impl Rate {
 
 impl Step {
     /// Operations due in its first `span_ns`.
-    pub fn due_in(&self, span_ns: f64) -> f64 {
+    pub fn count_due(&self, span_ns: f64) -> f64 {
         if self.to == 0.0 && self.from == 0.0 {
             return 0.0;
         }
@@ -156,7 +156,7 @@ impl Step {
     }
 
     /// When the rate has come to so many operations, since its start. They are due within it.
-    pub fn time_of(&self, operations: f64) -> f64 {
+    pub fn find_time(&self, operations: f64) -> f64 {
         if operations <= 0.0 {
             return 0.0;
         }

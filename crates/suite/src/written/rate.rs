@@ -94,7 +94,7 @@ either_schema!(
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Scheduled {
-    /// Operations per second of the whole role, above 0: 0.5 is one each two seconds. With `sine`
+    /// Operations per second of the whole role, above 0: 0.5 is one every two seconds. With `sine`
     /// it is the mean.
     per_second: Option<At<Rated>>,
     /// Bytes of keys and values per second that the whole role writes, on average

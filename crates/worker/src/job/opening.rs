@@ -117,11 +117,7 @@ impl<G: GraphEngine> Case<'_, G> {
     /// Closes the engine, lets another process write to the database until it is killed where the
     /// operation says so, and lets the program evict the files.
     fn close_before(&mut self, index: u32, number: u64, op: &Op) -> Result<()> {
-        let Some(engine) = self.engine.take() else { return Ok(()) };
-        self.files.events(&engine.events())?;
-        let started = self.clock.now();
-        engine.close().map_err(|error| error.context("closing"))?;
-        let took_ns = self.clock.now() - started;
+        let Some(took_ns) = self.close_engine()? else { return Ok(()) };
         usage::return_free_memory();
         if let Op::Recover { writes, .. } = op {
             kill_writers(self.job, index, number, *writes)?;

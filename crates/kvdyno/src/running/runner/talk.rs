@@ -315,7 +315,7 @@ impl<'r> Talk<'r> {
         self.block_io.phase_begins();
         self.wait_samples.phase_begins();
         let before = self.snapshot(usage);
-        let (last_progress, evicted, overtime) = ((0, 0), None, Overtime::of_phase(phase));
+        let (last_progress, evicted, overtime) = ((0, 0), None, Overtime::from_phase(phase));
         let (left_out, turns) = (Meanwhile::default(), None);
         let begun = RunningPhase {
             index,

@@ -40,7 +40,7 @@ pub(super) struct Overtime {
 impl Overtime {
     /// For a phase that starts now; none: it has no operations, and waits for the engine as long as
     /// that works.
-    pub(super) fn of_phase(phase: &Phase) -> Option<Self> {
+    pub(super) fn from_phase(phase: &Phase) -> Option<Self> {
         if matches!(phase.work, Activity::Settle { .. } | Activity::Evict | Activity::Reopen { .. })
         {
             return None;
@@ -131,7 +131,7 @@ mod tests {
         let ends = Ends { duration_ns, ..Ends::after_operations(100) };
         let work = Activity::Measure(Mix { roles: Vec::new(), ends });
         let mut overtime =
-            Overtime::of_phase(&Phase { name: "reads".to_owned(), window: None, work }).unwrap();
+            Overtime::from_phase(&Phase { name: "reads".to_owned(), window: None, work }).unwrap();
         overtime.time = Stopwatch::at(Duration::from_secs(1));
         overtime.progress(7, threads);
         overtime.time = Stopwatch::at(Duration::from_secs(elapsed));
