@@ -8,9 +8,18 @@ export interface VersusData {
   versus: Versus | null;
   refused: { message: string; hint: string | null } | null;
   remarks: [word: string, text: string][];
+  /** Null: no difference is to be explained. */
+  explanation: ExplanationTable | null;
   definitions: Definition[];
   /** Null: the page is a file. */
   between: { base: string; new: string; all: boolean } | null;
+}
+
+/** Three columns of words, then three of numbers. */
+export interface ExplanationTable {
+  head: string[];
+  rows: string[][];
+  aid: string;
 }
 
 export type Judgement = "improved" | "regressed" | "changed" | "equal" | "undecided" | "too_few" | "described" | "not_comparable";

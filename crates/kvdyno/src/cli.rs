@@ -3,6 +3,7 @@
 //! These types hold the words as typed. The commands interpret them (a share, a list of threads, a
 //! run's directory).
 
+mod bisect;
 mod compare;
 mod drive;
 mod engines;
@@ -21,6 +22,7 @@ mod torture;
 mod trace;
 mod versus;
 
+pub(crate) use bisect::BisectArgs;
 pub(crate) use compare::{CompareArgs, ComparisonArgs};
 pub(crate) use drive::{
     DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay, WriteClass,
@@ -40,7 +42,7 @@ use suite::SuiteName;
 pub(crate) use suite::{BendArgs, LocationArgs, PlanArgs, SuiteArgs, YcsbArgs};
 pub(crate) use torture::TortureArgs;
 pub(crate) use trace::{ImportArgs, RecordTraceArgs, ShowTraceArgs, TraceAction, TraceArgs};
-pub(crate) use versus::{PairArgs, VersusArgs};
+pub(crate) use versus::VersusArgs;
 
 use crate::exit::Complaint;
 use clap::{Args, ColorChoice, Parser, Subcommand};
@@ -132,6 +134,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run two builds or versions of an engine side by side and compare them
     Versus(Box<VersusArgs>),
+    /// Find the commit with which a phase of an engine changed
+    Bisect(Box<BisectArgs>),
     /// Keep a suite's figures over its runs, find changes, and gate the newest run
     History(HistoryArgs),
     /// Find the least memory with which an engine meets a target

@@ -65,6 +65,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::History(args) => commands::history::run(args, printer),
         Command::Compare(args) => commands::compare::run(args, printer),
         Command::Versus(args) => commands::versus::run(args, printer),
+        Command::Bisect(args) => satellites::bisect::run(args, printer),
         Command::Size(args) => commands::size::run(args, printer),
         Command::Capacity(args) => commands::capacity::run(args, printer),
         Command::Torture(args) => satellites::torture::run(args, printer),

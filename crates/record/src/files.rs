@@ -6,10 +6,12 @@
 //!   cases/0005_rocksdb_t4_r2/  case.json  series.ndjson  machine.ndjson  events.ndjson
 //!                              latency.hlog  counters.json  log.txt
 //!                              blockio.json  blockio.ndjson  blockio.csv   (where asked for)
+//!                              functions.json   (of instructions that valgrind counted)
 //!   SHA256SUMS  complete       (written last; absent: partial, still readable, resumable)
 //! ```
 
 use crate::case::{CaseRecord, CounterFile};
+use crate::functions::FunctionFile;
 pub use crate::lines::{Lines, RecordError};
 use crate::lines::{Result, io_error, json_error};
 use crate::plan::{Case, Plan};
@@ -157,6 +159,8 @@ impl RunFolder {
     }
 }
 
+const FUNCTIONS: &str = "functions.json";
+
 /// A case's folder. Time lines are read one line at a time: those of a day do not fit into memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseFolder {
@@ -200,6 +204,17 @@ impl CaseFolder {
     pub fn block_io(&self) -> Result<Option<crate::blockio::BlockIoFile>> {
         let path = self.path.join("blockio.json");
         if path.is_file() { read_json(&path).map(Some) } else { Ok(None) }
+    }
+
+    /// `functions.json`; none where functions were not counted.
+    pub fn functions(&self) -> Result<Option<FunctionFile>> {
+        let path = self.path.join(FUNCTIONS);
+        if path.is_file() { read_json(&path).map(Some) } else { Ok(None) }
+    }
+
+    /// Writes `functions.json`.
+    pub fn write_functions(&self, functions: &FunctionFile) -> Result<()> {
+        write_json(&self.path.join(FUNCTIONS), functions)
     }
 
     /// `blockio.ndjson`.

@@ -15,6 +15,7 @@ pub mod expected_hits;
 pub mod files;
 pub mod fio;
 pub mod fit;
+pub mod functions;
 pub mod graph;
 pub mod hlog;
 pub mod host;

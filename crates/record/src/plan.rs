@@ -148,6 +148,13 @@ pub enum Counting {
     Processor,
 }
 
+/// The name of the part that `versus --why` adds to a part of a suite, or to a suite without parts:
+/// its instructions are counted.
+pub fn counted_part(part: Option<&str>) -> String {
+    const COUNTED: &str = "counted";
+    part.map_or_else(|| COUNTED.to_owned(), |part| format!("{part}-{COUNTED}"))
+}
+
 /// Which database a case works on: one that it makes itself, or one that an earlier case left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Database {
@@ -161,6 +168,19 @@ pub struct Database {
     /// works on a copy of it, made for the case and gone after it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_state: bool,
+}
+
+impl Plan {
+    /// All of its cases count instructions in place of times.
+    pub fn is_counted(&self) -> bool {
+        self.cases.iter().all(Case::is_counted)
+    }
+
+    /// A case whose instructions are counted beside the times of others. It explains their verdict,
+    /// and has no part in it.
+    pub fn is_beside(&self, case: &Case) -> bool {
+        case.is_counted() && !self.is_counted()
+    }
 }
 
 impl Case {

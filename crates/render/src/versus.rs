@@ -1,13 +1,15 @@
 //! A comparison on a terminal: what stands against what, what differs, the table, what it comes to.
 
+pub mod explanation;
+
 use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
 use kvdyno_analysis::judge::rule::LEAST;
-use kvdyno_analysis::judge::versus::Versus;
 pub use kvdyno_analysis::judge::versus::gate::{Gate, GateResult, NotJudged};
 pub use kvdyno_analysis::judge::versus::judge::{Row, Sample, Verdict};
 use kvdyno_analysis::judge::versus::sides::Side;
+use kvdyno_analysis::judge::versus::{Explanation, Versus};
 use kvdyno_record::text::one_line;
 use kvdyno_record::units;
 
@@ -81,6 +83,8 @@ pub fn header(versus: &Versus) -> Vec<Line> {
         (Tone::Strong, "base", side(&versus.base)),
         (Tone::Strong, "new", side(&versus.new)),
     ];
+    let explained = versus.explanations.iter().filter_map(Explanation::sentence);
+    lines.splice(1..1, explained.map(|sentence| (Tone::Strong, "why", sentence)));
     let one_run = versus.base.run == versus.new.run;
     let sides = [("base", &versus.base), ("new", &versus.new)];
     let sides = &sides[..if one_run { 1 } else { 2 }];

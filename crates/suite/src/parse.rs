@@ -21,6 +21,7 @@ use crate::written::scalar::Name;
 use crate::written::source::Source;
 use crate::written::suite::Suite;
 use crate::written::typed::Typed;
+use kvdyno_record::plan::Counting;
 use kvdyno_record::units::Ratio;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -32,12 +33,13 @@ impl Part {
         typed: Typed,
         overrides: &Overrides,
     ) -> Self {
+        let counted = typed.run.count.as_ref().is_some_and(|at| at.value == Counting::Valgrind);
         Self {
             name,
             typed,
             fidelity,
             scale: overrides.scale.unwrap_or(Ratio::ONE),
-            no_ram_limit: overrides.no_ram_limit || overrides.is_counted(),
+            no_ram_limit: overrides.no_ram_limit || counted,
             notes: Vec::new(),
             left_out: Vec::new(),
         }
@@ -81,8 +83,8 @@ impl Suite {
         let claims = ClaimTable::take_from(&mut document, &mut mistakes);
         let mut documents = part::split(document, &mut mistakes);
         let names = Names::collect(&documents);
-        part::only(&mut documents, &overrides.parts, &mut mistakes);
         notes.extend(set_lengths(&mut documents, overrides, &mut source, &mut mistakes));
+        part::only(&mut documents, &overrides.parts, &mut mistakes);
         let read = documents.into_iter().map(|document| {
             let tables = Spanned::new(span.clone(), DeValue::Table(document.tables));
             let typed = Typed::from_toml(tables, &mut mistakes)?;

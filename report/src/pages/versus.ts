@@ -65,7 +65,7 @@ export function versus(root: HTMLElement, data: VersusData, json: string): void 
   const raw = h("button", { type: "button", class: "raw", click: () => download(new Blob([json], { type: "application/json" }), "comparison.json") },
     `The comparison as JSON (${Math.ceil(json.length / 1024)} KiB)`);
   root.replaceChildren(...[
-    head, result(versus), bar, figures, leftOut(versus), remarks(data), differences(data, versus, choice),
+    head, result(versus), explanation(data), bar, figures, leftOut(versus), remarks(data), differences(data, versus, choice),
     section("raw", "Raw data", raw),
   ].filter((one) => one !== null));
   show();
@@ -130,6 +130,13 @@ function result(versus: Versus): HTMLElement {
     voids(versus), gateLine(versus), ...answer.map((text, at) => h("p", { class: at === 0 ? "sentence headline" : "sentence" }, text)),
     h("ul", { class: "counts" }, ...JUDGEMENTS.filter((verdict) => counts[verdict] > 0 || verdict === "improved" || verdict === "regressed").map((verdict) =>
       h("li", { class: verdict }, verdictMark(verdict), h("strong", {}, String(counts[verdict])), ` ${wordOf(versus, verdict)}`))));
+}
+
+/** What is behind the differences: functions, parts of the time, counters. */
+function explanation({ explanation }: VersusData): HTMLElement | null {
+  if (!explanation) return null;
+  return section("why", "Why", h("p", { class: "note" }, explanation.aid.replace(/^Why: /, "")),
+    table({ head: explanation.head, rows: explanation.rows, words: 3 }, "What is behind the differences"));
 }
 
 function sides(data: VersusData, versus: Versus, choice: Choice): HTMLElement {

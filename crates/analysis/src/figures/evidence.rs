@@ -149,7 +149,7 @@ impl Evidence {
 
     /// It counted instructions in place of times, so the machine does not matter.
     pub(crate) fn is_counted(&self) -> bool {
-        self.plan.cases.iter().any(Case::is_counted)
+        self.plan.is_counted()
     }
 
     /// Another program measured it, on an unknown machine: the recorded host only imported it.

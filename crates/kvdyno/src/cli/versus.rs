@@ -14,6 +14,7 @@ Examples:
   kvdyno versus --version 9.10.0 --version 11.8.1     two releases (kvdyno engines get)
   kvdyno versus --version 11.8.1 --library build/librocksdb.so --gate 5%
   kvdyno versus --library a.so --library b.so --suite mine.toml --trials 12 --data-dir /mnt/nvme
+  kvdyno versus --library a.so --library b.so --why     and which functions it comes from
   kvdyno versus --library a.so --library b.so --figures ops_per_s,service_ns_p99 --json
 
 For authors of an engine: two builds do the same work in one run, trial by trial, in random order,
@@ -64,6 +65,10 @@ pub(crate) struct PairArgs {
     /// Number of trials of each case: four can show differences, six or more small ones
     #[arg(long, value_name = "N", value_parser = trials)]
     pub(crate) trials: Option<u32>,
+    /// Count the instructions of each function as well (valgrind), and name the functions, waits
+    /// and counters behind a difference
+    #[arg(long, conflicts_with = "count")]
+    pub(crate) why: bool,
     #[command(flatten)]
     pub(crate) budget: BudgetArgs,
     #[command(flatten)]
@@ -74,7 +79,7 @@ pub(crate) struct PairArgs {
 
 impl PairArgs {
     pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
-        Ok(Overrides { trials: self.trials, ..self.bend.overrides()? })
+        Ok(Overrides { trials: self.trials, explain: self.why, ..self.bend.overrides()? })
     }
 }
 

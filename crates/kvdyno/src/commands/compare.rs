@@ -27,7 +27,8 @@ pub(crate) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit>
     let sides = sides(args, &base, new.as_deref())?;
     let within = args.within.as_deref().map(parse_within).transpose()?;
     let within = within.unwrap_or(base[0].evidence.plan.within);
-    answer(&sides, &Question { within, ..question }, &args.comparison, printer)
+    let question = Question { within, ..question };
+    Ok(verdict(&answer(&sides, &question, &args.comparison, printer)?))
 }
 
 /// The comparison as typed.
@@ -49,14 +50,15 @@ pub(super) fn figures(names: &[String], all: bool) -> Result<FigureChoice, Compl
     }
 }
 
-/// Compares two sides, shows the result, and returns the gate's exit code.
+/// Compares two sides and shows the result.
 pub(super) fn answer(
     sides: &Sides<'_>,
     question: &Question,
     args: &ComparisonArgs,
     printer: &Printer,
-) -> anyhow::Result<Exit> {
-    let versus = Versus::compare(sides, question).map_err(|r| refused(&r))?;
+) -> anyhow::Result<Versus> {
+    let mut versus = Versus::compare(sides, question).map_err(|r| refused(&r))?;
+    versus.explain(sides)?;
     if args.json {
         printer.json(&versus)?;
     } else if let Some(path) = &args.html {
@@ -65,14 +67,19 @@ pub(super) fn answer(
     // The page may be standard output itself.
     if !args.json && args.html.as_deref() != Some(Path::new("-")) {
         let (header, footer) = (text::header(&versus), text::footer(&versus));
-        print(header, &text::table(&versus), &text::aid(&versus), footer, printer);
+        lines(header, printer);
+        if let Some((table, aid)) = text::explanation::table(&versus) {
+            print_table(&table, &aid, printer);
+        }
+        print_table(&text::table(&versus), &text::aid(&versus), printer);
+        lines(footer, printer);
     }
-    Ok(verdict(&versus))
+    Ok(versus)
 }
 
 /// The exit code: a regression past the gate precedes invalid figures, which precede a gate that
 /// cannot judge.
-fn verdict(versus: &Versus) -> Exit {
+pub(super) fn verdict(versus: &Versus) -> Exit {
     let invalid = !versus.base.invalid.is_empty() || !versus.new.invalid.is_empty();
     match versus.gate.as_ref().map(|gate| gate.result) {
         Some(GateResult::Failed) => Exit::Regression,
@@ -145,11 +152,16 @@ pub(super) fn print(
     printer: &Printer,
 ) {
     lines(header, printer);
+    print_table(table, aid, printer);
+    lines(footer, printer);
+}
+
+/// A table between empty lines, with what helps to read it.
+fn print_table(table: &Table, aid: &str, printer: &Printer) {
     printer.data("");
     printer.data(&table.text());
     printer.data(&wrap(&aid.replace('\n', " "), 0));
     printer.data("");
-    lines(footer, printer);
 }
 
 /// Lines above and below a table: a word, and its text.

@@ -6,9 +6,10 @@ use super::{compare, plan};
 use crate::cli::VersusArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::running::pair;
+use crate::running::pair::{self, PairSource};
 use kvdyno_analysis::judge::versus::{Question, Sides};
 use kvdyno_record::exit::Exit;
+use std::path::Path;
 use toml::{Table, Value};
 
 /// The labels of two libraries without distinct names.
@@ -16,10 +17,18 @@ const LABELS: [&str; 2] = ["base", "new"];
 
 /// A build to compare: the key and the value of `[[engine]]` that select it, and its label.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct ComparedBuild {
+pub(crate) struct ComparedBuild {
     key: &'static str,
     value: String,
     label: String,
+}
+
+impl ComparedBuild {
+    /// The build in a library's file.
+    pub(crate) fn library(file: &Path, label: &str) -> Self {
+        let value = file.display().to_string();
+        Self { key: "library", value, label: label.to_owned() }
+    }
 }
 
 pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -27,22 +36,34 @@ pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> 
     let question = compare::question(&args.comparison)?;
     let what = format!("two builds of {}", args.engine);
     let pair = |engines: &[Table]| with_builds(engines, &args.engine, &builds);
-    let mut prepared = pair::prepared(&args.pair, &what, pair, printer)?;
+    let source = PairSource {
+        suite: args.pair.suite.as_deref().unwrap_or("versus"),
+        overrides: args.pair.overrides()?,
+        location: &args.pair.bend.location,
+        runs: &args.pair.keep.runs.runs,
+    };
+    let mut prepared = pair::prepared(source, &what, pair, printer)?;
+    args.pair.budget.set_within(&mut prepared.plan)?;
     prepared.plan.gate = question.gate;
     if args.plan {
         return plan::only(&prepared, false, printer);
     }
-    let Some((folder, record)) = pair::run(&prepared, &args.pair, printer)? else {
+    let Some((folder, record)) =
+        pair::run(&prepared, &args.pair.keep, args.pair.budget.time()?, printer)?
+    else {
         return Ok(Exit::Interrupted);
     };
     let [base, new] = &builds;
     let sides = Sides::engines(&record, &base.label, &new.label);
     let question = Question { within: record.evidence.plan.within, ..question };
-    let compared = compare::answer(&sides, &question, &args.comparison, printer)?;
+    let versus = compare::answer(&sides, &question, &args.comparison, printer)?;
+    if args.pair.why && versus.explanations.is_empty() {
+        printer.note("nothing to explain: no rate and no count of instructions differs");
+    }
     // A failed case takes precedence over a comparison of the rest.
     let exit = match record.figures.verdict {
         Exit::EngineFailed => Exit::EngineFailed,
-        _ => compared,
+        _ => compare::verdict(&versus),
     };
     printer.note(&format!("kvdyno show {}", folder.path.display()));
     Ok(exit)
@@ -80,7 +101,11 @@ fn builds(args: &VersusArgs) -> Result<[ComparedBuild; 2], Complaint> {
 }
 
 /// The two builds, with options and durability of the suite's engine of that name, if it has one.
-fn with_builds(engines: &[Table], engine: &str, builds: &[ComparedBuild; 2]) -> [Table; 2] {
+pub(crate) fn with_builds(
+    engines: &[Table],
+    engine: &str,
+    builds: &[ComparedBuild; 2],
+) -> [Table; 2] {
     let is_engine = |table: &&Table| table.get("name").and_then(Value::as_str) == Some(engine);
     let mut plain = engines.iter().find(is_engine).cloned().unwrap_or_default();
     for which in ["label", "version", "versions", "library"] {

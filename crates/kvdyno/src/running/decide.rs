@@ -16,7 +16,7 @@ use kvdyno_analysis::judge::verdicts::Verdicts;
 use kvdyno_analysis::judge::versus::{
     FigureChoice, Gate, GateResult, Question, Record, Sides, Versus,
 };
-use kvdyno_record::plan::Plan;
+use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::redact::without_secrets;
 use kvdyno_record::units;
 use kvdyno_suite::append_trial;
@@ -59,6 +59,9 @@ pub(super) fn run(
             printer.note(&format!("may meet its target or miss it: {}", row.case));
         }
         open.extend(unmet.iter().map(|row| row.label.as_str()));
+        open.retain(|label| {
+            plan.cases.iter().any(|case| case.label == *label && !plan.is_beside(case))
+        });
         if open.is_empty() {
             return Ok(Ended::Complete);
         }
@@ -95,7 +98,8 @@ pub(super) fn run(
 
 /// Figures of the second engine that may be worse than the plan's gate allows.
 fn figures_at_gate(plan: &Plan, record: &Record) -> Vec<String> {
-    let mut cases: Vec<_> = plan.cases.iter().filter(|case| !case.is_pilot()).collect();
+    let is_judged = |case: &&Case| !case.is_pilot() && !plan.is_beside(case);
+    let mut cases: Vec<_> = plan.cases.iter().filter(is_judged).collect();
     cases.sort_by_key(|case| case.listed);
     let labels = unique(cases.iter().map(|case| case.label.as_str()));
     let (Some(_), [base, new]) = (plan.gate, &*labels) else { return Vec::new() };

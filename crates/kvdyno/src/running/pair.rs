@@ -3,28 +3,39 @@
 use super::prepare::{self, PreparedRun, prepare_text};
 use super::runner::Ended;
 use super::start;
-use crate::cli::PairArgs;
+use crate::cli::{KeepArgs, LocationArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
 use kvdyno_analysis::judge::rule::LEAST;
 use kvdyno_analysis::judge::versus::Record;
 use kvdyno_record::files::RunFolder;
+use kvdyno_suite::Overrides;
+use std::path::Path;
+use std::time::Duration;
 use toml::{Table, Value};
+
+/// The suite of a pair, and what changes it.
+pub(crate) struct PairSource<'a> {
+    pub(crate) suite: &'a str,
+    pub(crate) overrides: Overrides,
+    pub(crate) location: &'a LocationArgs,
+    /// The directory of runs.
+    pub(crate) runs: &'a Path,
+}
 
 /// The suite with two engines instead of its own, made from them. `what` describes them.
 pub(crate) fn prepared(
-    args: &PairArgs,
+    source: PairSource<'_>,
     what: &str,
     two: impl FnOnce(&[Table]) -> [Table; 2],
     printer: &Printer,
 ) -> anyhow::Result<PreparedRun> {
-    let (file, text) = prepare::read(args.suite.as_deref().unwrap_or("versus"))?;
+    let PairSource { suite, overrides, location, runs } = source;
+    let (file, text) = prepare::read(suite)?;
     let text = with_two(&file, &text, what, two)?;
-    let (file, overrides) = (format!("{file} ({what})"), args.overrides()?);
-    let mut prepared =
-        prepare_text(&file, text, overrides, &args.bend.location, &args.keep.runs.runs, printer)?;
-    args.budget.set_within(&mut prepared.plan)?;
+    let file = format!("{file} ({what})");
+    let prepared = prepare_text(&file, text, overrides, location, runs, printer)?;
     let trials = prepared.plan.cases.iter().map(|case| case.trial).max().unwrap_or(0) as usize;
     if trials < LEAST {
         let what = format!("expected at least {LEAST} trials, found {trials} in the suite");
@@ -35,12 +46,14 @@ pub(crate) fn prepared(
     Ok(prepared)
 }
 
+/// Runs a pair; none where it was interrupted.
 pub(crate) fn run(
     prepared: &PreparedRun,
-    args: &PairArgs,
+    keep: &KeepArgs,
+    budget: Option<Duration>,
     printer: &Printer,
 ) -> anyhow::Result<Option<(RunFolder, Record)>> {
-    let (folder, ended) = start::run_prepared(prepared, &args.keep, args.budget.time()?, printer)?;
+    let (folder, ended) = start::run_prepared(prepared, keep, budget, printer)?;
     if ended == Ended::Interrupted {
         return Ok(None);
     }

@@ -6,7 +6,7 @@ use super::workers::{needs, null_is_a_debug_build, skipped};
 use serde_json::Value;
 use std::process::Command;
 
-fn has_valgrind(test: &str) -> bool {
+pub(crate) fn has_valgrind(test: &str) -> bool {
     let installed = Command::new("valgrind").arg("--version").output().is_ok();
     if !installed {
         skipped("valgrind", test, "there is no valgrind on PATH");

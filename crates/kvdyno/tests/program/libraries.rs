@@ -7,6 +7,7 @@ use super::suites::{GET, Suite, suite};
 use super::workers::{self, needs, skipped};
 use kvdyno_record::case::CaseRecord;
 use kvdyno_record::files::RunFolder;
+use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -274,4 +275,51 @@ fn two_releases_of_rocksdb_stand_in_one_run_and_one_beside_itself() {
         differences.map(|difference| difference["subject"].as_str().unwrap()).collect();
     assert!(!what.iter().any(|what| ["engine", "library"].contains(what)), "{what:?}");
     scratch.assert_nothing_left();
+}
+
+mod soak {
+    use super::*;
+    use crate::counted::has_valgrind;
+    use crate::planted;
+
+    #[test]
+    fn why_names_the_function_behind_a_difference() {
+        const TEST: &str = "why_names_the_function_behind_a_difference";
+        if !needs("rocksdb", TEST) || !has_valgrind(TEST) {
+            return;
+        }
+        let scratch = Scratch::new();
+        if !planted::find_rocksdb(&scratch, TEST) {
+            return;
+        }
+        scratch.write("planted.c", &planted::source(100));
+        assert!(
+            Command::new("sh")
+                .args(["-c", &planted::build(&scratch, "new.so")])
+                .current_dir(scratch.path(""))
+                .status()
+                .unwrap()
+                .success()
+        );
+        scratch.write("s.toml", &short().text());
+        let arguments = ["versus", "--library", "base.so", "--library", "new.so", "--why"];
+        let more = ["--suite", "s.toml", "--trials", "4"];
+        let done = scratch.run(&[&arguments[..], &more[..]].concat());
+        assert!(matches!(done.code, Some(0 | 4)), "{:?}", done.code);
+        done.assert_says("why       measure: ").assert_says("more instructions per operation");
+        let run = scratch.only_run().path.display().to_string();
+        let compared = scratch.run(&["compare", &run, "--engines", "base,new", "--json"]).json();
+        let why = &compared["explanations"][0];
+        assert_eq!(why["phase"], "measure");
+        let ledger = &why["instructions"];
+        let change = |row: &Value| row["new"].as_f64().unwrap() - row["base"].as_f64().unwrap();
+        let functions = ledger["functions"].as_array().unwrap();
+        let planted = functions.iter().find(|row| row["function"] == "planted").unwrap();
+        // A loop of 100 rounds, in which a compiler needs at least three instructions.
+        assert!(change(planted) > 300.0 && planted["base"] == 0.0, "{planted}");
+        let explained: f64 = functions.iter().map(change).sum();
+        let explained = explained + ledger["others"].as_f64().unwrap();
+        assert!((explained / change(ledger) - 1.0).abs() < 1e-3, "{explained} of {ledger}");
+        assert!(!compared["pairs"].to_string().contains("instructions"), "counts are no verdict");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::html::Kind;
 use super::{definitions, remarks};
-use crate::versus::{footer, header};
+use crate::versus::{explanation, footer, header};
 use kvdyno_analysis::figures::metric::Definition;
 use kvdyno_analysis::judge::versus::Versus;
 use schemars::JsonSchema;
@@ -24,10 +24,23 @@ pub struct VersusData {
     pub refused: Option<Refused>,
     /// The terminal's lines above and below its table: a word and its text.
     pub remarks: Vec<(String, String)>,
+    /// Why two builds differ, as the terminal's table; null: nothing is to be explained.
+    pub explanation: Option<ExplanationTable>,
     /// What each figure is.
     pub definitions: Vec<&'static Definition>,
     /// The runs' names where a server shows them; null: the page is a file.
     pub between: Option<Between>,
+}
+
+/// The functions, parts of the time and counters behind the differences.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ExplanationTable {
+    /// The titles of its columns: three of words, three of numbers.
+    pub head: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<Vec<String>>,
+    /// How to read it.
+    pub aid: String,
 }
 
 /// Why a comparison would mean nothing.
@@ -59,11 +72,18 @@ impl VersusData {
         };
         let rows = versus.iter().flat_map(|versus| &versus.pairs).flat_map(|pair| &pair.rows);
         let lines = versus.as_ref().map(|versus| [header(versus), footer(versus)].concat());
+        let explanation = versus.as_ref().and_then(explanation::table);
+        let explanation = explanation.map(|(table, aid)| ExplanationTable {
+            head: table.columns().iter().map(|(title, _)| title.clone()).collect(),
+            rows: table.rows().to_vec(),
+            aid: aid.replace('\n', " "),
+        });
         Self {
             kind: Kind::Versus,
             program: kvdyno_record::VERSION.to_owned(),
             remarks: remarks(lines.into_iter().flatten(), &ELSEWHERE),
             definitions: definitions(rows.map(|row| row.figure)),
+            explanation,
             versus,
             refused,
             between: None,

@@ -1,4 +1,4 @@
-//! `--duration`, `--hours`, `--quick` and `--count`: the lengths of all phases.
+//! `--duration`, `--hours`, `--quick`, `--count` and `--why`: the lengths of all phases.
 
 use crate::edit::adjust::{put, text, word};
 use crate::edit::brief::{self, Quick, members, table};
@@ -11,9 +11,10 @@ use crate::written::source::{Source, Span};
 use std::collections::BTreeSet;
 use toml::de::DeTable;
 
-/// Sets the length of all phases. Returns the changes of `--quick` and `--count`, a sentence each.
+/// Sets the length of all phases. Returns the changes of `--quick`, `--count` and `--why`, a
+/// sentence each.
 pub(crate) fn set_lengths(
-    documents: &mut [Document<'_>],
+    documents: &mut Vec<Document<'_>>,
     overrides: &Overrides,
     source: &mut Source,
     mistakes: &mut Mistakes,
@@ -39,7 +40,8 @@ pub(crate) fn set_lengths(
         }
     }
     let counted = overrides.count.and_then(|counting| count::bend(documents, counting, source));
-    shortened.into_iter().chain(counted).collect()
+    let beside = overrides.explain.then(|| count::add_counted(documents, source));
+    shortened.into_iter().chain(counted).chain(beside).collect()
 }
 
 /// Sets the end of every measured phase, without an operation count. Hours have a window each, and

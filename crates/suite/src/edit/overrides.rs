@@ -47,6 +47,8 @@ pub struct Overrides {
     pub no_ram_limit: bool,
     /// `--count`, `--count=processor`: counts instructions.
     pub count: Option<Counting>,
+    /// `--why`: counts instructions by function as well, in trials of their own.
+    pub explain: bool,
 }
 
 impl Overrides {

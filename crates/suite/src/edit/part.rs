@@ -16,6 +16,7 @@ use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// One part of a suite as a document of its own.
+#[derive(Clone)]
 pub(crate) struct Document<'i> {
     /// None: the suite has no parts, and is one document.
     pub(crate) name: Option<At<Name>>,

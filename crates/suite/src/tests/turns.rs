@@ -54,6 +54,27 @@ fn what_is_counted_takes_no_turns() {
     assert!(plan.cases.iter().all(|case| case.turns_with.is_none()));
 }
 
+/// The pairs stay as they are, and the counted cases are a part of their own.
+#[test]
+fn why_counts_beside_the_pairs() {
+    let overrides = Overrides { explain: true, ..Overrides::default() };
+    let plan = plan_of(&two_engines(), &overrides).unwrap();
+    let (counted, timed): (Vec<_>, Vec<_>) =
+        plan.cases.iter().partition(|case| plan.is_beside(case));
+    assert_eq!(timed.len(), 16);
+    let pairs = Plan { cases: timed.into_iter().cloned().collect(), ..plan.clone() };
+    check_pairs(&pairs);
+    // Of each engine four trials with one thread, in which no phase ends by time.
+    assert_eq!(counted.len(), 8);
+    for case in counted {
+        assert_eq!((case.part.as_deref(), case.turns_with.as_ref()), (Some("counted"), None));
+        let mut mixes = case.phases.iter().filter_map(Phase::mix);
+        assert!(mixes.all(|mix| mix.ends.operations.is_some() && mix.ends.duration_ns.is_none()));
+        assert!(case.threads == Some(1) && case.ram_limit_bytes.is_none());
+    }
+    assert!(plan.sized.iter().any(|note| note.starts_with("--why: ")), "{:?}", plan.sized);
+}
+
 const OWN: &str = "from = { path = \"/var/lib/app\", keys = 1000 }";
 
 fn own(text: &str, found: &Result<Sample, &str>) -> Result<Plan, String> {

@@ -7,6 +7,7 @@ mod answer;
 mod calls;
 mod choice;
 pub mod differs;
+pub mod explanation;
 pub mod gate;
 pub mod judge;
 mod pairing;
@@ -16,6 +17,7 @@ mod work;
 
 pub(crate) use choice::FigureScope;
 pub use choice::{FigureChoice, UnknownFigure};
+pub use explanation::Explanation;
 pub use gate::{Gate, GateResult, NotJudged};
 pub use judge::{BIAS, Row, Sample, Verdict, least};
 pub use pairing::{Pair, Unpaired};
@@ -25,6 +27,7 @@ pub use work::Difference;
 
 use super::rule;
 use crate::figures::METHOD_VERSION;
+use kvdyno_record::files::RecordError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -51,6 +54,8 @@ pub struct Versus {
     pub false_alarms_expected: f64,
     /// The result of the gate; null: there is none.
     pub gate: Option<Gate>,
+    /// Why two builds of one engine differ, phase by phase.
+    pub explanations: Vec<Explanation>,
 }
 
 /// How many figures there are of each verdict.
@@ -107,10 +112,19 @@ impl Versus {
             pairs: paired.pairs,
             unpaired: paired.unpaired,
             answer: Vec::new(),
+            explanations: Vec::new(),
         };
         calls::mark(&mut versus);
         versus.answer = answer::sentences(&versus);
         Ok(versus)
+    }
+
+    /// Adds the reasons for the differences, which takes reading the sides' counters and functions.
+    pub fn explain(&mut self, sides: &Sides<'_>) -> Result<(), RecordError> {
+        self.explanations = explanation::explain(sides, self)?;
+        let sentences = self.explanations.iter().filter_map(Explanation::sentence);
+        self.answer.extend(sentences);
+        Ok(())
     }
 }
 

@@ -136,7 +136,7 @@ impl<'r> Sides<'r> {
         }
     }
 
-    fn records(&self) -> (&'r Record, &'r Record) {
+    pub(super) fn records(&self) -> (&'r Record, &'r Record) {
         let [(base, _), (new, _)] = self.both();
         (base, new)
     }

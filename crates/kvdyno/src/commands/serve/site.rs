@@ -137,10 +137,16 @@ impl Site {
         let sides = Sides::Runs { base: &base_runs, new: &new_runs };
         let figures = if all { FigureChoice::All } else { FigureChoice::Usual };
         let question = Question { figures, within, gate: None };
-        let versus = Versus::compare(&sides, &question).map_err(|refusal| Refused {
-            message: refusal.to_string(),
-            hint: compare::refused(&refusal).hint,
-        });
+        let versus = match Versus::compare(&sides, &question) {
+            Ok(mut versus) => {
+                versus.explain(&sides)?;
+                Ok(versus)
+            }
+            Err(refusal) => {
+                let hint = compare::refused(&refusal).hint;
+                Err(Refused { message: refusal.to_string(), hint })
+            }
+        };
         Ok(Some(VersusData::new(versus).between(base, new, all)))
     }
 

@@ -174,7 +174,7 @@ fn file_end(
     blame_volume(environment, &exit, &mut ending);
     ending.launcher = environment.case.crew.as_ref().and_then(|_| launcher::last_words(&log));
     if environment.case.is_counted() {
-        count::move_counts(&environment.folder.path, &mut record.phases)?;
+        count::move_counts(environment.folder, &mut record.phases)?;
     }
     record.ram_limit = memory.end(&mut record.not_measured);
     record.not_measured.extend(not_isolated(environment.case, record.worker.as_ref()));

@@ -2,11 +2,15 @@
 //! operations. Preparing operations and storing their times is outside of that loop, as it is
 //! outside of latencies. The engine's own threads and the kernel are not counted.
 
+mod callgrind;
+
 use super::environment::CaseEnvironment;
 use super::worker::Worker;
 use anyhow::Context as _;
 use kvdyno_host::processor::Processor;
 use kvdyno_record::case::PhaseRecord;
+use kvdyno_record::files::CaseFolder;
+use kvdyno_record::functions::FunctionFile;
 use kvdyno_record::plan::Counting;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,20 +54,29 @@ pub(super) fn by_processor(
     counts.then(|| Processor::watch(&environment.run.root, worker.pid()))
 }
 
-/// Copies the counts of a case into its phases, and removes their files.
-pub(super) fn move_counts(folder: &Path, phases: &mut [PhaseRecord]) -> anyhow::Result<()> {
+/// Copies the counts of a case into its phases and its `functions.json`, and removes valgrind's
+/// files.
+pub(super) fn move_counts(folder: &CaseFolder, phases: &mut [PhaseRecord]) -> anyhow::Result<()> {
+    let mut file = FunctionFile::default();
     for (number, phase) in (1..).zip(phases) {
-        let file = folder.join(format!("{FILE}.{number}"));
-        let text = match std::fs::read_to_string(&file) {
-            Ok(text) => text,
+        let path = folder.path.join(format!("{FILE}.{number}"));
+        let text = match std::fs::read(&path) {
+            // The names of functions are whatever their compiler wrote.
+            Ok(text) => String::from_utf8_lossy(&text).into_owned(),
             // The worker ended before the phase did.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => break,
-            Err(error) => return Err(error).with_context(|| file.display().to_string()),
+            Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };
-        phase.instructions = total(&text).filter(|_| !phase.roles.is_empty());
+        if phase.roles.is_empty() {
+            continue;
+        }
+        phase.instructions = total(&text);
+        let functions = callgrind::functions(&text);
+        file.phases.extend(functions.map(|functions| (phase.name.clone(), functions)));
     }
-    for file in files(folder)? {
-        std::fs::remove_file(&file).with_context(|| file.display().to_string())?;
+    folder.write_functions(&file)?;
+    for path in files(&folder.path)? {
+        std::fs::remove_file(&path).with_context(|| path.display().to_string())?;
     }
     Ok(())
 }

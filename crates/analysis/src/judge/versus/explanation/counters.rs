@@ -1,0 +1,129 @@
+//! The engine's own counters that moved by more than noise.
+
+use super::SideGroup;
+use crate::figures::spent::Spent;
+use crate::judge::rule::{self, Decision, Margins};
+use kvdyno_record::engine::Value;
+use kvdyno_record::files::RecordError;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Counters that are listed.
+const LISTED_MAX: usize = 8;
+
+/// Smaller changes explain nothing, however certain.
+const LEAST: f64 = 0.01;
+
+/// A counter of the engine, by the engine's name.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct CounterChange {
+    /// Its name.
+    pub name: String,
+    /// Its growth in the phase per operation, of the base: the mean of its trials.
+    pub base: f64,
+    /// The same of the new side.
+    pub new: f64,
+    /// The ratio, by pairs of trials; null: one side did not count any.
+    pub ratio: Option<f64>,
+}
+
+/// Counters by name, trial by trial.
+type Growth = BTreeMap<String, BTreeMap<u32, f64>>;
+
+/// Those that differ by the rule, the clearest first.
+pub(super) fn moved(
+    sides: &[SideGroup<'_>; 2],
+    phase: &str,
+) -> Result<Vec<CounterChange>, RecordError> {
+    let [base, new] = [growth(&sides[0], phase)?, growth(&sides[1], phase)?];
+    let mut moved: Vec<(f64, CounterChange)> = Vec::new();
+    for (name, base) in &base {
+        let Some(new) = new.get(name) else { continue };
+        let pairs: Vec<(f64, f64)> =
+            base.iter().filter_map(|(trial, base)| Some((*base, *new.get(trial)?))).collect();
+        moved.extend(change(name, &pairs));
+    }
+    moved.sort_by(|one, other| other.0.total_cmp(&one.0));
+    Ok(moved.into_iter().take(LISTED_MAX).map(|(_, change)| change).collect())
+}
+
+/// The change over its noise, and the change; none where it may be noise.
+fn change(name: &str, pairs: &[(f64, f64)]) -> Option<(f64, CounterChange)> {
+    let side = |pick: fn(&(f64, f64)) -> f64| {
+        let values: Vec<f64> = pairs.iter().map(pick).collect();
+        (values.iter().sum::<f64>() / values.len() as f64, values)
+    };
+    let ((base, bases), (new, news)) = (side(|pair| pair.0), side(|pair| pair.1));
+    let is_zero = |values: &[f64]| values.iter().all(|value| *value == 0.0);
+    let change = |ratio| CounterChange { name: name.to_owned(), base, new, ratio };
+    if pairs.len() < rule::LEAST || (is_zero(&bases) && is_zero(&news)) {
+        return None;
+    }
+    // What one build never does and the other always does has no ratio, and is as clear as can be.
+    if is_zero(&bases) && news.iter().all(|value| *value > 0.0)
+        || is_zero(&news) && bases.iter().all(|value| *value > 0.0)
+    {
+        return Some((f64::INFINITY, change(None)));
+    }
+    let judgement = rule::judge(pairs, Margins { within: LEAST, bias: LEAST })?;
+    let mean = judgement.mean.filter(|_| judgement.decision == Decision::Different)?;
+    Some((mean.value.abs() / mean.error.max(f64::MIN_POSITIVE), change(Some(judgement.ratio))))
+}
+
+fn growth(side: &SideGroup<'_>, phase: &str) -> Result<Growth, RecordError> {
+    let mut growth = Growth::new();
+    for (trial, case) in side.cases() {
+        let Ok(record) = case.phase(phase) else { continue };
+        let spent = Spent::from_phase(record);
+        let done = if record.kind == "load" { spent.items() } else { spent.operations() };
+        let Some(counters) = case.counters()?.phases.remove(phase).filter(|_| done > 0) else {
+            continue;
+        };
+        for (name, after) in &counters.after {
+            let before = counters.before.get(name).and_then(number).unwrap_or(0.0);
+            // What shrinks is a level, and no counter.
+            if let Some(grown) = number(after).map(|after| after - before).filter(|it| *it >= 0.0) {
+                growth.entry(name.clone()).or_default().insert(trial, grown / done as f64);
+            }
+        }
+    }
+    Ok(growth)
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(value) => Some(*value as f64),
+        Value::Number(value) => Some(*value),
+        Value::Boolean(_) | Value::Text(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOISE: [f64; 6] = [1.0, 1.02, 0.99, 1.01, 0.98, 1.0];
+
+    fn pairs(factor: f64) -> Vec<(f64, f64)> {
+        NOISE.iter().map(|noise| (noise * 10.0, (2.0 - noise) * 10.0 * factor)).collect()
+    }
+
+    #[test]
+    fn a_counter_that_moved_by_more_than_noise_is_told() {
+        assert!(change("hits", &pairs(1.0)).is_none());
+        let (clear, moved) = change("hits", &pairs(1.5)).unwrap();
+        assert!(clear > 5.0 && (moved.ratio.unwrap() - 1.5).abs() < 0.05, "{moved:?}");
+    }
+
+    #[test]
+    fn what_only_one_build_does_comes_first() {
+        let never = pairs(1.0).into_iter().map(|(base, _)| (0.0, base)).collect::<Vec<_>>();
+        let (clear, moved) = change("stalls", &never).unwrap();
+        assert_eq!((clear, moved.ratio), (f64::INFINITY, None));
+        let mut once = never.clone();
+        once[3].1 = 0.0;
+        assert!(change("stalls", &once).is_none(), "not in every trial");
+        assert!(change("stalls", &[(0.0, 0.0); 6]).is_none());
+    }
+}

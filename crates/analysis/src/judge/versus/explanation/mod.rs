@@ -1,0 +1,153 @@
+//! Why two builds differ: the functions whose instructions changed, the part of the time that
+//! changed, and the engine's counters that moved.
+//!
+//! A phase is explained where its rate or its instructions differ by the rule.
+
+mod counters;
+mod ledger;
+mod time;
+
+pub use counters::CounterChange;
+pub use ledger::{FunctionChange, Ledger};
+pub use time::TimeChange;
+
+use super::sides::{Record, Sides};
+use super::{Pair, Row, Verdict, Versus};
+use crate::figures::catalogue as c;
+use crate::figures::evidence::CaseEvidence;
+use crate::figures::group::Group;
+use kvdyno_record::files::RecordError;
+use kvdyno_record::plan::counted_part;
+use kvdyno_record::units;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Why a phase of two builds differs.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Explanation {
+    /// The case, as in its pair.
+    pub case: String,
+    /// The phase.
+    pub phase: String,
+    /// Instructions by function; null: they were not counted.
+    pub instructions: Option<Ledger>,
+    /// The parts of an operation's time, of each role.
+    pub time: Vec<TimeChange>,
+    /// The engine's counters that moved by more than noise, the clearest first.
+    pub counters: Vec<CounterChange>,
+}
+
+/// Functions that a sentence names.
+const NAMED_MAX: usize = 2;
+
+impl Explanation {
+    /// The difference in instructions, if there is one: `reads: 2.1 % more instructions per
+    /// operation, of planted_work (+242 of +275)`.
+    pub fn sentence(&self) -> Option<String> {
+        let ledger = self.instructions.as_ref().filter(|ledger| ledger.differs())?;
+        let share = units::percent((ledger.new / ledger.base - 1.0).abs());
+        let more = if ledger.change() > 0.0 { "more" } else { "fewer" };
+        let functions = ledger.functions.iter().take(NAMED_MAX);
+        let functions: Vec<String> =
+            functions.map(|it| format!("{} ({:+.0})", it.short_name(), it.change())).collect();
+        let from = if functions.is_empty() {
+            String::new()
+        } else {
+            format!(" of {:+.0}: {}", ledger.change(), functions.join(", "))
+        };
+        Some(format!("{}: {share} {more} instructions per operation{from}", self.phase))
+    }
+}
+
+/// A group of one side, with the trials that are behind it.
+pub(super) struct SideGroup<'r> {
+    record: &'r Record,
+    group: &'r Group,
+}
+
+impl<'r> SideGroup<'r> {
+    fn find(record: &'r Record, key: &str) -> Option<Self> {
+        let mut groups = record.figures.groups.iter();
+        groups.find(|group| group.key == key).map(|group| Self { record, group })
+    }
+
+    /// The same work of the same engine, counted: itself, or the case that `--why` added.
+    fn counted(&self) -> Option<Self> {
+        if self.group.is_counted() {
+            return Some(Self { ..*self });
+        }
+        let part = counted_part(self.group.part.as_deref());
+        let is_twin = |other: &&Group| {
+            other.is_counted()
+                && other.part.as_deref() == Some(part.as_str())
+                && other.engine_label() == self.group.engine_label()
+                && other.data_sizes() == self.group.data_sizes()
+        };
+        let group = self.record.figures.groups.iter().find(is_twin)?;
+        Some(Self { record: self.record, group })
+    }
+
+    /// Its trials, in order.
+    fn cases(&self) -> impl Iterator<Item = (u32, &'r CaseEvidence)> {
+        let record = self.record;
+        self.group.trials.iter().filter_map(|trial| {
+            let mut cases = record.evidence.cases.iter();
+            Some((trial.trial, cases.find(|case| case.case.id == trial.case)?))
+        })
+    }
+}
+
+/// The explanations for all differences of a comparison of two builds of one engine.
+pub(super) fn explain(sides: &Sides<'_>, versus: &Versus) -> Result<Vec<Explanation>, RecordError> {
+    let (base, new) = sides.records();
+    let mut explanations = Vec::new();
+    for pair in &versus.pairs {
+        let both = SideGroup::find(base, &pair.base_key).zip(SideGroup::find(new, &pair.new_key));
+        let Some(both) = both.filter(|(base, new)| base.group.engine == new.group.engine) else {
+            continue;
+        };
+        explanations.extend(explain_pair(pair, &[both.0, both.1])?);
+    }
+    Ok(explanations)
+}
+
+fn explain_pair(pair: &Pair, sides: &[SideGroup<'_>; 2]) -> Result<Vec<Explanation>, RecordError> {
+    let counted = sides[0].counted().zip(sides[1].counted()).map(|(base, new)| [base, new]);
+    let mut explanations = Vec::new();
+    for phase in phases(pair) {
+        let instructions = match &counted {
+            Some(counted) => Ledger::of_phase(counted, phase)?,
+            None => None,
+        };
+        let differs = pair.rows.iter().any(|row| row.phase == phase && is_different_rate(row))
+            || instructions.as_ref().is_some_and(Ledger::differs);
+        if !differs {
+            continue;
+        }
+        explanations.push(Explanation {
+            case: pair.name.clone(),
+            phase: phase.to_owned(),
+            instructions,
+            time: time::changes(sides, phase),
+            counters: counters::moved(sides, phase)?,
+        });
+    }
+    Ok(explanations)
+}
+
+/// The compared phases, in their order.
+fn phases(pair: &Pair) -> Vec<&str> {
+    let mut phases: Vec<&str> = Vec::new();
+    for row in &pair.rows {
+        if !phases.contains(&row.phase.as_str()) {
+            phases.push(&row.phase);
+        }
+    }
+    phases
+}
+
+fn is_different_rate(row: &Row) -> bool {
+    let rates = [&c::OPS_PER_S, &c::RECORDS_PER_S];
+    rates.iter().any(|rate| rate.name == row.figure)
+        && matches!(row.verdict, Verdict::Improved | Verdict::Regressed)
+}

@@ -1,0 +1,96 @@
+//! Where the time of an operation went on both sides: on a CPU, or waiting.
+
+use super::SideGroup;
+use crate::figures::catalogue as c;
+use crate::figures::explain::Explained;
+use crate::figures::metric::Definition;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The parts, which add up to the whole.
+const PARTS: [&Definition; 9] = [
+    &c::TIME_USER,
+    &c::TIME_SYSTEM,
+    &c::TIME_RUNQUEUE,
+    &c::TIME_DEVICE,
+    &c::TIME_STALL,
+    &c::TIME_LOCK,
+    &c::TIME_IDLE,
+    &c::TIME_NETWORK,
+    &c::TIME_OTHER,
+];
+
+/// The time of a role's operation, or of a load's record, in parts.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TimeChange {
+    /// The role; null: a load.
+    pub role: Option<String>,
+    /// Of the base, in nanoseconds: threads / rate.
+    pub base_ns: f64,
+    /// Of the new side.
+    pub new_ns: f64,
+    /// Its parts, the largest change first.
+    pub parts: Vec<PartChange>,
+}
+
+/// A part of an operation's time.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PartChange {
+    /// The figure that it is a part by: `time_lock_percent`.
+    pub figure: &'static str,
+    /// Of the base, in nanoseconds.
+    pub base_ns: f64,
+    /// Of the new side.
+    pub new_ns: f64,
+}
+
+/// The roles of a phase whose time is known on both sides.
+pub(super) fn changes(sides: &[SideGroup<'_>; 2], phase: &str) -> Vec<TimeChange> {
+    let [base, new] = [explained(&sides[0], phase), explained(&sides[1], phase)];
+    let change = |base: &&Explained| {
+        let other = new.iter().find(|other| other.role == base.role)?;
+        let base_ns = operation_ns(&sides[0], base)?;
+        let new_ns = operation_ns(&sides[1], other)?;
+        let part = |figure: &&'static Definition| {
+            let share = |side: &Explained| Some(side.metrics.value(figure)? / 100.0);
+            Some(PartChange {
+                figure: figure.name,
+                base_ns: share(base)? * base_ns,
+                new_ns: share(other)? * new_ns,
+            })
+        };
+        let mut parts: Vec<PartChange> = PARTS.iter().filter_map(part).collect();
+        parts.sort_by(|one, other| other.change_ns().abs().total_cmp(&one.change_ns().abs()));
+        Some(TimeChange { role: base.role.clone(), base_ns, new_ns, parts })
+    };
+    base.iter().filter_map(change).collect()
+}
+
+fn explained<'r>(side: &SideGroup<'r>, phase: &str) -> Vec<&'r Explained> {
+    let figures = &side.record.figures;
+    let is_group = |index: usize| {
+        figures.groups.get(index).is_some_and(|group| std::ptr::eq(group, side.group))
+    };
+    let explained = figures.explained.iter();
+    explained.filter(|it| it.phase == phase && is_group(it.group)).collect()
+}
+
+/// The time that each of its threads took for an operation.
+fn operation_ns(side: &SideGroup<'_>, explained: &Explained) -> Option<f64> {
+    let per_s = match &explained.role {
+        None => side.group.load.as_ref()?.metrics.value(&c::RECORDS_PER_S)?,
+        Some(name) => {
+            let roles = &side.group.run(&explained.phase)?.roles;
+            let role = roles.iter().find(|role| role.role == *name)?;
+            role.metrics.value(&c::OPS_PER_S)?
+        }
+    };
+    (per_s > 0.0).then(|| f64::from(explained.threads) * 1e9 / per_s)
+}
+
+impl PartChange {
+    /// How much longer the new side takes.
+    pub fn change_ns(&self) -> f64 {
+        self.new_ns - self.base_ns
+    }
+}

@@ -1,0 +1,290 @@
+//! `kvdyno bisect`: finds the commit with which a phase of an engine changed.
+//!
+//! Git halves the suspects; each commit is judged beside GOOD in one run, by the rule of all
+//! comparisons.
+
+mod judge;
+mod repository;
+mod state;
+mod text;
+
+use crate::cli::BisectArgs;
+use crate::exit::Complaint;
+use crate::printer::Printer;
+use crate::running::runner::{Interrupt, VALGRIND};
+use crate::running::workers;
+use anyhow::Context as _;
+use judge::{Judge, Measured, side_of_middle};
+use kvdyno_record::exit::Exit;
+use kvdyno_record::units;
+use repository::{Commit, Repository};
+use state::{By, Judged, Question, State, Verdict};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Letters of a commit's name in names of folders.
+const SHORT: usize = 10;
+
+pub(crate) fn run(args: &BisectArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    if args.bend.count.is_some() {
+        let what = "--count: expected none, as `bisect` counts first anyway";
+        return Err(Complaint::usage(what).into());
+    }
+    let repository = Repository::open(&args.repo)?;
+    let good = repository.commit("--good", &args.good)?;
+    let bad = repository.commit("--bad", &args.bad)?;
+    if good == bad || !repository.is_before(&good, &bad)? {
+        let what = format!("expected --good {} in the history of --bad {}", args.good, args.bad);
+        return Err(Complaint::usage(what).hint("`--good` is the earlier one").into());
+    }
+    let name = format!("bisect_{}_{}", &good.sha[..SHORT], &bad.sha[..SHORT]);
+    let folder = std::path::absolute(args.keep.runs.runs.join(name))?;
+    fs::create_dir_all(folder.join("builds"))
+        .with_context(|| format!("failed to create {}", folder.display()))?;
+    let interrupt = Interrupt::listen()?;
+    let mut builder = Builder { args, folder: &folder, repository: &repository, printer };
+    let Some((library, _)) = builder.build(&good, &interrupt)? else {
+        return Ok(Exit::Interrupted);
+    };
+    let library =
+        library.map_err(|why| Complaint::usage(format!("--good {}: {why}", args.good)))?;
+    let judge = Judge::new(args, folder.join("runs"), &library, printer)?;
+    let question = question(args, &repository, [&good, &bad], &judge.phase);
+    let mut state = State::open(&folder, question)?;
+    let mut bisection = Bisection { builder, judge, base: library, interrupt, state: &mut state };
+    let ended = bisection.find(&bad)?;
+    let exit = match ended {
+        Ended::Interrupted => Exit::Interrupted,
+        Ended::Found(_) => Exit::Ok,
+        Ended::SameEnds | Ended::Undecided(_) => Exit::Invalid,
+    };
+    if args.json {
+        printer.json(&text::Result::new(&state, &ended))?;
+    } else {
+        text::print(&state, &ended, &folder, printer);
+    }
+    Ok(exit)
+}
+
+fn question(
+    args: &BisectArgs,
+    repository: &Repository,
+    [good, bad]: [&Commit; 2],
+    phase: &str,
+) -> Question {
+    let mut suite = vec![args.suite.clone()];
+    suite.extend(args.bend.set.iter().cloned());
+    suite.extend(args.bend.scale.iter().map(|scale| format!("--scale {scale}")));
+    Question {
+        repository: repository.folder().to_owned(),
+        good: good.sha.clone(),
+        bad: bad.sha.clone(),
+        build: args.build.clone(),
+        library: args.library.clone(),
+        engine: args.engine.clone(),
+        suite,
+        phase: phase.to_owned(),
+    }
+}
+
+/// How a bisection ended.
+enum Ended {
+    /// This commit is the first bad one.
+    Found(Commit),
+    /// One of these is, and all but the last could not be judged.
+    Undecided(Vec<Commit>),
+    /// GOOD and BAD do not differ.
+    SameEnds,
+    Interrupted,
+}
+
+/// Builds commits in the clone, and keeps their libraries.
+struct Builder<'a> {
+    args: &'a BisectArgs,
+    folder: &'a Path,
+    repository: &'a Repository,
+    printer: &'a Printer,
+}
+
+/// A library, or why there is none; and how long its build took.
+type Build = (Result<PathBuf, String>, u64);
+
+impl Builder<'_> {
+    /// None where it was interrupted.
+    fn build(&mut self, commit: &Commit, interrupt: &Interrupt) -> anyhow::Result<Option<Build>> {
+        let kept = self.folder.join("builds").join(format!("{}.so", commit.sha));
+        if kept.is_file() {
+            return Ok(Some((Ok(kept), 0)));
+        }
+        let tree = self.folder.join("tree");
+        self.repository.clone_into(&tree)?;
+        repository::check_out(&tree, &commit.sha)?;
+        self.printer.note(&format!("building {}", text::named(commit)));
+        let begun = Instant::now();
+        let log = kept.with_extension("log");
+        let built = repository::build(&tree, &self.args.build, &self.args.library, &log)?;
+        if interrupt.is_requested() {
+            return Ok(None);
+        }
+        let took_ns = begun.elapsed().as_nanos() as u64;
+        let library = match built {
+            Ok(library) => {
+                let partial = kept.with_extension("partial");
+                fs::copy(&library, &partial).with_context(|| library.display().to_string())?;
+                fs::rename(&partial, &kept)?;
+                Ok(kept)
+            }
+            Err(why) => Err(format!("{why} ({})", log.display())),
+        };
+        self.printer.note(&format!("built in {}", units::duration(took_ns)));
+        Ok(Some((library, took_ns)))
+    }
+}
+
+/// A bisection in progress.
+struct Bisection<'a> {
+    builder: Builder<'a>,
+    judge: Judge<'a>,
+    /// GOOD's library.
+    base: PathBuf,
+    interrupt: Interrupt,
+    state: &'a mut State,
+}
+
+impl Bisection<'_> {
+    fn find(&mut self, bad: &Commit) -> anyhow::Result<Ended> {
+        if self.state.by.is_none() {
+            match self.compare_ends(bad)? {
+                Some(true) => {}
+                Some(false) => return Ok(Ended::SameEnds),
+                None => return Ok(Ended::Interrupted),
+            }
+        }
+        loop {
+            let suspects = self.suspects()?;
+            let skipped =
+                |sha: &str| self.state.with_verdict(Verdict::Skipped).any(|it| it.sha == sha);
+            let first_bad = self.state.first_bad().map(|it| it.sha.clone()).unwrap_or_default();
+            let open: Vec<&String> =
+                suspects.iter().filter(|sha| **sha != first_bad && !skipped(sha)).collect();
+            let Some(next) = open.first() else {
+                let commits = suspects.iter().map(|sha| self.commit(sha));
+                let mut commits = commits.collect::<Result<Vec<Commit>, _>>()?;
+                return Ok(match commits.len() {
+                    1 => Ended::Found(commits.remove(0)),
+                    _ => Ended::Undecided(commits),
+                });
+            };
+            let left = f64::from(open.len() as u32 + 1).log2().ceil();
+            let commit = self.commit(next)?;
+            self.builder
+                .printer
+                .note(&format!("{} suspects, about {left} more steps", suspects.len()));
+            if !self.judge(&commit)? {
+                return Ok(Ended::Interrupted);
+            }
+        }
+    }
+
+    /// Whether GOOD and BAD differ, by instructions or else by rate; none: it was interrupted.
+    fn compare_ends(&mut self, bad: &Commit) -> anyhow::Result<Option<bool>> {
+        let Some((library, build_ns)) = self.builder.build(bad, &self.interrupt)? else {
+            return Ok(None);
+        };
+        let library = library
+            .map_err(|why| Complaint::usage(format!("--bad {}: {why}", self.builder.args.bad)))?;
+        let counts = workers::is_installed(VALGRIND);
+        let ways = [Some(By::Instructions).filter(|_| counts), Some(By::Rate)];
+        for by in ways.into_iter().flatten() {
+            let libraries = [self.base.as_path(), &library];
+            let compared = self.judge.compare_until(libraries, by, |it| it.differs)?;
+            match compared {
+                None => return Ok(None),
+                Some(Ok(measured)) if measured.differs => {
+                    self.state.by = Some(by);
+                    self.keep(judged(bad, Verdict::Bad, build_ns, Ok(measured)))?;
+                    return Ok(Some(true));
+                }
+                Some(Ok(measured)) => {
+                    let words = text::ratio(measured.ratio);
+                    self.builder
+                        .printer
+                        .note(&format!("the ends do not differ {}: {words}", by.words()));
+                }
+                Some(Err(why)) => self.builder.printer.warning(&format!("{} {why}", by.words())),
+            }
+        }
+        Ok(Some(false))
+    }
+
+    /// Builds and judges a commit. False: it was interrupted.
+    fn judge(&mut self, commit: &Commit) -> anyhow::Result<bool> {
+        let Some((library, build_ns)) = self.builder.build(commit, &self.interrupt)? else {
+            return Ok(false);
+        };
+        let (Some(by), Some(change)) = (self.state.by, self.change()) else { return Ok(false) };
+        let library = match library {
+            Ok(library) => library,
+            Err(why) => {
+                self.keep(judged(commit, Verdict::Skipped, build_ns, Err(why)))?;
+                return Ok(true);
+            }
+        };
+        let side = |measured: &Measured| side_of_middle(measured.ratio, change);
+        let libraries = [self.base.as_path(), &library];
+        let compared = self.judge.compare_until(libraries, by, |it| side(it).is_some())?;
+        let Some(measured) = compared else { return Ok(false) };
+        let verdict = measured.as_ref().ok().and_then(side).unwrap_or(Verdict::Skipped);
+        self.keep(judged(commit, verdict, build_ns, measured))?;
+        Ok(true)
+    }
+
+    /// BAD over GOOD.
+    fn change(&self) -> Option<f64> {
+        self.state.commits.first()?.ratio.map(|[ratio, ..]| ratio)
+    }
+
+    fn keep(&mut self, judged: Judged) -> anyhow::Result<()> {
+        self.builder.printer.note(&text::step(&judged));
+        self.state.commits.push(judged);
+        self.state.write(self.builder.folder)
+    }
+
+    /// The commits that may be the first bad one.
+    fn suspects(&self) -> anyhow::Result<Vec<String>> {
+        let good = self.state.with_verdict(Verdict::Good).map(|it| it.sha.as_str());
+        let good: Vec<&str> =
+            std::iter::once(self.state.question.good.as_str()).chain(good).collect();
+        let bad = self.state.first_bad().map_or("", |it| it.sha.as_str());
+        self.builder.repository.suspects(&good, bad)
+    }
+
+    fn commit(&self, sha: &str) -> Result<Commit, Complaint> {
+        self.builder.repository.commit("commit", sha)
+    }
+}
+
+fn judged(
+    commit: &Commit,
+    verdict: Verdict,
+    build_ns: u64,
+    measured: Result<Measured, String>,
+) -> Judged {
+    let undecided = "its interval contains the middle between GOOD and BAD";
+    let why = match (&measured, verdict) {
+        (Err(why), _) => Some(why.clone()),
+        (Ok(_), Verdict::Skipped) => Some(undecided.to_owned()),
+        (Ok(_), Verdict::Good | Verdict::Bad) => None,
+    };
+    let measured = measured.ok();
+    Judged {
+        sha: commit.sha.clone(),
+        subject: commit.subject.clone(),
+        verdict,
+        why,
+        ratio: measured.as_ref().map(|measured| measured.ratio),
+        build_ns,
+        run: measured.map(|measured| measured.run),
+    }
+}

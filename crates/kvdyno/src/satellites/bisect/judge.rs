@@ -1,0 +1,198 @@
+//! Judges a commit by a run of GOOD's library and the commit's, side by side.
+
+use super::state::{By, Verdict};
+use crate::cli::BisectArgs;
+use crate::commands::versus::{ComparedBuild, with_builds};
+use crate::exit::Complaint;
+use crate::printer::Printer;
+use crate::running::pair::{self, PairSource};
+use crate::running::prepare::PreparedRun;
+use kvdyno_analysis::judge::versus::{self, FigureChoice, Sides, Versus};
+use kvdyno_record::exit::Exit;
+use kvdyno_record::plan::counted_part;
+use kvdyno_record::workload::Activity;
+use kvdyno_suite::Overrides;
+use std::path::{Path, PathBuf};
+use toml::Table;
+
+/// Pairs of trials by time: where these leave it open, as many as in the next number are taken.
+const PAIRS: [u32; 3] = [8, 16, 32];
+
+/// A commit beside GOOD.
+pub(super) struct Measured {
+    /// Its figure over that of GOOD, with the 99 % interval.
+    pub(super) ratio: [f64; 3],
+    /// It differs, by the rule.
+    pub(super) differs: bool,
+    /// The run's folder.
+    pub(super) run: PathBuf,
+}
+
+/// Compares libraries in one phase.
+pub(super) struct Judge<'a> {
+    pub(super) args: &'a BisectArgs,
+    /// The directory of its runs.
+    pub(super) runs: PathBuf,
+    /// The phase.
+    pub(super) phase: String,
+    /// What the phase needs before it, and the phase.
+    phases: Vec<String>,
+    pub(super) printer: &'a Printer,
+}
+
+impl<'a> Judge<'a> {
+    /// Refuses a suite or a phase that cannot be judged. `library` stands for those of commits.
+    pub(super) fn new(
+        args: &'a BisectArgs,
+        runs: PathBuf,
+        library: &Path,
+        printer: &'a Printer,
+    ) -> anyhow::Result<Self> {
+        let mut judge = Self { args, runs, phase: String::new(), phases: Vec::new(), printer };
+        let overrides = Overrides { trials: Some(PAIRS[0]), ..Overrides::default() };
+        let prepared = judge.prepare([library, library], overrides)?;
+        let phases = || prepared.plan.cases.iter().take(1).flat_map(|case| &case.phases);
+        let is_measured = |activity: &Activity| matches!(activity, Activity::Measure(_));
+        let wanted = match &args.phase {
+            Some(name) => phases().find(|phase| phase.name == *name),
+            None => phases().find(|phase| is_measured(&phase.work)),
+        };
+        let can_judge = |work: &Activity| is_measured(work) || matches!(work, Activity::Load(_));
+        let Some(wanted) = wanted.filter(|phase| can_judge(&phase.work)) else {
+            let found = args.phase.as_deref().unwrap_or("none");
+            let names: Vec<&str> = phases()
+                .filter(|phase| can_judge(&phase.work))
+                .map(|phase| phase.name.as_str())
+                .collect();
+            let what = format!("--phase: expected a load or a measured phase, found {found}");
+            return Err(Complaint::usage(what).hint(names.join(", ")).into());
+        };
+        let before = phases().take_while(|phase| phase.name != wanted.name);
+        let others = before.filter(|phase| !is_measured(&phase.work));
+        // Every load settles: a phase of that name is not the suite's own.
+        let is_added = |name: &str| {
+            name.strip_suffix("-settle").is_some_and(|of| phases().any(|phase| phase.name == of))
+        };
+        let names = others.map(|phase| phase.name.clone());
+        judge.phases = names.filter(|name| !is_added(name)).collect();
+        judge.phases.push(wanted.name.clone());
+        judge.phase.clone_from(&wanted.name);
+        Ok(judge)
+    }
+
+    /// Compares two libraries by instructions or by rate; none where it was interrupted.
+    pub(super) fn compare(
+        &self,
+        libraries: [&Path; 2],
+        by: By,
+        trials: Option<u32>,
+    ) -> anyhow::Result<Option<Result<Measured, String>>> {
+        let counted = by == By::Instructions;
+        let overrides = Overrides {
+            explain: counted,
+            parts: if counted { vec![counted_part(None)] } else { Vec::new() },
+            phases: self.phases.clone(),
+            trials,
+            ..Overrides::default()
+        };
+        let prepared = self.prepare(libraries, overrides)?;
+        let mut keep = self.args.keep.clone();
+        keep.runs.runs.clone_from(&self.runs);
+        let Some((folder, record)) = pair::run(&prepared, &keep, None, self.printer)? else {
+            return Ok(None);
+        };
+        if record.figures.verdict == Exit::EngineFailed {
+            let why = format!("a case failed: `kvdyno show {}`", folder.path.display());
+            return Ok(Some(Err(why)));
+        }
+        let part = if counted { format!(" {}", counted_part(None)) } else { String::new() };
+        let labels = ["base", "new"].map(|label| format!("{label}{part}"));
+        let sides = Sides::engines(&record, &labels[0], &labels[1]);
+        let figures = ["instructions_per_op", "ops_per_s", "records_per_s"];
+        let within = record.evidence.plan.within;
+        let question = versus::Question { figures: FigureChoice::Usual, within, gate: None };
+        let compared = match Versus::compare(&sides, &question) {
+            Ok(compared) => compared,
+            Err(refusal) => return Ok(Some(Err(refusal.to_string()))),
+        };
+        let mut rows = compared.pairs.iter().flat_map(|pair| &pair.rows);
+        let row = rows.find(|row| row.phase == self.phase && figures.contains(&row.figure));
+        let interval = row.and_then(|row| Some([row.ratio?, row.ratio_low?, row.ratio_high?]));
+        let Some((row, ratio)) = row.zip(interval) else {
+            return Ok(Some(Err("the phase has no figure on both sides".to_owned())));
+        };
+        let differs = matches!(row.verdict, versus::Verdict::Improved | versus::Verdict::Regressed);
+        Ok(Some(Ok(Measured { ratio, differs, run: folder.path })))
+    }
+
+    /// The same with as many pairs as it takes until `is_enough`.
+    pub(super) fn compare_until(
+        &self,
+        libraries: [&Path; 2],
+        by: By,
+        is_enough: impl Fn(&Measured) -> bool,
+    ) -> anyhow::Result<Option<Result<Measured, String>>> {
+        // Counts hardly vary: more of them would tell no more.
+        let pairs: &[Option<u32>] = if by == By::Instructions { &[None] } else { &PAIRS.map(Some) };
+        let mut last = None;
+        for trials in pairs {
+            let Some(measured) = self.compare(libraries, by, *trials)? else { return Ok(None) };
+            let is_done = measured.as_ref().map_or(true, &is_enough);
+            last = Some(measured);
+            if is_done {
+                break;
+            }
+        }
+        Ok(last)
+    }
+
+    fn prepare(&self, libraries: [&Path; 2], overrides: Overrides) -> anyhow::Result<PreparedRun> {
+        let builds = [(libraries[0], "base"), (libraries[1], "new")]
+            .map(|(library, label)| ComparedBuild::library(library, label));
+        let bent = self.args.bend.overrides()?;
+        let source = PairSource {
+            suite: &self.args.suite,
+            overrides: Overrides {
+                set: bent.set,
+                scale: bent.scale,
+                no_ram_limit: bent.no_ram_limit,
+                media: bent.media,
+                ..overrides
+            },
+            location: &self.args.bend.location,
+            runs: &self.runs,
+        };
+        let what = format!("two commits of {}", self.args.engine);
+        let pair = |engines: &[Table]| with_builds(engines, &self.args.engine, &builds);
+        pair::prepared(source, &what, pair, self.printer)
+    }
+}
+
+/// Whether a commit is on GOOD's or on BAD's side of the middle between them; none: its interval
+/// contains the middle.
+pub(super) fn side_of_middle([_, low, high]: [f64; 3], bad: f64) -> Option<Verdict> {
+    let middle = bad.sqrt();
+    let (above, below) = (low > middle, high < middle);
+    match (bad > 1.0, above, below) {
+        (true, true, _) | (false, _, true) => Some(Verdict::Bad),
+        (true, _, true) | (false, true, _) => Some(Verdict::Good),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_is_of_the_side_on_which_its_whole_interval_lies() {
+        let slower = |low, high| side_of_middle([1.0, low, high], 0.9);
+        assert_eq!(slower(0.97, 1.02), Some(Verdict::Good));
+        assert_eq!(slower(0.88, 0.92), Some(Verdict::Bad));
+        assert_eq!(slower(0.92, 0.97), None);
+        let more = |low, high| side_of_middle([1.0, low, high], 1.02);
+        assert_eq!(more(0.999, 1.001), Some(Verdict::Good));
+        assert_eq!(more(1.015, 1.021), Some(Verdict::Bad));
+        assert_eq!(more(1.0, 1.02), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! A bisection as text, and as JSON.
+
+use super::Ended;
+use super::repository::Commit;
+use super::state::{By, Judged, State, Verdict};
+use crate::printer::Printer;
+use kvdyno_record::units;
+use kvdyno_render::table::{Side, Table};
+use serde::Serialize;
+use std::path::Path;
+
+/// Letters of a commit's name.
+const SHORT: usize = 12;
+
+impl By {
+    /// What is compared.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Instructions => "by instructions per operation",
+            Self::Rate => "by rate",
+        }
+    }
+}
+
+impl Verdict {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Bad => "bad",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// What a program reads.
+#[derive(Serialize)]
+pub(super) struct Result<'s> {
+    /// The first bad commit; null: none was found.
+    first_bad: Option<&'s str>,
+    /// Where it could not be decided: one of these commits is.
+    one_of: Vec<&'s str>,
+    #[serde(flatten)]
+    state: &'s State,
+}
+
+impl<'s> Result<'s> {
+    pub(super) fn new(state: &'s State, ended: &'s Ended) -> Self {
+        let one_of = match ended {
+            Ended::Undecided(commits) => commits.iter().map(|it| it.sha.as_str()).collect(),
+            _ => Vec::new(),
+        };
+        let first_bad = match ended {
+            Ended::Found(commit) => Some(commit.sha.as_str()),
+            _ => None,
+        };
+        Self { first_bad, one_of, state }
+    }
+}
+
+/// `1a2b3c4d5e6f make reads slower`.
+pub(super) fn named(commit: &Commit) -> String {
+    format!("{} {}", &commit.sha[..SHORT], commit.subject)
+}
+
+/// `1.021 (1.020 to 1.022)`.
+pub(super) fn ratio([ratio, low, high]: [f64; 3]) -> String {
+    format!("{ratio:.3} ({low:.3} to {high:.3})")
+}
+
+/// A commit that was judged.
+pub(super) fn step(judged: &Judged) -> String {
+    let figure =
+        judged.ratio.map_or_else(String::new, |figure| format!(", {} of GOOD", ratio(figure)));
+    let why = judged.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    format!("{} is {}{figure}{why}", &judged.sha[..SHORT], judged.verdict.word())
+}
+
+pub(super) fn print(state: &State, ended: &Ended, folder: &Path, printer: &Printer) {
+    let phase = &state.question.phase;
+    let by = state.by.map_or("by rate", By::words);
+    match ended {
+        Ended::Found(commit) => {
+            let [change, ..] = find(state, commit).and_then(|it| it.ratio).unwrap_or_default();
+            let text = format!("{} changed {phase} to {change:.3} of GOOD {by}", named(commit));
+            printer.heading(&format!("first bad commit: {text}"));
+        }
+        Ended::Undecided(commits) => {
+            printer.heading(&format!("one of {} commits changed {phase}:", commits.len()));
+            for commit in commits {
+                printer.data(&format!("  {}", named(commit)));
+            }
+        }
+        Ended::SameEnds => {
+            printer.heading(&format!("GOOD and BAD do not differ in {phase}: nothing to find"));
+        }
+        Ended::Interrupted => printer.note("interrupted: the same command goes on"),
+    }
+    if !state.commits.is_empty() {
+        printer.data("");
+        printer.data(&table(state).text());
+    }
+    if let Ended::Found(commit) = ended
+        && let Some(run) = find(state, commit).and_then(|it| it.run.as_deref())
+    {
+        let labels = match state.by {
+            Some(By::Instructions) => "base counted,new counted",
+            _ => "base,new",
+        };
+        printer.note(&format!("kvdyno compare {} --engines '{labels}'", run.display()));
+    }
+    printer.note(&format!("libraries, logs and runs: {}", folder.display()));
+}
+
+fn find<'s>(state: &'s State, commit: &Commit) -> Option<&'s Judged> {
+    state.commits.iter().find(|judged| judged.sha == commit.sha)
+}
+
+fn table(state: &State) -> Table {
+    let columns = [
+        ("commit", Side::Left),
+        ("verdict", Side::Left),
+        ("of GOOD", Side::Left),
+        ("built in", Side::Right),
+        ("subject", Side::Left),
+    ];
+    let mut table = Table::new(columns);
+    for judged in &state.commits {
+        let figure = judged.ratio.map(ratio).or_else(|| judged.why.clone()).unwrap_or_default();
+        table.row(&[
+            judged.sha[..SHORT].to_owned(),
+            judged.verdict.word().to_owned(),
+            figure,
+            units::duration(judged.build_ns),
+            judged.subject.clone(),
+        ]);
+    }
+    table
+}
