@@ -69,7 +69,10 @@ mod soak {
         texts[8].push_str("#error unfinished\n");
         repository(&scratch, &texts);
         let work = suite().data("records = 500\nvalue_bytes = 100").run("database = \"fresh\"");
-        let work = work.engine("rocksdb").load("batch = 500").measure("duration = \"120ms\"");
+        let work = work
+            .engine("rocksdb")
+            .load("batch = 500")
+            .measure("warmup = \"50ms\"\nduration = \"120ms\"");
         scratch.write("s.toml", &work.role("readers", GET).text());
         let build = planted::build(&scratch, "new.so");
         let more = ["--build", &build, "--library", "new.so", "--suite", "s.toml", "--json"];

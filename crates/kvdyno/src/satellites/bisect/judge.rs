@@ -10,7 +10,7 @@ use crate::running::prepare::PreparedRun;
 use kvdyno_analysis::judge::versus::{self, FigureChoice, Sides, Versus};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::counted_part;
-use kvdyno_record::workload::Activity;
+use kvdyno_record::workload::{Activity, Phase};
 use kvdyno_suite::Overrides;
 use std::path::{Path, PathBuf};
 use toml::Table;
@@ -69,12 +69,14 @@ impl<'a> Judge<'a> {
         };
         let before = phases().take_while(|phase| phase.name != wanted.name);
         let others = before.filter(|phase| !is_measured(&phase.work));
-        // Every load settles: a phase of that name is not the suite's own.
-        let is_added = |name: &str| {
-            name.strip_suffix("-settle").is_some_and(|of| phases().any(|phase| phase.name == of))
+        // The suite names neither warmups nor what settles after a load.
+        let is_added = |phase: &Phase| {
+            let of = phase.name.strip_suffix("-settle");
+            matches!(phase.work, Activity::Warmup(_))
+                || of.is_some_and(|of| phases().any(|phase| phase.name == of))
         };
-        let names = others.map(|phase| phase.name.clone());
-        judge.phases = names.filter(|name| !is_added(name)).collect();
+        let own = others.filter(|phase| !is_added(phase));
+        judge.phases = own.map(|phase| phase.name.clone()).collect();
         judge.phases.push(wanted.name.clone());
         judge.phase.clone_from(&wanted.name);
         Ok(judge)
