@@ -8,6 +8,7 @@
 
 mod address;
 mod elf;
+mod holes;
 mod memory;
 mod names;
 mod phase;

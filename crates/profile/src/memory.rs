@@ -35,14 +35,30 @@ pub(crate) fn list_mappings(root: &Root, pid: u32) -> Vec<Mapping> {
     text.lines().filter_map(parse_mapping).collect()
 }
 
+/// Where the part of a process's memory ends that an address is in; none: it is in none.
+pub(crate) fn end_of_mapping(root: &Root, pid: u32, address: u64) -> Option<u64> {
+    let text = root.text(format!("/proc/{pid}/maps"))?;
+    let ranges = text.lines().filter_map(|line| parse_range(line.split(' ').next()?));
+    let mut ranges = ranges.filter(|range| range.contains(&address));
+    ranges.next().map(|range| range.end)
+}
+
+/// `7f52a000-7f52b000`.
+fn parse_range(text: &str) -> Option<Range<u64>> {
+    let (start, end) = text.split_once('-')?;
+    Some(parse_hex(start)?..parse_hex(end)?)
+}
+
+fn parse_hex(text: &str) -> Option<u64> {
+    u64::from_str_radix(text, 16).ok()
+}
+
 /// `7f52a000-7f52b000 r-xp 00026000 fe:00 1234   /usr/lib/x86_64-linux-gnu/libc.so.6`.
 fn parse_mapping(line: &str) -> Option<Mapping> {
     let mut words = line.splitn(6, ' ');
-    let (start, end) = words.next()?.split_once('-')?;
-    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
-    let range = hex(start)?..hex(end)?;
+    let range = parse_range(words.next()?)?;
     words.next().filter(|rights| rights.contains('x'))?;
-    let offset = hex(words.next()?)?;
+    let offset = parse_hex(words.next()?)?;
     let path = words.nth(2).unwrap_or_default().trim_start().to_owned();
     Some(Mapping { range, offset, path })
 }
@@ -132,5 +148,8 @@ mod tests {
         assert_eq!(files.locate(&mappings[1], 0x7f52_aa00_0010), CodeAddress::Unknown);
         assert_eq!(files.locate(&mappings[2], 0x7ffd_2b5f_4010), CodeAddress::Vdso(0x10));
         assert_eq!(list_mappings(&fake.root, 8), []);
+        let end = |address: u64| end_of_mapping(&fake.root, 7, address);
+        assert_eq!(end(0x55d0_c8a0_0010), Some(0x55d0_c8a2_c000));
+        assert_eq!(end(0x7f52_aa02_1000), None);
     }
 }

@@ -1,5 +1,6 @@
 //! The profile of a case: which phases are sampled, and what is kept until they are over.
 
+use crate::holes::Holes;
 use crate::memory::Files;
 use crate::names::Names;
 use crate::phase::{Paths, PhaseStacks};
@@ -55,7 +56,7 @@ pub struct Profiler {
 #[derive(Default)]
 struct CurrentPhase {
     stacks: PhaseStacks,
-    processes: HashMap<u32, Process>,
+    processes: HashMap<u32, (Process, Holes)>,
     /// Samples whose stacks are not unwound.
     kept: Vec<Sample>,
     kept_bytes: usize,
@@ -146,7 +147,9 @@ impl CurrentPhase {
     /// Notes the code and the name of a process and a thread while they are there.
     fn meet(&mut self, root: &Root, sample: &Sample, (kind, watched): (Watched, u32)) {
         let &Sample { pid, tid, .. } = sample;
-        let process = self.processes.entry(pid).or_insert_with(|| Process::meet(root, pid));
+        let meet = || (Process::meet(root, pid), Holes::default());
+        let (process, holes) = self.processes.entry(pid).or_insert_with(meet);
+        holes.fill(root, sample);
         if sample.user.as_ref().is_some_and(|user| !process.knows(user)) {
             process.meet_again(root, pid);
         }
@@ -161,7 +164,7 @@ impl CurrentPhase {
     fn unwind(&mut self, files: &mut Files, rules: &mut Rules) {
         self.kept_bytes = 0;
         for sample in self.kept.drain(..) {
-            let Some(process) = self.processes.get_mut(&sample.pid) else { continue };
+            let Some((process, _)) = self.processes.get_mut(&sample.pid) else { continue };
             let (stack, is_whole) = process.unwind(&sample, files, rules);
             let thread = self.stacks.threads.entry((sample.pid, sample.tid)).or_default();
             thread.cut += u64::from(!is_whole);

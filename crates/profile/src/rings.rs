@@ -17,7 +17,7 @@ pub const RATE_HZ: u32 = 99;
 
 /// The top of a stack that a sample contains. Threads of an engine use less by far; the kernel
 /// copies what is there.
-const STACK_BYTES: u32 = 32 << 10;
+pub(crate) const STACK_BYTES: u32 = 32 << 10;
 
 /// Sizes of a ring, in the order they are tried: users without rights have
 /// `kernel.perf_event_mlock_kb` for each CPU. The smallest holds samples of 30 ms.

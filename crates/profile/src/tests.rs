@@ -13,8 +13,15 @@ const PROGRAM: &str = include_str!("busy.c");
 
 /// Compiles the program; none: this machine has no compiler.
 fn compile(folder: &Path, test: &str) -> Option<PathBuf> {
+    compile_with_array(folder, 1 << 10, test)
+}
+
+/// The program with an array of this size on its stack.
+fn compile_with_array(folder: &Path, bytes: usize, test: &str) -> Option<PathBuf> {
     let (source, program) = (folder.join("busy.c"), folder.join("busy"));
-    std::fs::write(&source, PROGRAM).unwrap();
+    let text = PROGRAM.replace("char padding[1024]", &format!("char padding[{bytes}]"));
+    assert!(text.contains(&format!("[{bytes}]")), "{text}");
+    std::fs::write(&source, text).unwrap();
     let mut cc = Command::new("cc");
     cc.args(["-O2", "-g", "-fomit-frame-pointer", "-pthread", "-o"]).arg(&program).arg(&source);
     if !cc.status().is_ok_and(|status| status.success()) {
@@ -138,22 +145,23 @@ fn names_come_from_a_separate_file_and_else_are_addresses() {
     assert!(readers.cut * 10 <= readers.samples, "{}", readers.cut);
 }
 
+/// An array of which only the begin is used: its other pages are not in memory.
+#[test]
+fn a_hole_in_a_stack_does_not_cut_it() {
+    let test = "a_hole_in_a_stack_does_not_cut_it";
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compile_with_array(folder.path(), 20 << 10, test) else { return };
+    let Some(file) = profile(&program, test) else { return };
+    let readers = threads_named(&file, 1, "readers");
+    assert!(readers.cut * 5 <= readers.samples, "{} of {}", readers.cut, readers.samples);
+}
+
 /// A stack that is deeper than what a sample contains.
 #[test]
 fn a_stack_that_is_too_deep_is_cut_and_said_to_be() {
     let test = "a_stack_that_is_too_deep_is_cut_and_said_to_be";
     let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("deep")).unwrap();
-    let deep = PROGRAM.replace("char padding[1024]", "char padding[40960]");
-    assert_ne!(deep, PROGRAM);
-    let (source, program) = (folder.path().join("deep.c"), folder.path().join("deep/busy"));
-    std::fs::write(&source, deep).unwrap();
-    let mut cc = Command::new("cc");
-    cc.args(["-O2", "-g", "-pthread", "-o"]).arg(&program).arg(&source);
-    if !cc.status().is_ok_and(|status| status.success()) {
-        skipped("cc", test, "there is no C compiler");
-        return;
-    }
+    let Some(program) = compile_with_array(folder.path(), 40 << 10, test) else { return };
     let Some(file) = profile(&program, test) else { return };
     let readers = threads_named(&file, 0, "readers");
     assert!(readers.cut * 10 > readers.samples * 8, "{} of {}", readers.cut, readers.samples);
