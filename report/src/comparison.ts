@@ -1,5 +1,6 @@
 // What the program puts into the page of a comparison.
 
+import type { ProfilePair } from "./flames";
 import type { Definition, Direction } from "./data";
 
 export interface VersusData {
@@ -8,6 +9,7 @@ export interface VersusData {
   versus: Versus | null;
   refused: { message: string; hint: string | null } | null;
   remarks: [word: string, text: string][];
+  profiles: ProfilePair[];
   definitions: Definition[];
   /** Null: the page is a file. */
   between: { base: string; new: string; all: boolean } | null;

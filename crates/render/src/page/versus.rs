@@ -5,6 +5,7 @@ use super::{definitions, remarks};
 use crate::versus::{footer, header};
 use kvdyno_analysis::figures::metric::Definition;
 use kvdyno_analysis::judge::versus::Versus;
+use kvdyno_analysis::judge::versus::profile::ProfilePair;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,6 +25,8 @@ pub struct VersusData {
     pub refused: Option<Refused>,
     /// The terminal's lines above and below its table: a word and its text.
     pub remarks: Vec<(String, String)>,
+    /// The functions of both sides, where they were profiled.
+    pub profiles: Vec<ProfilePair>,
     /// What each figure is.
     pub definitions: Vec<&'static Definition>,
     /// The runs' names where a server shows them; null: the page is a file.
@@ -64,10 +67,18 @@ impl VersusData {
             program: kvdyno_record::VERSION.to_owned(),
             remarks: remarks(lines.into_iter().flatten(), &ELSEWHERE),
             definitions: definitions(rows.map(|row| row.figure)),
+            profiles: Vec::new(),
             versus,
             refused,
             between: None,
         }
+    }
+
+    /// The same with profiles.
+    #[must_use]
+    pub fn with_profiles(mut self, profiles: Vec<ProfilePair>) -> Self {
+        self.profiles = profiles;
+        self
     }
 
     /// The same where a server shows it.

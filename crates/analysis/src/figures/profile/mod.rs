@@ -10,6 +10,7 @@ pub use tree::{Call, CallTree};
 
 use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
+use super::naming::Naming;
 use kvdyno_record::case::{PhaseRecord, RoleResult};
 use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::profile::{PhaseProfile, ProfileFile, ThreadOwner, ThreadsProfile};
@@ -27,6 +28,8 @@ const FUNCTIONS_MAX: usize = 50;
 pub struct Profiled {
     /// Which of the summary's groups.
     pub group: usize,
+    /// The case in a few words: `lmdb t4`.
+    pub case: String,
     /// The phase.
     pub phase: String,
     /// The role, or the threads' name.
@@ -93,11 +96,24 @@ pub struct FunctionSamples {
 
 /// All that was profiled, in the order of the groups.
 pub fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Profiled>, RecordError> {
+    let naming = Naming::for_groups(&groups.iter().collect::<Vec<_>>());
+    let of_groups = evidence.cases.iter().filter_map(|case| {
+        let group = groups.iter().position(|group| group.key == case.case.key)?;
+        Some((group, case))
+    });
+    let mut all = add(of_groups)?;
+    for one in &mut all {
+        one.case = naming.name(&groups[one.group]);
+    }
+    Ok(all)
+}
+
+/// The profiles of cases, added by the number that each has.
+pub(crate) fn add<'c>(
+    cases: impl Iterator<Item = (usize, &'c CaseEvidence)>,
+) -> Result<Vec<Profiled>, RecordError> {
     let mut all: Vec<Profiled> = Vec::new();
-    for case in evidence.cases.iter().filter(|case| case.case.profile) {
-        let Some(group) = groups.iter().position(|group| group.key == case.case.key) else {
-            continue;
-        };
+    for (group, case) in cases.filter(|(_, case)| case.case.profile) {
         let file = case.folder().map(CaseFolder::profile).transpose()?.flatten();
         if let Some(file) = file {
             add_case(&mut all, group, case, &file);
@@ -131,6 +147,7 @@ impl Profiled {
     fn empty(group: usize, phase: &PhaseProfile, threads: &ThreadsProfile, rate_hz: u32) -> Self {
         Self {
             group,
+            case: String::new(),
             phase: phase.phase.clone(),
             threads: threads.name.clone(),
             owner: threads.owner,
@@ -166,6 +183,11 @@ impl Profiled {
         functions
     }
 
+    /// CPU time per operation, of so many samples; none: it had no operations.
+    pub fn ns_per_op(&self, samples: u64) -> Option<f64> {
+        ns_per_op(samples, self.rate_hz, self.operations)
+    }
+
     fn summarise(&self) -> ThreadsFunctions {
         let least = self.samples as f64 * RARE;
         let mut functions = self.functions();
@@ -187,11 +209,15 @@ impl Profiled {
     }
 }
 
+fn ns_per_op(samples: u64, rate_hz: u32, operations: u64) -> Option<f64> {
+    let ns = samples as f64 * 1e9 / f64::from(rate_hz);
+    (operations > 0 && rate_hz > 0).then(|| ns / operations as f64)
+}
+
 impl ThreadsFunctions {
     /// CPU time per operation, of so many samples; none: it had no operations.
     pub fn ns_per_op(&self, samples: u64) -> Option<f64> {
-        let ns = samples as f64 * 1e9 / f64::from(self.rate_hz);
-        (self.operations > 0 && self.rate_hz > 0).then(|| ns / self.operations as f64)
+        ns_per_op(samples, self.rate_hz, self.operations)
     }
 
     /// Stacks are cut, or samples were lost: more than one in a hundred.
@@ -214,3 +240,6 @@ pub(crate) fn summarise(
 ) -> Result<Vec<ThreadsFunctions>, RecordError> {
     Ok(read(evidence, groups)?.iter().map(Profiled::summarise).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -127,7 +127,8 @@ impl CallTree {
         callers.any(|caller| caller.function == call.function)
     }
 
-    fn caller(&self, call: &Call) -> Option<&Call> {
+    /// The call that it was called by; none: it is the thread's start.
+    pub fn caller(&self, call: &Call) -> Option<&Call> {
         call.caller.map(|caller| &self.calls[caller as usize])
     }
 }

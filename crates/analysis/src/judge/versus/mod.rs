@@ -10,6 +10,7 @@ pub mod differs;
 pub mod gate;
 pub mod judge;
 mod pairing;
+pub mod profile;
 mod refusal;
 pub mod sides;
 mod work;
