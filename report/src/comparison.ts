@@ -1,5 +1,6 @@
 // What the program puts into the page of a comparison.
 
+import type { ProfilePair } from "./flames";
 import type { Definition, Direction } from "./data";
 
 export interface VersusData {
@@ -10,6 +11,7 @@ export interface VersusData {
   remarks: [word: string, text: string][];
   /** Null: no difference is to be explained. */
   explanation: ExplanationTable | null;
+  profiles: ProfilePair[];
   definitions: Definition[];
   /** Null: the page is a file. */
   between: { base: string; new: string; all: boolean } | null;

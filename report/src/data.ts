@@ -1,6 +1,7 @@
 // What the program puts into the page: the types of crates/render/src/page, which a test holds
 // these to (page/tests/mirror.rs). Numbers are raw; null is missing, never zero.
 
+import type { Flame } from "./flames";
 import type { History } from "./versions";
 import type { Hiccups } from "./hiccups";
 import type { Lost, Ranking } from "./ranked";
@@ -294,6 +295,7 @@ export interface PageData {
   curves: Curve[];
   heats: Heat[];
   block_heats: BlockHeat[];
+  flames: Flame[];
   time_lines: TimeLine[];
   written: Written[];
   ceilings: Ceiling[]; sheets?: Sheet[]; // Absent before there were studies.

@@ -19,6 +19,7 @@ mod moments;
 mod plan;
 #[cfg(test)]
 mod planned;
+mod profiled;
 mod surroundings;
 mod usage;
 mod versions;
@@ -33,6 +34,7 @@ use kvdyno_record::engine::{Durability, PowerLoss, Value};
 use kvdyno_record::files::{RunFolder, write_atomic, write_json};
 use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::plan::{Estimate, Plan, WITHIN};
+use kvdyno_record::profile::ProfileFile;
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::series::{Slice, SliceCounts};
 use kvdyno_record::workload::{Activity, Choice, Ends, Mix, MixEntry, Op, Phase, Role};
@@ -64,6 +66,7 @@ pub struct FixtureCase {
     pub slices: Vec<Slice>,
     pub histograms: Vec<(u64, u64, String, Histogram<u64>)>,
     pub block_io: Option<BlockIoFile>,
+    pub profile: Option<ProfileFile>,
 }
 
 /// An engine's behaviour.
@@ -227,7 +230,16 @@ impl FixtureCase {
         if let Some(block_io) = &self.block_io {
             write_json(&case.path.join("blockio.json"), block_io).unwrap();
         }
+        if let Some(profile) = &self.profile {
+            case.write_profile(profile).unwrap();
+        }
         case.write_record(&self.record).unwrap();
+    }
+
+    /// Whether it is a case of an engine with a measured phase.
+    fn measures(&self, engine: &str) -> bool {
+        let mut phases = self.record.phases.iter();
+        self.record.case.engine == engine && phases.any(|phase| phase.kind == "measure")
     }
 
     pub fn phase(&mut self, name: &str) -> &mut PhaseRecord {

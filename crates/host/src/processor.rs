@@ -48,7 +48,7 @@ impl Processor {
         let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
         for ((name, _), counters) in ProcessorUsage::ALL.into_iter().zip(all) {
             let Err(error) = counters else { continue };
-            let why = why(error);
+            let why = explain_refusal(error);
             match reasons.iter_mut().find(|(reason, _)| *reason == why) {
                 Some((_, names)) => names.push(name),
                 None => reasons.push((why, vec![name])),
@@ -69,8 +69,8 @@ impl Processor {
     }
 }
 
-/// Why a counter could not be opened, and what helps.
-fn why(error: &io::Error) -> String {
+/// Why an event could not be opened, and what helps.
+pub fn explain_refusal(error: &io::Error) -> String {
     let remedy = match error.raw_os_error().map(Errno::from_raw_os_error) {
         None => return error.to_string(),
         Some(Errno::NOENT) => "this machine has no such counters, as most virtual ones",

@@ -7,6 +7,7 @@
 //!                              latency.hlog  counters.json  log.txt
 //!                              blockio.json  blockio.ndjson  blockio.csv   (where asked for)
 //!                              functions.json   (of instructions that valgrind counted)
+//!                              profile.json                                (where asked for)
 //!   SHA256SUMS  complete       (written last; absent: partial, still readable, resumable)
 //! ```
 
@@ -220,6 +221,19 @@ impl CaseFolder {
     /// `blockio.ndjson`.
     pub fn block_io_readings(&self) -> Result<Lines<crate::blockio::BlockIoReading>> {
         Lines::open(&self.path.join("blockio.ndjson"))
+    }
+
+    /// `profile.json`; none where the case was not profiled.
+    pub fn profile(&self) -> Result<Option<crate::profile::ProfileFile>> {
+        let path = self.path.join("profile.json");
+        if path.is_file() { read_json(&path).map(Some) } else { Ok(None) }
+    }
+
+    /// Writes `profile.json`, on one line: it is a list of numbers for the most part.
+    pub fn write_profile(&self, profile: &crate::profile::ProfileFile) -> Result<()> {
+        let path = self.path.join("profile.json");
+        let bytes = serde_json::to_vec(profile).map_err(json_error(&path))?;
+        write_atomic(&path, &bytes)
     }
 
     /// `latency.hlog`; empty where there is none.

@@ -29,6 +29,7 @@ pub mod origin;
 mod outcome;
 pub mod plan;
 pub mod pledge;
+pub mod profile;
 pub mod protocol;
 pub mod redact;
 pub mod replay;

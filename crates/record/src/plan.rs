@@ -125,6 +125,9 @@ pub struct Case {
     /// Block I/O is watched in the kernel while it runs, regardless of the command line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub io_latency: bool,
+    /// The functions that its threads are in are sampled while they run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub profile: bool,
     /// What counts instructions; null: nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Counting>,

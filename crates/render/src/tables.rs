@@ -14,7 +14,7 @@ use super::wrap::wrap;
 use kvdyno_analysis::answers::summary::Summary;
 
 /// The names of all tables, in their order.
-pub const NAMES: [&str; 18] = [
+pub const NAMES: [&str; 19] = [
     "study",
     "claims",
     "search",
@@ -27,6 +27,7 @@ pub const NAMES: [&str; 18] = [
     "time",
     "ranks",
     "io",
+    "profile",
     "baseline",
     "drive",
     "drive-times",

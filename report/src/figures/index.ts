@@ -5,6 +5,7 @@ import { amplification } from "./amplification";
 import { blockio } from "./blockio";
 import { cost } from "./cost";
 import { efficiency } from "./efficiency";
+import { flame } from "./flame";
 import { heat } from "./heat";
 import { history } from "./history";
 import { latency } from "./latency";
@@ -28,6 +29,6 @@ import { written } from "./written";
 export { memory, overview, pairs, published, ranking, rate, scoreboard };
 
 export const FIGURES: Figure[] = [
-  history, rate, memory, volumes, throughput, latency, percentiles, tails, heat, time, timeline, written, amplification, cost, ranks, efficiency,
+  history, rate, memory, volumes, throughput, latency, percentiles, tails, heat, time, flame, timeline, written, amplification, cost, ranks, efficiency,
   tradeoff, blockio,
 ];

@@ -7,6 +7,7 @@ import { group } from "../filters";
 import { axis, forest, JUDGEMENTS, scaleOf, verdictMark, WORDS, type Scale } from "../forest";
 import { date, inUnit, NONE, ratio, reading } from "../format";
 import { home } from "../live";
+import { moves } from "../moves";
 import { unique } from "../model";
 import { download } from "../save";
 import { section } from "../sections";
@@ -65,7 +66,7 @@ export function versus(root: HTMLElement, data: VersusData, json: string): void 
   const raw = h("button", { type: "button", class: "raw", click: () => download(new Blob([json], { type: "application/json" }), "comparison.json") },
     `The comparison as JSON (${Math.ceil(json.length / 1024)} KiB)`);
   root.replaceChildren(...[
-    head, result(versus), explanation(data), bar, figures, leftOut(versus), remarks(data), differences(data, versus, choice),
+    head, result(versus), explanation(data), bar, figures, moves(data.profiles, versus.base.label ?? "base"), leftOut(versus), remarks(data), differences(data, versus, choice),
     section("raw", "Raw data", raw),
   ].filter((one) => one !== null));
   show();

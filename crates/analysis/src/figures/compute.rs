@@ -13,6 +13,7 @@ use super::hiccups::HiccupRow;
 use super::instructions;
 use super::lists::{together, unique};
 use super::load_generator::LoadGenerator;
+use super::profile;
 use super::ranks;
 use super::validity;
 use super::{Figures, METHOD_VERSION, RunInfo};
@@ -52,6 +53,7 @@ impl Figures {
             tiers: tiers(evidence),
             copies: copies::list_copies(evidence),
             block_io,
+            profile: profile::summarise(evidence, &groups)?,
             ranks: ranks::read(evidence, &groups),
             explained,
             not_measured: not_measured(&groups),

@@ -23,6 +23,7 @@ pub mod metric;
 pub(crate) mod naming;
 pub(crate) mod narrow;
 pub mod percentiles;
+pub mod profile;
 pub mod ranks;
 mod rates;
 pub mod relative;
@@ -50,6 +51,7 @@ use kvdyno_record::host::Host;
 use kvdyno_record::tier::TierRecord;
 use kvdyno_record::volume::VolumeRecord;
 use load_generator::LoadGenerator;
+use profile::ThreadsFunctions;
 use ranks::RankRow;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -85,6 +87,8 @@ pub struct Figures {
     pub copies: Vec<Copies>,
     /// Block I/O by group and phase, where it was traced.
     pub block_io: Vec<PhaseIo>,
+    /// The functions of threads by group and phase, where they were profiled.
+    pub profile: Vec<ThreadsFunctions>,
     /// The figures of each rank of a crew, in loads and measured phases.
     pub ranks: Vec<RankRow>,
     /// Where the time of each load, and of each role of each measured phase, went.

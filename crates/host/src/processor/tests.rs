@@ -122,7 +122,7 @@ fn a_process_that_has_ended_is_no_more_counted_and_what_it_did_stays() {
         std::thread::sleep(Duration::from_millis(1));
     }
     let error = begun(child.id(), Software::PAGE_FAULTS).map(|_| ()).unwrap_err();
-    assert_eq!(why(&error), "No such process (os error 3) (the process has ended)");
+    assert_eq!(explain_refusal(&error), "No such process (os error 3) (the process has ended)");
     child.wait().unwrap();
 }
 
@@ -172,7 +172,7 @@ fn each_counter_has_a_reason_of_its_own() {
         "{reasons:?}"
     );
     assert!(reasons[1].ends_with("(this machine has no such counters, as most virtual ones)"));
-    assert!(why(&Errno::ACCESS.into()).contains("perf_event_paranoid=2"));
+    assert!(explain_refusal(&Errno::ACCESS.into()).contains("perf_event_paranoid=2"));
 }
 
 #[test]

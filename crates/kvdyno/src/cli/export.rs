@@ -20,6 +20,7 @@ Examples:
   kvdyno export --csv -             every figure of every trial, one per row, on standard output
   kvdyno export --bencher bmf.json --github-benchmark bench.json
   kvdyno export --openmetrics /var/lib/node_exporter/kvdyno.prom
+  kvdyno export --folded stacks.txt --speedscope profile.json     of a run with --profile
   kvdyno export 2026-11-20T10 --json > summary.json
   kvdyno export quick.tar.zst --xlsx quick.xlsx   from a bundle
 
@@ -54,6 +55,13 @@ pub(crate) struct ExportArgs {
     /// The figures as OpenMetrics text, as for a textfile collector; `-`: on standard output
     #[arg(long, value_name = "FILE", group = "output")]
     pub(crate) openmetrics: Option<PathBuf>,
+    /// The stacks of a profile, a line each with its samples, for flamegraph.pl, inferno and others;
+    /// `-`: on standard output
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub(crate) folded: Option<PathBuf>,
+    /// The same for speedscope; `-`: on standard output
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub(crate) speedscope: Option<PathBuf>,
     /// A message for Slack, which shows no Markdown tables: the result, one table as code, the
     /// machine in a line; `-`: on standard output
     #[arg(long, value_name = "FILE", group = "output")]

@@ -141,6 +141,10 @@ pub(crate) struct BendArgs {
     #[arg(long, value_name = "BY", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "valgrind")]
     pub(crate) count: Option<CountBy>,
+    /// Sample the functions that threads are in while they run: flame graphs on the page, and in
+    /// exports
+    #[arg(long)]
+    pub(crate) profile: bool,
     /// The path of a medium of the suite: a block device, a directory, or `data-dir`; may be
     /// repeated
     #[arg(long = "medium", value_name = "NAME=PATH")]
@@ -156,7 +160,8 @@ impl BendArgs {
         let scale = scale.map_err(|error| Complaint::usage(format!("--scale: {error}")))?;
         let (set, no_ram_limit) = (self.set.clone(), self.no_ram_limit);
         let (media, count) = (self.media.clone(), self.count.map(Counting::from));
-        Ok(Overrides { set, media, scale, no_ram_limit, count, ..Overrides::default() })
+        let profile = self.profile;
+        Ok(Overrides { set, media, scale, no_ram_limit, count, profile, ..Overrides::default() })
     }
 }
 

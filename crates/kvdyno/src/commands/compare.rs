@@ -5,12 +5,14 @@ use crate::cli::{CompareArgs, ComparisonArgs, parse_within};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
+use kvdyno_analysis::judge::versus::profile::list_profiles;
 use kvdyno_analysis::judge::versus::{
     FigureChoice, GateResult, Question, Record, Refusal, Sides, Versus,
 };
 use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::WITHIN;
 use kvdyno_record::units;
+use kvdyno_render::moved;
 use kvdyno_render::page::VersusData;
 use kvdyno_render::table::Table;
 use kvdyno_render::versus as text;
@@ -59,10 +61,12 @@ pub(super) fn answer(
 ) -> anyhow::Result<Versus> {
     let mut versus = Versus::compare(sides, question).map_err(|r| refused(&r))?;
     versus.explain(sides)?;
+    let profiles = list_profiles(sides, &versus)?;
     if args.json {
         printer.json(&versus)?;
     } else if let Some(path) = &args.html {
-        report::write(&VersusData::new(Ok(versus.clone())), path, printer)?;
+        let page = VersusData::new(Ok(versus.clone())).with_profiles(profiles.clone());
+        report::write(&page, path, printer)?;
     }
     // The page may be standard output itself.
     if !args.json && args.html.as_deref() != Some(Path::new("-")) {
@@ -73,6 +77,12 @@ pub(super) fn answer(
         }
         print_table(&text::table(&versus), &text::aid(&versus), printer);
         lines(footer, printer);
+        if !profiles.is_empty() {
+            printer.data("");
+            printer.heading(moved::TITLE);
+            printer.data(&moved::table(&profiles).text());
+            printer.data(moved::AID);
+        }
     }
     Ok(versus)
 }

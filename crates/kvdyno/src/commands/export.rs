@@ -9,6 +9,7 @@ use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_analysis::figures::metric::Direction;
 use kvdyno_analysis::figures::percentiles;
+use kvdyno_analysis::figures::profile;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::write_atomic;
 use kvdyno_render::{self as render, brief, long, markdown, time_csv, wide, xlsx};
@@ -50,7 +51,33 @@ pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> 
         file(path, brief::slack(&summary).as_bytes(), printer)?;
     }
     trackers(args, &summary, printer)?;
+    stacks(args, &evidence, &summary, printer)?;
     Ok(Exit::Ok)
+}
+
+/// Sampled stacks, of a run that was profiled.
+fn stacks(
+    args: &ExportArgs,
+    evidence: &Evidence,
+    summary: &Summary,
+    printer: &Printer,
+) -> anyhow::Result<()> {
+    let requested = [("--folded", &args.folded), ("--speedscope", &args.speedscope)];
+    let Some((option, _)) = requested.into_iter().find(|(_, path)| path.is_some()) else {
+        return Ok(());
+    };
+    let profiles = profile::read(evidence, &summary.groups)?;
+    if profiles.is_empty() {
+        let what = format!("{option}: {} has no profile", summary.run.id);
+        return Err(Complaint::usage(what).hint("`kvdyno run --profile` samples functions").into());
+    }
+    if let Some(path) = &args.folded {
+        file(path, render::profile::folded(&profiles).as_bytes(), printer)?;
+    }
+    if let Some(path) = &args.speedscope {
+        file(path, &render::profile::speedscope(&summary.run.id, &profiles)?, printer)?;
+    }
+    Ok(())
 }
 
 /// Files for services that follow figures over time.
@@ -84,6 +111,8 @@ fn check(args: &ExportArgs) -> Result<(), Complaint> {
         on_stdout(&args.slack),
         on_stdout(&args.bencher),
         on_stdout(&args.openmetrics),
+        on_stdout(&args.folded),
+        on_stdout(&args.speedscope),
     ];
     if streams.into_iter().filter(|used| *used).count() > 1 {
         let message = "only one output can go to standard output";

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// What each crate may build on: nothing above it. (docs/architecture.md)
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 15] = [
     ("engine", &[]),
     ("trace", &[]),
     ("attach", &["engine"]),
@@ -16,10 +16,17 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("torture", &["record"]),
     ("host", &["record", "testing"]),
     ("blockio", &["host", "record"]),
+    ("profile", &["host", "record"]),
     ("crew", &["engine", "host", "record"]),
     ("analysis", &["record"]),
     ("render", &["analysis", "record", "trace"]),
-    ("kvdyno", &["analysis", "blockio", "host", "record", "render", "suite", "torture", "trace"]),
+    (
+        "kvdyno",
+        &[
+            "analysis", "blockio", "host", "profile", "record", "render", "suite", "torture",
+            "trace",
+        ],
+    ),
 ];
 
 #[test]

@@ -12,6 +12,7 @@ mod lead;
 mod line;
 mod load;
 mod percentiles;
+mod profile;
 mod ranks;
 mod row;
 mod run;
@@ -25,7 +26,7 @@ pub(crate) use percentiles::{CSV_LEAD, LEAD as PERCENTILES_LEAD};
 pub(crate) use row::{Row, explained, jobs, loads, phases};
 
 /// All of them, in their order.
-pub(crate) static KINDS: [&Kind; 11] = [
+pub(crate) static KINDS: [&Kind; 12] = [
     &load::KIND,
     &run::KIND,
     &scatter::KIND,
@@ -34,6 +35,7 @@ pub(crate) static KINDS: [&Kind; 11] = [
     &time::KIND,
     &ranks::KIND,
     &block_io::KIND,
+    &profile::KIND,
     &baseline::KIND,
     &drive::KIND,
     &drive::TIMES,

@@ -7,6 +7,7 @@ use kvdyno_analysis::figures::explain::Explained;
 use kvdyno_analysis::figures::group::{Group, LoadRow, RoleRow, RunRow};
 use kvdyno_analysis::figures::job::DriveJob;
 use kvdyno_analysis::figures::metric::{Definition, Metric, Metrics};
+use kvdyno_analysis::figures::profile::{FunctionSamples, ThreadsFunctions};
 use kvdyno_analysis::figures::ranks::RankRow;
 use kvdyno_analysis::figures::relative::RelativeTo;
 use kvdyno_analysis::figures::trials::At;
@@ -31,6 +32,8 @@ pub(crate) struct Row<'s> {
     pub(crate) op: Option<&'s str>,
     pub(crate) explained: Option<&'s Explained>,
     pub(crate) io: Option<(&'s PhaseIo, &'s IoRow)>,
+    /// A function of threads of one kind.
+    pub(crate) function: Option<(&'s ThreadsFunctions, &'s FunctionSamples)>,
     /// A rank of a crew.
     pub(crate) rank: Option<&'s RankRow>,
     /// Which of its times are shown.
@@ -50,6 +53,7 @@ impl<'s> Row<'s> {
             op: None,
             explained: None,
             io: None,
+            function: None,
             rank: None,
             clock: Clock::Service,
         }
@@ -113,13 +117,19 @@ impl<'s> Row<'s> {
         threads.or_else(|| Some(run()?.threads())).or_else(|| self.threads_of_loads_io())
     }
 
-    /// The phase whose I/O this is.
+    /// The phase whose I/O or functions these are.
     fn run_of_io(&self) -> Option<&'s RunRow> {
-        self.io.and_then(|_| self.group.runs.iter().find(|run| run.phase == self.phase))
+        self.is_of_phase().then_some(())?;
+        self.group.runs.iter().find(|run| run.phase == self.phase)
+    }
+
+    /// It is about a phase of whatever kind, and not about a row of the group's.
+    fn is_of_phase(&self) -> bool {
+        self.io.is_some() || self.function.is_some()
     }
 
     fn threads_of_loads_io(&self) -> Option<u32> {
-        let load = self.io.and(self.group.load.as_ref());
+        let load = self.group.load.as_ref().filter(|_| self.is_of_phase());
         load.filter(|load| load.phase == self.phase).map(|load| load.threads)
     }
 

@@ -46,6 +46,7 @@ use kvdyno_analysis::figures::efficiency::{self, BaselineCase};
 use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::metric::Definition;
+use kvdyno_analysis::figures::profile::{self, Flame};
 use kvdyno_record::files::{RecordError, RunFolder};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -77,6 +78,8 @@ pub struct PageData {
     pub time_lines: Vec<TimeLine>,
     /// What engines say they wrote for what, each trial.
     pub written: Vec<Written>,
+    /// The functions that threads were in, where they were profiled.
+    pub flames: Vec<Flame>,
     /// A study beside the run, and the suite's claims, as tables that stand before the others.
     pub sheets: Vec<Sheet>,
     /// What the drive itself can do.
@@ -130,6 +133,7 @@ impl PageData {
             block_heats,
             time_lines,
             written,
+            flames: profile::read(&evidence, &summary.groups)?.iter().map(Flame::from).collect(),
             sheets: Sheet::list_sheets(&summary),
             ceilings: efficiency::ceilings(&summary.groups),
             suite: String::from_utf8_lossy(&suite).into_owned(),

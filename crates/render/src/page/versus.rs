@@ -5,6 +5,7 @@ use super::{definitions, remarks};
 use crate::versus::{explanation, footer, header};
 use kvdyno_analysis::figures::metric::Definition;
 use kvdyno_analysis::judge::versus::Versus;
+use kvdyno_analysis::judge::versus::profile::ProfilePair;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,6 +27,8 @@ pub struct VersusData {
     pub remarks: Vec<(String, String)>,
     /// Why two builds differ, as the terminal's table; null: nothing is to be explained.
     pub explanation: Option<ExplanationTable>,
+    /// The functions of both sides, where they were profiled.
+    pub profiles: Vec<ProfilePair>,
     /// What each figure is.
     pub definitions: Vec<&'static Definition>,
     /// The runs' names where a server shows them; null: the page is a file.
@@ -84,10 +87,18 @@ impl VersusData {
             remarks: remarks(lines.into_iter().flatten(), &ELSEWHERE),
             definitions: definitions(rows.map(|row| row.figure)),
             explanation,
+            profiles: Vec::new(),
             versus,
             refused,
             between: None,
         }
+    }
+
+    /// The same with profiles.
+    #[must_use]
+    pub fn with_profiles(mut self, profiles: Vec<ProfilePair>) -> Self {
+        self.profiles = profiles;
+        self
     }
 
     /// The same where a server shows it.

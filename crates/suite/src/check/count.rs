@@ -14,6 +14,12 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
         let what = "a crew's instructions cannot be counted";
         mistakes.at(&crew.span, what).label("expected no [crew], or no `count`");
     }
+    if let Some(profile) = typed.run.profile.as_ref().filter(|profile| profile.value)
+        && count.value == Counting::Valgrind
+    {
+        let what = "a counted worker runs under valgrind, whose own functions would be sampled";
+        mistakes.at(&profile.span, what).label("expected no `profile`, or no `count`");
+    }
     if let Some(drive) = &typed.drive {
         let what = "a drive has no instructions to count";
         mistakes.at(&drive.span, what).label("expected no [drive], or no `count`");

@@ -14,6 +14,7 @@ pub(crate) mod linkbench;
 pub(crate) mod missing_engines;
 pub(crate) mod opening;
 pub(crate) mod pilot;
+pub(crate) mod profile;
 pub(crate) mod replay;
 pub(crate) mod storage;
 pub(crate) mod suite;

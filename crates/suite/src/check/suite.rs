@@ -1,7 +1,9 @@
 //! Checks of a suite's values that depend neither on engines nor on the host.
 
 use crate::check::storage::{check_media, check_tiers, check_volumes};
-use crate::check::{count, crew, drive, duration, from, linkbench, opening, pilot, replay, turns};
+use crate::check::{
+    count, crew, drive, duration, from, linkbench, opening, pilot, profile, replay, turns,
+};
 use crate::edit::select;
 use crate::written::drive::DriveJob;
 use crate::written::length::Length;
@@ -45,6 +47,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     crew::check(typed, mistakes);
     opening::check(typed, mistakes);
     count::check(typed, mistakes);
+    profile::check(typed, mistakes);
     if let Some(drive) = &typed.drive {
         drive::check(drive, typed, mistakes);
     }

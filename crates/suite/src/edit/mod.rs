@@ -9,6 +9,7 @@ pub(crate) mod media;
 pub(crate) mod named_phases;
 pub(crate) mod overrides;
 pub(crate) mod part;
+pub(crate) mod profile;
 pub(crate) mod select;
 pub(crate) mod set;
 pub(crate) mod shell;

@@ -45,6 +45,8 @@ pub struct Overrides {
     pub scale: Option<Ratio>,
     /// `--no-ram-limit`: removes the suite's limits. Data keeps the size that it has with them.
     pub no_ram_limit: bool,
+    /// `--profile`: samples the functions that threads are in.
+    pub profile: bool,
     /// `--count`, `--count=processor`: counts instructions.
     pub count: Option<Counting>,
     /// `--why`: counts instructions by function as well, in trials of their own.

@@ -366,6 +366,7 @@ impl Cases {
             turns_with: None,
             slice_ns: part.typed.slice_ns(),
             io_latency: run.io_latency.value_or(false),
+            profile: run.profile.value_or(false),
             count: run.count.as_ref().map(|count| count.value),
             errors_max: run.max_errors.value_or(Count(100)).0,
             phases,

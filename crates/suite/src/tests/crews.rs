@@ -26,6 +26,14 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
+fn a_crew_is_not_profiled() {
+    let text = with("hosts = [\"localhost:3\"]");
+    let text = text.replace("[[engine]]", "[run]\nprofile = true\n[[engine]]");
+    let refusal = refused(&text);
+    assert!(refusal.contains("a crew's workers cannot be profiled"), "{refusal}");
+}
+
+#[test]
 fn a_crew_is_planned_with_its_launch() {
     let plan = plan(&with("hosts = [\"localhost:3\", \"10.0.0.2\"]"), &["run.trials=1"]);
     let crew = plan.cases[0].crew.as_ref().unwrap();

@@ -224,6 +224,9 @@ pub(crate) struct Run {
     /// Observes block I/O in the kernel; it needs root or the matching capabilities. A part may set
     /// it for its own cases. Default: as the option `--io-latency`.
     pub(crate) io_latency: Option<At<bool>>,
+    /// Samples the functions that threads are in while they run (docs/profile.md). Default: as the
+    /// option `--profile`.
+    pub(crate) profile: Option<At<bool>>,
     /// Counts instructions (docs/count.md). Default: as the option `--count`.
     pub(crate) count: Option<At<Counting>>,
     /// The database of each thread count. Default: shared.
@@ -390,7 +393,7 @@ table!(Data, "[data]":
 table!(Ram, "[ram]": limit unscaled data_to_ram while_loading tier);
 table!(DataDirTable, "[data_dir]": path);
 table!(Show, "[show]": columns);
-table!(Run, "[run]": threads phases trials budget slice turns io_latency count database max_errors);
+table!(Run, "[run]": threads phases trials budget slice turns io_latency profile count database max_errors);
 
 impl Data {
     /// The data if no engine needs any: as much as the drive's file holds.

@@ -11,6 +11,7 @@ pub mod explanation;
 pub mod gate;
 pub mod judge;
 mod pairing;
+pub mod profile;
 mod refusal;
 pub mod sides;
 mod work;

@@ -120,6 +120,13 @@ impl<'r> Sides<'r> {
         }
     }
 
+    /// The records of each side.
+    pub(super) fn records_of_each(&self) -> [Vec<&'r Record>; 2] {
+        let ([(base, _), (new, _)], [further_base, further_new]) = (self.both(), self.further());
+        [(base, further_base), (new, further_new)]
+            .map(|(first, further)| std::iter::once(first).chain(further).collect())
+    }
+
     /// The base, and the new side.
     pub fn described(&self) -> [Side; 2] {
         let [base, new] = self.both();

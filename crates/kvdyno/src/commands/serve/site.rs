@@ -12,6 +12,7 @@ use hyper::header::HeaderValue;
 use hyper::{Request, StatusCode};
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::evidence::Evidence;
+use kvdyno_analysis::judge::versus::profile::list_profiles;
 use kvdyno_analysis::judge::versus::{FigureChoice, Question, Record, Sides, Versus};
 use kvdyno_record::files::RunFolder;
 use kvdyno_render::openmetrics;
@@ -147,7 +148,9 @@ impl Site {
                 Err(Refused { message: refusal.to_string(), hint })
             }
         };
-        Ok(Some(VersusData::new(versus).between(base, new, all)))
+        let profiles = versus.as_ref().map(|versus| list_profiles(&sides, versus));
+        let profiles = profiles.unwrap_or_else(|_| Ok(Vec::new()))?;
+        Ok(Some(VersusData::new(versus).with_profiles(profiles).between(base, new, all)))
     }
 
     /// The runs of a side: one, or several between commas.

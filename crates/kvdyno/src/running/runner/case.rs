@@ -6,6 +6,7 @@ use super::environment::CaseEnvironment;
 use super::launcher;
 use super::memory::CaseMemory;
 use super::outcome::{self, Ending};
+use super::profile::{self, ProfileOfCase};
 use super::recording;
 use super::supervisor::{Complaint, Supervisor};
 use super::talk::Talk;
@@ -15,6 +16,7 @@ use super::worker::Worker;
 use crate::running::libraries;
 use kvdyno_host::child::ExitStatus;
 use kvdyno_host::{ConcurrentRuns, meter};
+use kvdyno_profile::Watched;
 use kvdyno_record::case::{CaseRecord, CounterFile, Outcome, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::Location;
 use kvdyno_record::files::{CaseFolder, write_json};
@@ -135,13 +137,17 @@ impl<'r> BegunCase<'r> {
         environment: &'r CaseEnvironment<'r>,
         memory: &'r CaseMemory<'r>,
     ) -> anyhow::Result<Conversation<'r>> {
-        let Self { record, started, mut supervisor, worker } = self;
+        let Self { mut record, started, mut supervisor, worker } = self;
         let processor = match &mut supervisor {
             Some(supervisor) => supervisor.processor.take(),
             None => count::by_processor(environment, &worker),
         };
+        let of_server = supervisor.as_mut().and_then(|supervisor| supervisor.watch.take());
+        let of_worker = profile::watch(environment, &worker, Watched::Worker);
+        let watches = [of_server, of_worker];
+        let profile = ProfileOfCase::new(environment, watches, &mut record.not_measured);
         let job = job(environment, supervisor.as_ref());
-        let talk = Talk::new(environment, memory, supervisor, processor, record, started)?;
+        let talk = Talk::new(environment, memory, supervisor, processor, profile, record, started)?;
         Ok(Conversation { case: environment.case, talk, worker, job })
     }
 }

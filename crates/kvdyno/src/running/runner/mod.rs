@@ -13,6 +13,7 @@ mod launcher;
 pub mod load_generator;
 mod memory;
 mod outcome;
+mod profile;
 mod readings;
 mod recording;
 pub mod solo;

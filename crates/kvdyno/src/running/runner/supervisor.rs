@@ -5,9 +5,11 @@ use super::count;
 use super::environment::CaseEnvironment;
 use super::memory::CaseMemory;
 use super::outcome::exit_words;
+use super::profile::{self, OpenedWatch};
 use super::talk::stopwatch::{Reminder, Step};
 use super::worker::{Worker, WorkerMessage};
 use kvdyno_host::processor::Processor;
+use kvdyno_profile::Watched;
 use kvdyno_record::case::{ServerRecord, WorkerIdentity, is_from_outside};
 use kvdyno_record::engine::{ErrorClass, Options};
 use kvdyno_record::protocol::{Event, ServerJob, SupervisorOrder};
@@ -51,6 +53,8 @@ pub(super) struct Supervisor<'r> {
     worker: Worker,
     /// The counter of the server's instructions, if requested.
     pub(super) processor: Option<Processor>,
+    /// How its functions are sampled, if requested.
+    pub(super) watch: OpenedWatch,
     record: ServerRecord,
     /// The server's options: the case's, until a phase sets others.
     pub(super) options: Options,
@@ -79,7 +83,9 @@ impl<'r> Supervisor<'r> {
         let deadline = Instant::now() + Duration::from_nanos(environment.case.budget_ns);
         let ours = environment.case.server.is_none();
         let processor = count::by_processor(environment, &worker).filter(|_| ours);
-        let mut supervisor = Self { environment, worker, processor, record, options, deadline };
+        let watch = profile::watch(environment, &worker, Watched::Supervisor).filter(|_| ours);
+        let mut supervisor =
+            Self { environment, worker, processor, watch, record, options, deadline };
         supervisor.serve()?;
         Ok(Some(supervisor))
     }

@@ -12,6 +12,7 @@ use super::blockio::BlockIoOfCase;
 use super::environment::CaseEnvironment;
 use super::memory::CaseMemory;
 use super::outcome::{self, EarlyEnd, Ending};
+use super::profile::ProfileOfCase;
 use super::supervisor::Supervisor;
 use super::worker::{Worker, WorkerMessage};
 use super::{case, timed};
@@ -50,6 +51,7 @@ pub(super) struct Talk<'r> {
     supervisor: Option<Supervisor<'r>>,
     server: Server,
     processor: Option<Processor>,
+    profile: ProfileOfCase,
     started: Instant,
     times: Times,
     machine: File,
@@ -90,6 +92,7 @@ impl<'r> Talk<'r> {
         memory: &'r CaseMemory<'r>,
         supervisor: Option<Supervisor<'r>>,
         processor: Option<Processor>,
+        profile: ProfileOfCase,
         mut record: CaseRecord,
         started: Instant,
     ) -> anyhow::Result<Self> {
@@ -99,7 +102,7 @@ impl<'r> Talk<'r> {
             group: memory.group(),
             swap: memory.swap(),
         };
-        record.not_measured.clone_from(&environment.site.not_measured);
+        record.not_measured.extend(environment.site.not_measured.iter().cloned());
         record.not_measured.extend(processor.iter().flat_map(Processor::not_counted));
         let block_io = BlockIoOfCase::start(environment, &mut record.not_measured);
         let mut server = Server::default();
@@ -111,6 +114,7 @@ impl<'r> Talk<'r> {
             supervisor,
             server,
             processor,
+            profile,
             started,
             times: Times::now(),
             machine: File::create_new(environment.folder.path.join("machine.ndjson"))?,
@@ -163,6 +167,7 @@ impl<'r> Talk<'r> {
         self.see_off(worker);
         self.record.not_measured.extend(self.not_watched());
         self.block_io.end(&self.environment.folder.path, &mut self.record.not_measured);
+        self.profile.end(self.environment.folder, &mut self.record.not_measured);
         let stopped = self.environment.run.interrupt.is_requested() && !self.is_done();
         if stopped && self.ending.cut.is_none() {
             self.ending.cut = Some(EarlyEnd::Interrupted);
@@ -206,6 +211,7 @@ impl<'r> Talk<'r> {
     /// Actions by time: readings, the budget, the user's interrupt.
     fn look(&mut self, worker: &mut Worker) {
         let now = Instant::now();
+        self.profile.look();
         if self.current.is_some() && now >= self.next_look {
             self.next_look = now + LOOK_EVERY;
             self.look_at_threads(worker.pid());
@@ -329,6 +335,8 @@ impl<'r> Talk<'r> {
         };
         self.current = Some(begun);
         self.next_reading = Instant::now();
+        let roles = self.timed_roles();
+        self.profile.phase_begins(phase, roles, &mut self.record.not_measured);
         self.environment.progress.phase(&phase.name, 0, None, None);
         worker.control(Control::Go);
     }
@@ -409,6 +417,7 @@ impl<'r> Talk<'r> {
             self.fail(class, message);
         }
         let after = self.snapshot(usage.clone());
+        self.profile.phase_ended(&mut self.record.not_measured);
         let Some(phase) = self.environment.case.phases.get(phase as usize) else { return };
         self.block_io.phase_ended(&phase.name);
         let resident_after = self.residency();

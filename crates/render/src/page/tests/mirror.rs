@@ -17,6 +17,7 @@ fn interfaces() -> BTreeMap<String, String> {
         "versions.ts",
         "trends.ts",
         "fleets.ts",
+        "flames.ts",
         "traces.ts",
         "comparison.ts",
         "crews.ts",

@@ -9,7 +9,7 @@ use kvdyno_record::usage::Snapshot;
 use kvdyno_record::workload::Activity;
 use std::time::Instant;
 
-impl Talk<'_> {
+impl<'r> Talk<'r> {
     /// The process of a single worker.
     fn alone(&self, pid: u32) -> Option<u32> {
         self.environment.case.crew.is_none().then_some(pid)
@@ -29,17 +29,23 @@ impl Talk<'_> {
     /// The threads of a timed phase.
     pub(super) fn look_at_threads(&mut self, pid: u32) {
         let Some(pid) = self.alone(pid) else { return };
-        let phases = &self.environment.case.phases;
-        let phase = self.current.as_ref().and_then(|begun| phases.get(begun.index));
-        let roles: Vec<&str> = match phase.map(|phase| &phase.work) {
-            Some(Activity::Load(_)) if self.environment.case.data.graph.is_some() => {
-                vec!["load", "nodes"]
+        if let Some(roles) = self.timed_roles() {
+            self.wait_samples.look(self.meter.root, pid, &roles);
+        }
+    }
+
+    /// The roles of the current phase, if that is timed: a load or a measured one.
+    pub(super) fn timed_roles(&self) -> Option<Vec<&'r str>> {
+        let case = self.environment.case;
+        let phase = self.current.as_ref().and_then(|begun| case.phases.get(begun.index));
+        match phase.map(|phase| &phase.work) {
+            Some(Activity::Load(_)) if case.data.graph.is_some() => Some(vec!["load", "nodes"]),
+            Some(Activity::Load(_)) => Some(vec!["load"]),
+            Some(Activity::Measure(mix)) => {
+                Some(mix.roles.iter().map(|role| &*role.name).collect())
             }
-            Some(Activity::Load(_)) => vec!["load"],
-            Some(Activity::Measure(mix)) => mix.roles.iter().map(|role| &*role.name).collect(),
-            _ => return,
-        };
-        self.wait_samples.look(self.meter.root, pid, &roles);
+            _ => None,
+        }
     }
 
     /// One line of `machine.ndjson`.

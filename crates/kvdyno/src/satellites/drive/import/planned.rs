@@ -70,6 +70,7 @@ pub(super) fn case(index: usize, job: &Job) -> Case {
         turns_with: None,
         slice_ns: job.window_ns(),
         io_latency: false,
+        profile: false,
         count: None,
         errors_max: 0,
         id,

@@ -1,0 +1,245 @@
+//! The functions that threads were in while they ran: samples of a group's trials, added.
+
+mod flame;
+pub mod origin;
+mod tree;
+
+pub use flame::{Flame, FlameCall, FlameFunction};
+pub use origin::Origin;
+pub use tree::{Call, CallTree};
+
+use super::evidence::{CaseEvidence, Evidence};
+use super::group::Group;
+use super::naming::Naming;
+use kvdyno_record::case::{PhaseRecord, RoleResult};
+use kvdyno_record::files::{CaseFolder, RecordError};
+use kvdyno_record::profile::{PhaseProfile, ProfileFile, ThreadOwner, ThreadsProfile};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Functions with a smaller share of the samples are left out of summaries.
+const RARE: f64 = 0.001;
+
+/// A summary has this many functions of a kind of threads.
+const FUNCTIONS_MAX: usize = 50;
+
+/// The samples of threads of one kind in a phase of a group, all trials together.
+#[derive(Clone, Debug)]
+pub struct Profiled {
+    /// Which of the summary's groups.
+    pub group: usize,
+    /// The case in a few words: `lmdb t4`.
+    pub case: String,
+    /// The phase.
+    pub phase: String,
+    /// The role, or the threads' name.
+    pub threads: String,
+    /// Whose threads they are.
+    pub owner: ThreadOwner,
+    /// Trials that were profiled.
+    pub trials: u64,
+    /// Samples per second of a thread's time on a CPU.
+    pub rate_hz: u32,
+    /// Samples.
+    pub samples: u64,
+    /// Of them with a stack that was not unwound to the thread's start.
+    pub cut: u64,
+    /// Samples of the phase that the kernel could not hand over.
+    pub lost: u64,
+    /// Operations of the role, otherwise of all roles; of a load, records.
+    pub operations: u64,
+    /// The call paths.
+    pub tree: CallTree,
+}
+
+/// The functions of threads of one kind that they were in most.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ThreadsFunctions {
+    /// Which of the summary's groups.
+    pub group: usize,
+    /// The phase.
+    pub phase: String,
+    /// The role, or the threads' name.
+    pub threads: String,
+    /// Whose threads they are.
+    pub owner: ThreadOwner,
+    /// Trials that were profiled; all counts are their sums.
+    pub trials: u64,
+    /// Samples per second of a thread's time on a CPU.
+    pub rate_hz: u32,
+    /// Samples.
+    pub samples: u64,
+    /// Of them with a stack that was not unwound to the thread's start.
+    pub cut: u64,
+    /// Samples of the phase that the kernel could not hand over.
+    pub lost: u64,
+    /// Operations of the role, otherwise of all roles; of a load, records.
+    pub operations: u64,
+    /// The functions, most samples first.
+    pub functions: Vec<FunctionSamples>,
+}
+
+/// The samples of a function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FunctionSamples {
+    /// The function.
+    pub name: String,
+    /// The name of its file.
+    pub module: String,
+    /// Whose code it is.
+    pub origin: Origin,
+    /// Samples in the function itself.
+    pub own: u64,
+    /// Samples in it and in all that it called.
+    pub total: u64,
+}
+
+/// All that was profiled, in the order of the groups.
+pub fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Profiled>, RecordError> {
+    let naming = Naming::for_groups(&groups.iter().collect::<Vec<_>>());
+    let of_groups = evidence.cases.iter().filter_map(|case| {
+        let group = groups.iter().position(|group| group.key == case.case.key)?;
+        Some((group, case))
+    });
+    let mut all = add(of_groups)?;
+    for one in &mut all {
+        one.case = naming.name(&groups[one.group]);
+    }
+    Ok(all)
+}
+
+/// The profiles of cases, added by the number that each has.
+pub(crate) fn add<'c>(
+    cases: impl Iterator<Item = (usize, &'c CaseEvidence)>,
+) -> Result<Vec<Profiled>, RecordError> {
+    let mut all: Vec<Profiled> = Vec::new();
+    for (group, case) in cases.filter(|(_, case)| case.case.profile) {
+        let file = case.folder().map(CaseFolder::profile).transpose()?.flatten();
+        if let Some(file) = file {
+            add_case(&mut all, group, case, &file);
+        }
+    }
+    all.sort_by_key(|one| one.group);
+    for one in &mut all {
+        one.tree.add_up();
+    }
+    Ok(all)
+}
+
+fn add_case(all: &mut Vec<Profiled>, group: usize, case: &CaseEvidence, file: &ProfileFile) {
+    for phase in &file.phases {
+        let Some(record) = case.shown(&phase.phase) else { continue };
+        for threads in &phase.threads {
+            let is_same = |one: &Profiled| {
+                (one.group, &one.phase) == (group, &phase.phase)
+                    && (one.owner, &one.threads) == (threads.owner, &threads.name)
+            };
+            let index = all.iter().position(is_same).unwrap_or_else(|| {
+                all.push(Profiled::empty(group, phase, threads, file.rate_hz));
+                all.len() - 1
+            });
+            all[index].add(record, phase, threads, file);
+        }
+    }
+}
+
+impl Profiled {
+    fn empty(group: usize, phase: &PhaseProfile, threads: &ThreadsProfile, rate_hz: u32) -> Self {
+        Self {
+            group,
+            case: String::new(),
+            phase: phase.phase.clone(),
+            threads: threads.name.clone(),
+            owner: threads.owner,
+            trials: 0,
+            rate_hz,
+            samples: 0,
+            cut: 0,
+            lost: 0,
+            operations: 0,
+            tree: CallTree::default(),
+        }
+    }
+
+    fn add(
+        &mut self,
+        record: &PhaseRecord,
+        phase: &PhaseProfile,
+        threads: &ThreadsProfile,
+        file: &ProfileFile,
+    ) {
+        self.trials += 1;
+        self.samples += threads.samples;
+        self.cut += threads.cut;
+        self.lost += phase.lost;
+        self.operations += operations(record, threads);
+        self.tree.add(file, threads);
+    }
+
+    /// Its functions, those with most samples first.
+    pub fn functions(&self) -> Vec<FunctionSamples> {
+        let mut functions = self.tree.functions();
+        functions.sort_by(|a, b| (b.own, b.total, &a.name).cmp(&(a.own, a.total, &b.name)));
+        functions
+    }
+
+    /// CPU time per operation, of so many samples; none: it had no operations.
+    pub fn ns_per_op(&self, samples: u64) -> Option<f64> {
+        ns_per_op(samples, self.rate_hz, self.operations)
+    }
+
+    fn summarise(&self) -> ThreadsFunctions {
+        let least = self.samples as f64 * RARE;
+        let mut functions = self.functions();
+        functions.retain(|function| function.own as f64 >= least && function.own > 0);
+        functions.truncate(FUNCTIONS_MAX);
+        ThreadsFunctions {
+            group: self.group,
+            phase: self.phase.clone(),
+            threads: self.threads.clone(),
+            owner: self.owner,
+            trials: self.trials,
+            rate_hz: self.rate_hz,
+            samples: self.samples,
+            cut: self.cut,
+            lost: self.lost,
+            operations: self.operations,
+            functions,
+        }
+    }
+}
+
+fn ns_per_op(samples: u64, rate_hz: u32, operations: u64) -> Option<f64> {
+    let ns = samples as f64 * 1e9 / f64::from(rate_hz);
+    (operations > 0 && rate_hz > 0).then(|| ns / operations as f64)
+}
+
+impl ThreadsFunctions {
+    /// CPU time per operation, of so many samples; none: it had no operations.
+    pub fn ns_per_op(&self, samples: u64) -> Option<f64> {
+        ns_per_op(samples, self.rate_hz, self.operations)
+    }
+
+    /// Stacks are cut, or samples were lost: more than one in a hundred.
+    pub fn is_incomplete(&self) -> bool {
+        (self.cut + self.lost) * 100 > self.samples
+    }
+}
+
+fn operations(record: &PhaseRecord, threads: &ThreadsProfile) -> u64 {
+    let is_its =
+        |role: &&RoleResult| threads.owner != ThreadOwner::Role || role.role == threads.name;
+    let ops = record.roles.iter().filter(is_its).flat_map(RoleResult::summed_ops);
+    ops.map(|op| if record.kind == "load" { op.items } else { op.count }).sum()
+}
+
+/// The summary of all that was profiled.
+pub(crate) fn summarise(
+    evidence: &Evidence,
+    groups: &[Group],
+) -> Result<Vec<ThreadsFunctions>, RecordError> {
+    Ok(read(evidence, groups)?.iter().map(Profiled::summarise).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! The table of functions, where they were sampled.
+
+use super::column::{Column, Kind, text};
+use super::line::Line;
+use super::row::Row;
+use crate::format::ratio;
+use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::metric::Metrics;
+use kvdyno_analysis::figures::profile::{FunctionSamples, ThreadsFunctions};
+use kvdyno_record::profile::ThreadOwner;
+use kvdyno_record::text::one_line;
+use kvdyno_record::units::grouped;
+
+const AID: &str = "\
+The functions that threads were in, of their time on a CPU; all trials together. self: in the
+function itself. total: with all that it called. ns/op: self, per operation of the role; of the
+engine's own threads, per operation of all roles; of a load, per record. Waiting is not sampled.
+--wide: more functions, their files, and what of the stacks is missing.";
+
+/// So many functions of a kind of threads are shown.
+const SHOWN: usize = 10;
+
+/// A row for each function.
+pub(super) static KIND: Kind = Kind {
+    name: "profile",
+    title: "Functions, by samples of time on a CPU",
+    sheet: "",
+    always: false,
+    csv: false,
+    engines: true,
+    main: None,
+    columns: COLUMNS,
+    rows,
+    lines: |row, wide| {
+        let is_shown = row.function.is_some_and(|(threads, function)| {
+            wide || threads.functions.iter().take(SHOWN).any(|shown| shown == function)
+        });
+        if is_shown { vec![*row] } else { Vec::new() }
+    },
+    aid: |summary, _, _| {
+        let mut aid = AID.to_owned();
+        for threads in summary.profile.iter().filter(|threads| threads.is_incomplete()) {
+            let label = summary.groups.get(threads.group).map_or("", |group| &group.label);
+            let ThreadsFunctions { phase, threads: name, samples, cut, lost, .. } = threads;
+            let percent = percent(*cut, *samples);
+            aid += &format!(
+                "\nIncomplete: {} {} {}: {percent} % of {} stacks are cut, {} samples were lost.",
+                one_line(label),
+                one_line(phase),
+                one_line(name),
+                grouped(*samples),
+                grouped(*lost)
+            );
+        }
+        aid
+    },
+};
+
+/// What it counts are no figures of the catalogue.
+static NO_FIGURES: Metrics = Metrics(Vec::new());
+
+fn rows(summary: &Summary) -> Vec<Row<'_>> {
+    let rows = summary.profile.iter().flat_map(|threads| {
+        threads.functions.iter().filter_map(move |function| {
+            let group = summary.groups.get(threads.group)?;
+            let of_phase = Row::new(threads.group, group, &threads.phase, &NO_FIGURES);
+            Some(Row { function: Some((threads, function)), ..of_phase })
+        })
+    });
+    rows.collect()
+}
+
+const COLUMNS: &[Column] = &[
+    text("threads", |line| line.threads_of_all()),
+    text("phase", |line| line.row.phase.to_owned()).left(),
+    text("of", |line| cell(line, |threads, _| kind(threads))).left(),
+    text("self\n%", |line| cell(line, |threads, function| percent(function.own, threads.samples))),
+    text("total\n%", |line| {
+        cell(line, |threads, function| percent(function.total, threads.samples))
+    }),
+    text("self\nns/op", |line| cell(line, self_ns)),
+    text("samples", |line| cell(line, |_, function| grouped(function.own))).wide(),
+    text("code of", |line| cell(line, |_, function| function.origin.word().to_owned())).left(),
+    text("file", |line| cell(line, |_, function| one_line(&function.module).into_owned()))
+        .left()
+        .wide(),
+    text("function", |line| cell(line, |_, function| one_line(&function.name).into_owned())).left(),
+];
+
+fn cell(
+    line: &Line<'_, '_>,
+    word: impl Fn(&ThreadsFunctions, &FunctionSamples) -> String,
+) -> String {
+    line.row.function.map_or_else(String::new, |(threads, function)| word(threads, function))
+}
+
+/// Whose threads they are.
+fn kind(threads: &ThreadsFunctions) -> String {
+    let name = one_line(&threads.threads);
+    match threads.owner {
+        ThreadOwner::Role | ThreadOwner::LoadGenerator => name.into_owned(),
+        ThreadOwner::Engine => format!("engine's {name}"),
+        ThreadOwner::Server => format!("server's {name}"),
+    }
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1}", 100.0 * part as f64 / whole.max(1) as f64)
+}
+
+fn self_ns(threads: &ThreadsFunctions, function: &FunctionSamples) -> String {
+    threads.ns_per_op(function.own).map_or_else(|| "-".to_owned(), ratio)
+}

@@ -1,0 +1,65 @@
+//! Functions whose share of the CPU time moved, on a terminal.
+
+use crate::format::ratio;
+use crate::table::{Side, Table};
+use kvdyno_analysis::judge::versus::profile::{MovedFunction, ProfilePair};
+use kvdyno_record::text::one_line;
+
+/// The heading of the table.
+pub const TITLE: &str = "Functions whose share of the CPU time moved";
+
+/// How to read the table.
+pub const AID: &str = "\
+self: the share of samples in the function itself, of those of its threads. Listed are functions
+whose share moved by more than chance does (99 %, samples taken as independent). A share also moves
+if other functions got faster or slower; ns/op does not. Waiting is not sampled.";
+
+/// Functions of a kind of threads that are shown.
+const SHOWN: usize = 8;
+
+/// A line for each function.
+pub fn table(profiles: &[ProfilePair]) -> Table {
+    let columns = [
+        ("case", Side::Left),
+        ("phase", Side::Left),
+        ("of", Side::Left),
+        ("base\nself %", Side::Right),
+        ("new\nself %", Side::Right),
+        ("base\nns/op", Side::Right),
+        ("new\nns/op", Side::Right),
+        ("function", Side::Left),
+    ];
+    let mut table = Table::new(columns.map(|(title, side)| (title.to_owned(), side)));
+    for pair in profiles {
+        for moved in pair.moved.iter().take(SHOWN) {
+            table.row(&row(pair, moved));
+        }
+        if pair.moved.is_empty() {
+            let [case, phase, threads] = place(pair);
+            let none = ["", "", "", ""].map(|_| "-".to_owned());
+            let [a, b, c, d] = none;
+            table.row(&[case, phase, threads, a, b, c, d, "none moved".to_owned()]);
+        }
+    }
+    table
+}
+
+fn place(pair: &ProfilePair) -> [String; 3] {
+    [&pair.pair, &pair.phase, &pair.threads].map(|word| one_line(word).into_owned())
+}
+
+fn row(pair: &ProfilePair, moved: &MovedFunction) -> [String; 8] {
+    let [case, phase, threads] = place(pair);
+    let percent = |share: f64| format!("{:.1}", 100.0 * share);
+    let ns = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), ratio);
+    [
+        case,
+        phase,
+        threads,
+        percent(moved.base_share),
+        percent(moved.new_share),
+        ns(moved.base_ns_per_op),
+        ns(moved.new_ns_per_op),
+        one_line(&moved.name).into_owned(),
+    ]
+}
