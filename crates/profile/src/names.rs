@@ -138,7 +138,11 @@ impl Module {
             }];
         };
         let inlined = symbol.inlined.iter().map(|inlined| function(&inlined.name));
-        std::iter::once(function(&symbol.name)).chain(inlined).collect()
+        let mut functions: Vec<_> =
+            std::iter::once(function(&symbol.name)).chain(inlined).collect();
+        // An alias of a function's symbol is described as inlined into it.
+        functions.dedup();
+        functions
     }
 
     fn name(self, paths: &[PathBuf]) -> String {

@@ -1,5 +1,6 @@
 //! Functions whose share of the CPU time moved, on a terminal.
 
+use crate::columns::short;
 use crate::format::ratio;
 use crate::table::{Side, Table};
 use kvdyno_analysis::judge::versus::profile::{MovedFunction, ProfilePair};
@@ -60,6 +61,6 @@ fn row(pair: &ProfilePair, moved: &MovedFunction) -> [String; 8] {
         percent(moved.new_share),
         ns(moved.base_ns_per_op),
         ns(moved.new_ns_per_op),
-        one_line(&moved.name).into_owned(),
+        short(&moved.name),
     ]
 }

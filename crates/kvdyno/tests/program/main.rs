@@ -50,7 +50,11 @@ mod own_databases;
 mod parts;
 mod phases;
 mod pilots;
+<<<<<<< HEAD
 mod planted;
+=======
+mod profiles;
+>>>>>>> h2
 mod quick;
 mod ram;
 mod readme;

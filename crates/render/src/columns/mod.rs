@@ -23,6 +23,7 @@ pub(crate) use column::{CellSource, Column, Kind};
 pub(crate) use lead::{ABOUT, AXES};
 pub(crate) use line::{Line, VisibleColumns};
 pub(crate) use percentiles::{CSV_LEAD, LEAD as PERCENTILES_LEAD};
+pub(crate) use profile::short;
 pub(crate) use row::{Row, explained, jobs, loads, phases};
 
 /// All of them, in their order.

@@ -84,7 +84,7 @@ const COLUMNS: &[Column] = &[
     text("file", |line| cell(line, |_, function| one_line(&function.module).into_owned()))
         .left()
         .wide(),
-    text("function", |line| cell(line, |_, function| one_line(&function.name).into_owned())).left(),
+    text("function", |line| cell(line, |_, function| short(&function.name))).left(),
 ];
 
 fn cell(
@@ -110,4 +110,16 @@ fn percent(part: u64, whole: u64) -> String {
 
 fn self_ns(threads: &ThreadsFunctions, function: &FunctionSamples) -> String {
     threads.ns_per_op(function.own).map_or_else(|| "-".to_owned(), ratio)
+}
+
+/// Longer names of functions are shortened: those of templates fill screens.
+const NAME_MAX: usize = 80;
+
+/// A function's name, as far as a line of a table has room for it.
+pub(crate) fn short(name: &str) -> String {
+    let name = one_line(name);
+    if name.chars().count() <= NAME_MAX {
+        return name.into_owned();
+    }
+    name.chars().take(NAME_MAX - 1).chain(['\u{2026}']).collect()
 }
