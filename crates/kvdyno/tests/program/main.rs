@@ -50,11 +50,8 @@ mod own_databases;
 mod parts;
 mod phases;
 mod pilots;
-<<<<<<< HEAD
 mod planted;
-=======
 mod profiles;
->>>>>>> h2
 mod quick;
 mod ram;
 mod readme;
