@@ -178,7 +178,7 @@ impl Side {
                     (true, true) => format!("{name} in {}", count.object),
                     // The library of each build, whose files have other names.
                     (true, false) => format!("{name} in the library"),
-                    (false, _) => name.to_owned(),
+                    (false, _) => name,
                 };
                 let function = side.functions.entry(name).or_default();
                 function.object.clone_from(&count.object);
@@ -212,9 +212,37 @@ fn range(trials: &[f64]) -> f64 {
     high - low
 }
 
-/// The name without what differs from build to build: the hash of a Rust function, the suffixes of
-/// clones that compilers make of a function.
-fn plain_name(name: &str) -> &str {
+/// The name without what differs from build to build: the types of a C++ function, the hash of a
+/// Rust function, the suffixes of clones that compilers make of a function.
+fn plain_name(name: &str) -> String {
+    untyped(unsuffixed(name)).unwrap_or_else(|| unsuffixed(name).to_owned())
+}
+
+/// A C++ function without its result, parameters and template arguments: these change with every
+/// parameter that is added, and the function stays what it is. None: it has no types, or is an
+/// operator.
+fn untyped(name: &str) -> Option<String> {
+    if name.contains("operator") || name.starts_with(['<', '(']) {
+        return None;
+    }
+    let name = name.replace("(anonymous namespace)", "{anonymous}");
+    let (mut depth, mut plain) = (0_u32, String::new());
+    for c in name.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.checked_sub(1)?,
+            '(' if depth == 0 => {
+                let function = plain.rsplit(' ').next().unwrap_or_default();
+                return (!function.is_empty()).then(|| function.to_owned());
+            }
+            c if depth == 0 => plain.push(c),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn unsuffixed(name: &str) -> &str {
     let mut plain = name;
     while let Some((front, last)) = plain.rsplit_once('.') {
         let number = last.bytes().all(|byte| byte.is_ascii_digit());
@@ -243,7 +271,32 @@ mod tests {
         assert_eq!(plain("mdb_page_search.part.0.isra.3"), "mdb_page_search");
         assert_eq!(plain("redb::get::h0123456789abcdef"), "redb::get");
         assert_eq!(plain("redb::get.llvm.1234567"), "redb::get");
-        assert_eq!(plain("rocksdb::Get(Slice const&)"), "rocksdb::Get(Slice const&)");
         assert_eq!(plain("operator.new"), "operator.new");
+    }
+
+    #[test]
+    fn a_function_that_gets_a_parameter_is_the_same_function() {
+        let plain = plain_name;
+        assert_eq!(plain("rocksdb::DB::Get(Slice const&, bool) const"), "rocksdb::DB::Get");
+        let iterator = "rocksdb::DataBlockIter* rocksdb::BlockBasedTable::NewIterator<int, T<(A)1> \
+                        >(rocksdb::ReadOptions const&) const";
+        assert_eq!(plain(iterator), "rocksdb::BlockBasedTable::NewIterator");
+        assert_eq!(
+            plain("BlockIter<Index>::Seek(Slice)"),
+            plain("BlockIter<Slice>::Seek(Slice, int)")
+        );
+        assert_eq!(
+            plain("(anonymous namespace)::Hash(char const*)"),
+            "(anonymous namespace)::Hash(char const*)"
+        );
+        assert_eq!(
+            plain("leveldb::(anonymous namespace)::Hash(int)"),
+            "leveldb::{anonymous}::Hash"
+        );
+        for kept in
+            ["A::operator()(int) const", "<T as Trait>::get", "redb::get<K>", "(below main)"]
+        {
+            assert_eq!(plain(kept), kept);
+        }
     }
 }

@@ -42,7 +42,7 @@ const NAMED_MAX: usize = 2;
 
 impl Explanation {
     /// The difference in instructions, if there is one: `reads: 2.1 % more instructions per
-    /// operation, of planted_work (+242 of +275)`.
+    /// operation (+275), most in planted_work (+242)`.
     pub fn sentence(&self) -> Option<String> {
         let ledger = self.instructions.as_ref().filter(|ledger| ledger.differs())?;
         let share = units::percent((ledger.new / ledger.base - 1.0).abs());
@@ -53,9 +53,13 @@ impl Explanation {
         let from = if functions.is_empty() {
             String::new()
         } else {
-            format!(" of {:+.0}: {}", ledger.change(), functions.join(", "))
+            format!(", most in {}", functions.join(", "))
         };
-        Some(format!("{}: {share} {more} instructions per operation{from}", self.phase))
+        let change = ledger.change();
+        Some(format!(
+            "{}: {share} {more} instructions per operation ({change:+.0}){from}",
+            self.phase
+        ))
     }
 }
 
