@@ -7,7 +7,7 @@ pub mod turns;
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 39] = [
+pub const NEEDS: [(&str, &str); 40] = [
     ("root", "root"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -40,6 +40,7 @@ pub const NEEDS: [(&str, &str); 39] = [
     ("mongodb", "a mongod on PATH (there is no package)"),
     ("ferretdb", "FerretDB: `scripts/ferretdb.sh` builds it with `go`"),
     ("aerospike", "an asd on PATH (there is no package)"),
+    ("compilers", "the compiler of a language that plugins are written in: cc, c++, go, zig"),
     ("valgrind", "valgrind, which counts instructions"),
     ("prometheus", "Prometheus and its promtool"),
     ("mpi", "mpirun of OpenMPI, and `kvdyno-crew`: `make crew`"),

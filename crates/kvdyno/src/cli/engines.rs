@@ -1,6 +1,6 @@
 //! The command lines of `engines` and `new-engine`.
 
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, Default, Args)]
@@ -14,9 +14,10 @@ Examples:
   kvdyno engines get rocksdb 9.10.0
   KVDYNO_ENGINE_PATH=~/my-engines kvdyno engines --json
 
-An engine is a program `kvdyno-NAME`. kvdyno searches its own directory, then the directories of
-KVDYNO_ENGINE_PATH and PATH. Some engines are loaded as libraries (`get`): a suite selects
-`versions = [\"9.10.0\", \"11.8.1\"]`, or `library = \"PATH\"` for a local build."
+An engine is a program `kvdyno-NAME`, or a plugin `libkvdyno-NAME.so`. kvdyno searches its own
+directory, then the directories of KVDYNO_ENGINE_PATH and PATH. Some engines are loaded as libraries
+(`get`): a suite selects `versions = [\"9.10.0\", \"11.8.1\"]`, or `library = \"PATH\"` for a local
+build."
 )]
 pub(crate) struct EnginesArgs {
     #[command(subcommand)]
@@ -91,19 +92,35 @@ pub(crate) struct BuildArgs {
 Examples:
   kvdyno new-engine mine                 writes kvdyno-mine/ here
   kvdyno new-engine mine --into ~/code   writes ~/code/kvdyno-mine/
+  kvdyno new-engine mine --language c    a plugin in C: also c++, go, zig
 
 Then, in that directory:
-  cargo test                             the conformance kit
-  cargo build --release
-  KVDYNO_ENGINE_PATH=$PWD/target/release kvdyno run quick --engine mine --no-ram-limit
+  make test                              the conformance kit; `cargo test` for Rust
+  KVDYNO_ENGINE_PATH=$PWD kvdyno run quick --engine mine --no-ram-limit
 
-The generated crate is a complete engine: the two traits in src/main.rs, and in src/store.rs an
-ordered map with a log in a file, to replace by your own engine. The map is in memory, which needs
---no-ram-limit. The directory can be anywhere. docs/add-an-engine.md has the next steps.")]
+The result is a complete engine: the calls that kvdyno makes, and an ordered map with a log in a
+file, to replace by your own engine. The map is in memory, which needs --no-ram-limit. In Rust it is
+a program that links the engine; in other languages a library with the functions of kvdyno_engine.h.
+The directory can be anywhere. docs/add-an-engine.md has the next steps.")]
 pub(crate) struct NewEngineArgs {
     /// Its name in suites: a-z, 0-9, - and _
     pub(crate) name: String,
     /// The directory in which its directory `kvdyno-NAME` is created
     #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) into: PathBuf,
+    /// The language of the engine
+    #[arg(long, value_enum, default_value_t = Language::Rust)]
+    pub(crate) language: Language,
+}
+
+/// What a new engine is written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    C,
+    #[value(name = "c++")]
+    Cpp,
+    Go,
+    #[default]
+    Rust,
+    Zig,
 }

@@ -49,6 +49,7 @@ mod own_databases;
 mod parts;
 mod phases;
 mod pilots;
+mod plugins;
 mod quick;
 mod ram;
 mod readme;

@@ -115,7 +115,7 @@ fn words(library: &Installed) -> String {
 /// The worker's error with this library, if there is a worker.
 fn unusable(engine: &str, library: &Path) -> Option<String> {
     let worker = workers::find(engine).ok()?;
-    let error = workers::describe(&worker, &CodeSource::Library(library.to_owned())).err()?;
+    let error = workers::describe(&worker.path, &CodeSource::Library(library.to_owned())).err()?;
     Some(format!("kvdyno-{engine} cannot use it: {error:#}"))
 }
 

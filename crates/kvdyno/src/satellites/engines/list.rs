@@ -2,7 +2,7 @@
 
 use super::{get, releases};
 use crate::printer::Printer;
-use crate::running::workers::{self, CodeSource};
+use crate::running::workers::{self, Worker};
 use kvdyno_record::engine::library;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::units;
@@ -77,11 +77,11 @@ pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// An engine's libraries, newest first; without any, its worker.
-fn rows(engine: &str, worker: Option<&PathBuf>) -> Vec<Row> {
+fn rows(engine: &str, worker: Option<&Worker>) -> Vec<Row> {
     let no_worker = || format!("cannot find the worker `kvdyno-{engine}`");
     let row = Row {
         engine: engine.to_owned(),
-        path: worker.cloned(),
+        path: worker.map(|worker| worker.path.clone()),
         problem: worker.is_none().then(no_worker),
         ..Row::default()
     };
@@ -98,7 +98,7 @@ fn rows(engine: &str, worker: Option<&PathBuf>) -> Vec<Row> {
         };
         return installed.into_iter().map(of_library).collect();
     }
-    let described = worker.map(|path| workers::describe(path, &CodeSource::Itself));
+    let described = worker.map(Worker::describe);
     vec![match described {
         None => row,
         Some(Err(error)) => Row { problem: Some(format!("{error:#}")), ..row },
