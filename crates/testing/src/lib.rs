@@ -7,7 +7,7 @@ pub mod turns;
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 40] = [
+pub const NEEDS: [(&str, &str); 41] = [
     ("root", "root"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -33,6 +33,7 @@ pub const NEEDS: [(&str, &str); 40] = [
     ("rocksdb-older", "a second version of it: `kvdyno engines get rocksdb 9.10.0`"),
     ("wiredtiger", "a library of WiredTiger: `kvdyno engines get wiredtiger`"),
     ("leveldb", "a library of LevelDB: `kvdyno engines get leveldb`"),
+    ("go-engines", "plugins of Go: `kvdyno engines get pebble`, and `badger`, `bbolt`"),
     ("redis", "a Redis server: `kvdyno engines get redis`"),
     ("postgres", "a PostgreSQL server: `kvdyno engines get postgres`"),
     ("mariadb", "a MariaDB server: `kvdyno engines get mariadb`"),

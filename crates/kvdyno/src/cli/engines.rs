@@ -51,14 +51,17 @@ Examples:
   kvdyno engines get rocksdb 6.29.5 9.10.0 11.8.1   to compare them: versions = [...] in a suite
   kvdyno engines get wiredtiger                     built here, in one to three minutes
   kvdyno engines get leveldb                        the system's package, with a shim
+  kvdyno engines get pebble                         a plugin, built here with Go
   kvdyno engines get redis                          the system's package, not installed
 
 RocksDB's binaries come from its authors: `mvn` fetches them (17 to 92 MB each), and checksums are
 verified. WiredTiger is built from its authors' sources for this machine's processor: `pip` fetches
-them, and checksums are verified. Servers (redis, postgres, mariadb, memcached) are packages of the
-distribution: `apt-get` fetches them with their dependencies, and they are unpacked, not installed;
-no service starts. All are stored in ~/.cache/kvdyno/libraries. kvdyno also finds libraries in the
-directories of KVDYNO_LIBRARY_PATH, and in `libraries` next to its own program.")]
+them, and checksums are verified. Pebble, Badger and bbolt are plugins in Go: `go` fetches their
+modules, verifies their checksums and compiles them. Servers (redis, postgres, mariadb, memcached)
+are packages of the distribution: `apt-get` fetches them with their dependencies, and they are
+unpacked, not installed; no service starts. All are stored in ~/.cache/kvdyno/libraries. kvdyno also
+finds libraries in the directories of KVDYNO_LIBRARY_PATH, and in `libraries` next to its own
+program.")]
 pub(crate) struct GetArgs {
     /// The engine
     pub(crate) name: String,

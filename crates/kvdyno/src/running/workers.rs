@@ -253,7 +253,8 @@ fn find_in(folders: &[PathBuf], name: &str) -> Result<Worker, Complaint> {
     };
     let what = format!("cannot find the program `{PREFIX}{name}` of engine `{name}`");
     Err(Complaint::usage(what).hint(format!(
-        "{help}; `make engines` builds the engines; kvdyno searches your own engines, programs \
+        "{help}; `make engines` builds the engines, `kvdyno engines list` shows others to get; \
+         kvdyno searches your own engines, programs \
          `{PREFIX}NAME` and plugins `lib{PREFIX}NAME.so`, next to its program, in {PATH_VARIABLE} \
          and in PATH"
     )))

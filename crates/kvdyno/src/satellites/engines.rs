@@ -3,6 +3,7 @@
 mod build;
 mod debian;
 mod get;
+mod go;
 mod list;
 mod maven;
 mod releases;

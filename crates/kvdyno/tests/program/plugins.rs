@@ -4,6 +4,7 @@
 use super::scratch::{Scratch, outcomes, records};
 use super::suites::reads;
 use super::workers;
+use kvdyno_record::engine::library;
 use kvdyno_testing::skipped;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -145,6 +146,55 @@ mod soak {
             let plugin = make(&scratch, "go");
             run(&scratch, &plugin);
         }
+    }
+
+    /// Each class, option and preset, as it was installed.
+    #[test]
+    fn engines_in_go_conform() {
+        let (scratch, test) = (Scratch::new(), "engines_in_go_conform");
+        if !can_run(&scratch, test) {
+            return;
+        }
+        for engine in ["badger", "bbolt", "pebble"] {
+            let Some(newest) = library::installed(engine).into_iter().next() else {
+                skipped("go-engines", test, &format!("`kvdyno engines get {engine}` was not done"));
+                continue;
+            };
+            let folder = scratch.path(engine);
+            fs::create_dir(&folder).unwrap();
+            let mut kit = Command::new(workers::find("plugin").unwrap());
+            let kit = kit.arg("--library").arg(&newest.path).arg("conformance").arg(&folder);
+            let output = kit.output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && said.contains(" 0 failed"), "{engine}: {said}");
+        }
+    }
+
+    /// Plugins are chosen by their versions, as libraries are.
+    #[test]
+    fn versions_of_an_engine_in_go_stand_in_one_run() {
+        let (scratch, test) = (Scratch::new(), "versions_of_an_engine_in_go_stand_in_one_run");
+        if !can_run(&scratch, test) || !can_compile("go", test) {
+            return;
+        }
+        if library::installed("bbolt").len() < 2 {
+            skipped("go-engines", test, "`kvdyno engines get bbolt 1.4.3 1.5.0` was not done");
+            return;
+        }
+        let text = reads().engine("bbolt").text();
+        let both = "name = \"bbolt\"\nversions = [\"1.4.3\", \"1.5.0\"]";
+        scratch.write("s.toml", &text.replace("name = \"bbolt\"", both));
+        scratch.run(&["run", "s.toml"]).assert_ok();
+        let records = records(&scratch.only_run());
+        let mut versions: Vec<String> = Vec::new();
+        for record in records.values() {
+            assert_eq!(record.outcome.word(), "done");
+            versions.push(record.worker.as_ref().unwrap().description.engine.version.clone());
+        }
+        versions.sort();
+        versions.dedup();
+        assert_eq!(versions, ["1.4.3", "1.5.0"]);
+        scratch.assert_nothing_left();
     }
 
     #[test]

@@ -7,7 +7,10 @@
 package kvdyno
 
 import (
+	"encoding/json"
+	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 )
 
@@ -190,4 +193,28 @@ func SetMemoryLimit(o *Opening) {
 	if limit := o.Integer("gomemlimit"); limit > 0 {
 		debug.SetMemoryLimit(int64(limit))
 	}
+}
+
+// ModuleVersion is the version of a module that this plugin was built with, without its `v`.
+func ModuleVersion(path string) string {
+	info, _ := debug.ReadBuildInfo()
+	for _, module := range info.Deps {
+		if module.Path == path {
+			return strings.TrimPrefix(module.Version, "v")
+		}
+	}
+	return "unknown"
+}
+
+// Build is what else decides the speed of code in Go, as JSON.
+func Build() string {
+	facts := map[string]string{"go": runtime.Version()}
+	info, _ := debug.ReadBuildInfo()
+	for _, setting := range info.Settings {
+		if setting.Key == "GOAMD64" || setting.Key == "-tags" {
+			facts[setting.Key] = setting.Value
+		}
+	}
+	text, _ := json.Marshal(facts)
+	return string(text)
 }

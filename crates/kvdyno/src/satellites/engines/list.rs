@@ -1,5 +1,6 @@
 //! `kvdyno engines list`: the engines with their installed libraries, and the available releases.
 
+use super::releases::Published;
 use super::{get, releases};
 use crate::printer::Printer;
 use crate::running::workers::{self, Worker};
@@ -42,7 +43,11 @@ struct Release {
 pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let published = releases::all()?;
     let workers = workers::find_all();
-    let names: BTreeSet<&String> = workers.keys().chain(published.keys()).collect();
+    // A plugin that is not installed is not missing: it has no worker of its own.
+    let own_worker =
+        |(_, published): &(&String, &Published)| !matches!(published, Published::Go(_));
+    let published_names = published.iter().filter(own_worker).map(|(name, _)| name);
+    let names: BTreeSet<&String> = workers.keys().chain(published_names).collect();
     let libraries: Vec<Row> =
         names.into_iter().flat_map(|name| rows(name, workers.get(name))).collect();
     let mut to_get = Vec::new();
