@@ -16,7 +16,7 @@ pub mod dynamic;
 use crate::{Error, ErrorClass, Result};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +97,13 @@ pub struct Installed {
 /// one in the first folder.
 pub fn installed(engine: &str) -> Vec<Installed> {
     installed_in(&folders(), engine)
+}
+
+/// The engines of which libraries are installed, by name.
+pub fn installed_engines() -> BTreeSet<String> {
+    let engines = folders().into_iter().filter_map(|folder| folder.read_dir().ok()).flatten();
+    let named = engines.flatten().filter(|entry| entry.path().is_dir());
+    named.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
 /// The library of `engine` in `version`, where it is installed.

@@ -27,7 +27,7 @@ pub(crate) use compare::{CompareArgs, ComparisonArgs};
 pub(crate) use drive::{
     DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay, WriteClass,
 };
-pub(crate) use engines::{BuildArgs, EnginesAction, EnginesArgs, GetArgs, NewEngineArgs};
+pub(crate) use engines::{BuildArgs, EnginesAction, EnginesArgs, GetArgs, Language, NewEngineArgs};
 pub(crate) use export::{BundleArgs, ExportArgs, RerunArgs};
 pub(crate) use history::{AddArgs, HistoryAction, HistoryArgs, HistoryShowArgs};
 pub(crate) use io::IoArgs;

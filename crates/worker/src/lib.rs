@@ -134,6 +134,15 @@ fn served_main<E: Served, G: GraphEngine<Engine = Client<E>>>() -> ExitCode {
     })
 }
 
+/// Ends this process at once, from any of its threads, because its engine's code cannot be trusted
+/// any more. `error` becomes the failure of its case.
+pub fn end_process(error: &Error) -> ! {
+    // Nobody is left to report that one of these failed.
+    let _ = writeln!(std::io::stderr(), "error: {error}");
+    let _ = output::send(&Event::failed(None, error));
+    std::process::abort();
+}
+
 /// `None`: it has no such command.
 fn run_command<E: Engine>(
     carry_out: impl Fn(Command, Option<&str>) -> Option<Result<ExitCode>>,

@@ -6,9 +6,9 @@ use kvdyno_record::case::WorkerIdentity;
 use kvdyno_suite::{Pick, WorkerSpec};
 
 pub(crate) fn identity(name: &str) -> anyhow::Result<WorkerIdentity> {
-    let path = workers::find(name)?;
     let wanted = WorkerSpec { engine: name.to_owned(), pick: Pick::Newest };
-    let identity = libraries::choose(path, &wanted)?.map_err(|why| anyhow!("{name}: {why:?}"))?;
+    let identity = libraries::choose(workers::find(name)?, &wanted)?
+        .map_err(|why| anyhow!("{name}: {why:?}"))?;
     let path = identity.path.display();
     ensure!(!identity.description.debug_build, "{path} is a debug build");
     Ok(identity)

@@ -1,6 +1,6 @@
 //! The command lines of `engines` and `new-engine`.
 
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, Default, Args)]
@@ -14,9 +14,10 @@ Examples:
   kvdyno engines get rocksdb 9.10.0
   KVDYNO_ENGINE_PATH=~/my-engines kvdyno engines --json
 
-An engine is a program `kvdyno-NAME`. kvdyno searches its own directory, then the directories of
-KVDYNO_ENGINE_PATH and PATH. Some engines are loaded as libraries (`get`): a suite selects
-`versions = [\"9.10.0\", \"11.8.1\"]`, or `library = \"PATH\"` for a local build."
+An engine is a program `kvdyno-NAME`, or a plugin `libkvdyno-NAME.so`. kvdyno searches its own
+directory, then the directories of KVDYNO_ENGINE_PATH and PATH. Some engines are loaded as libraries
+(`get`): a suite selects `versions = [\"9.10.0\", \"11.8.1\"]`, or `library = \"PATH\"` for a local
+build."
 )]
 pub(crate) struct EnginesArgs {
     #[command(subcommand)]
@@ -50,14 +51,17 @@ Examples:
   kvdyno engines get rocksdb 6.29.5 9.10.0 11.8.1   to compare them: versions = [...] in a suite
   kvdyno engines get wiredtiger                     built here, in one to three minutes
   kvdyno engines get leveldb                        the system's package, with a shim
+  kvdyno engines get pebble                         a plugin, built here with Go
   kvdyno engines get redis                          the system's package, not installed
 
 RocksDB's binaries come from its authors: `mvn` fetches them (17 to 92 MB each), and checksums are
 verified. WiredTiger is built from its authors' sources for this machine's processor: `pip` fetches
-them, and checksums are verified. Servers (redis, postgres, mariadb, memcached) are packages of the
-distribution: `apt-get` fetches them with their dependencies, and they are unpacked, not installed;
-no service starts. All are stored in ~/.cache/kvdyno/libraries. kvdyno also finds libraries in the
-directories of KVDYNO_LIBRARY_PATH, and in `libraries` next to its own program.")]
+them, and checksums are verified. Pebble, Badger and bbolt are plugins in Go: `go` fetches their
+modules, verifies their checksums and compiles them. Servers (redis, postgres, mariadb, memcached)
+are packages of the distribution: `apt-get` fetches them with their dependencies, and they are
+unpacked, not installed; no service starts. All are stored in ~/.cache/kvdyno/libraries. kvdyno also
+finds libraries in the directories of KVDYNO_LIBRARY_PATH, and in `libraries` next to its own
+program.")]
 pub(crate) struct GetArgs {
     /// The engine
     pub(crate) name: String,
@@ -91,19 +95,35 @@ pub(crate) struct BuildArgs {
 Examples:
   kvdyno new-engine mine                 writes kvdyno-mine/ here
   kvdyno new-engine mine --into ~/code   writes ~/code/kvdyno-mine/
+  kvdyno new-engine mine --language c    a plugin in C: also c++, go, zig
 
 Then, in that directory:
-  cargo test                             the conformance kit
-  cargo build --release
-  KVDYNO_ENGINE_PATH=$PWD/target/release kvdyno run quick --engine mine --no-ram-limit
+  make test                              the conformance kit; `cargo test` for Rust
+  KVDYNO_ENGINE_PATH=$PWD kvdyno run quick --engine mine --no-ram-limit
 
-The generated crate is a complete engine: the two traits in src/main.rs, and in src/store.rs an
-ordered map with a log in a file, to replace by your own engine. The map is in memory, which needs
---no-ram-limit. The directory can be anywhere. docs/add-an-engine.md has the next steps.")]
+The result is a complete engine: the calls that kvdyno makes, and an ordered map with a log in a
+file, to replace by your own engine. The map is in memory, which needs --no-ram-limit. In Rust it is
+a program that links the engine; in other languages a library with the functions of kvdyno_engine.h.
+The directory can be anywhere. docs/add-an-engine.md has the next steps.")]
 pub(crate) struct NewEngineArgs {
     /// Its name in suites: a-z, 0-9, - and _
     pub(crate) name: String,
     /// The directory in which its directory `kvdyno-NAME` is created
     #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) into: PathBuf,
+    /// The language of the engine
+    #[arg(long, value_enum, default_value_t = Language::Rust)]
+    pub(crate) language: Language,
+}
+
+/// What a new engine is written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    C,
+    #[value(name = "c++")]
+    Cpp,
+    Go,
+    #[default]
+    Rust,
+    Zig,
 }

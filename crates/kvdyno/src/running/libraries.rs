@@ -5,7 +5,7 @@
 //! libraries, and the worker, which is started here, describes them.
 
 use crate::exit::Complaint;
-use crate::running::workers::{self, CodeSource, WorkerRefused};
+use crate::running::workers::{self, CodeSource, Worker, WorkerRefused};
 use anyhow::Context as _;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::library::{self, About, Installed};
@@ -25,13 +25,18 @@ const LIBRARY: &str = "library";
 /// Used if the worker gives no reason.
 const NO_LIBRARY: &str = "it needs a library, and none is installed";
 
-/// The worker at `path` with the needed library, or the reason why there is none.
+/// The worker with the needed library, or the reason why there is none.
 pub fn choose(
-    path: PathBuf,
+    worker: Worker,
     needed: &WorkerSpec,
 ) -> anyhow::Result<Result<WorkerIdentity, Missing>> {
-    if let Pick::Server(reference) = &needed.pick {
-        return Ok(attached(path, reference));
+    let Worker { path, source } = worker;
+    match (&needed.pick, source) {
+        (Pick::Server(reference), _) => return Ok(attached(path, reference)),
+        (Pick::Newest, CodeSource::Library(plugin)) => {
+            return Ok(newest_plugin(path, &needed.engine, &plugin));
+        }
+        _ => {}
     }
     let description = workers::describe(&path, &CodeSource::Itself);
     let embedded =
@@ -70,6 +75,15 @@ pub fn choose(
             let installed = library::installed(engine).into_iter().map(|library| library.version);
             Ok(Err(Missing::NotInstalled { installed: installed.collect() }))
         }
+    }
+}
+
+/// The worker with a plugin, which is installed or lies in a directory of engines.
+fn newest_plugin(path: PathBuf, engine: &str, plugin: &Path) -> Result<WorkerIdentity, Missing> {
+    let installed = library::installed(engine).into_iter().find(|known| known.path == plugin);
+    match installed {
+        Some(installed) => of_installed(path, &installed),
+        None => of_file(path, plugin),
     }
 }
 

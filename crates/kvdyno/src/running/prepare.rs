@@ -264,8 +264,8 @@ fn look_for(worker: Vec<WorkerSpec>) -> anyhow::Result<(Engines, Workers)> {
     let (mut engines, mut workers) = (Engines::default(), Workers::default());
     for worker in worker {
         // No worker of this name: the report lists similar names.
-        let Ok(path) = workers::find(&worker.engine) else { continue };
-        let result = libraries::choose(path, &worker)?.map(|identity| {
+        let Ok(program) = workers::find(&worker.engine) else { continue };
+        let result = libraries::choose(program, &worker)?.map(|identity| {
             let (description, library) = (identity.description.clone(), identity.library.clone());
             workers.add(&worker.engine, identity);
             InstalledWorker { description, library }

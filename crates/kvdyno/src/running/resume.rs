@@ -151,9 +151,9 @@ fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> 
     let mut workers = Workers::default();
     for case in folder.plan()?.cases {
         if workers.identity(&case).is_none()
-            && let Ok(path) = workers::find(&case.engine)
+            && let Ok(worker) = workers::find(&case.engine)
         {
-            workers.add(&case.engine, libraries::again(path, &case)?);
+            workers.add(&case.engine, libraries::again(worker.path, &case)?);
         }
     }
     let mut reported = BTreeSet::new();

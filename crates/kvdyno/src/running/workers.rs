@@ -1,4 +1,5 @@
-//! Finds the engines: each is a program `kvdyno-<name>`, found like git's subcommands.
+//! Finds the engines: each is a program `kvdyno-<name>`, found like git's subcommands, or a plugin
+//! `libkvdyno-<name>.so` in the same places, which the program `kvdyno-plugin` runs.
 //!
 //! This module searches directories and asks programs for their description. The runner runs them.
 
@@ -7,7 +8,7 @@ use anyhow::Context as _;
 use kvdyno_record::PROTOCOL;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::crew::Crew;
-use kvdyno_record::engine::Description;
+use kvdyno_record::engine::{Description, library};
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::WorkerDescription;
@@ -31,13 +32,33 @@ const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
 /// Upper bound of a description.
 const DESCRIPTION_BYTES_MAX: u64 = 4 << 20;
 
-/// The program of an engine.
-pub fn find(name: &str) -> Result<PathBuf, Complaint> {
+/// A program that runs an engine, and the code of the engine unless a suite names another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Worker {
+    /// The program.
+    pub path: PathBuf,
+    /// The newest plugin; of other workers their own code, or what they find themselves.
+    pub source: CodeSource,
+}
+
+impl Worker {
+    fn of_program(path: PathBuf) -> Self {
+        Self { path, source: CodeSource::Itself }
+    }
+
+    /// The description of its engine.
+    pub fn describe(&self) -> anyhow::Result<WorkerDescription> {
+        describe(&self.path, &self.source)
+    }
+}
+
+/// The worker of an engine.
+pub fn find(name: &str) -> Result<Worker, Complaint> {
     find_in(&folders(), name)
 }
 
 /// All engines by name; of several with the same name the one that would be used.
-pub fn find_all() -> BTreeMap<String, PathBuf> {
+pub fn find_all() -> BTreeMap<String, Worker> {
     find_all_in(&folders())
 }
 
@@ -92,6 +113,14 @@ pub fn command(worker: &WorkerIdentity, word: &str) -> Command {
 
 /// The program that combines several workers: named like an engine's, but not an engine.
 const CREW: &str = "crew";
+
+/// The program that runs plugins: not an engine either.
+const PLUGIN: &str = "plugin";
+
+/// What the file of a plugin is called.
+fn plugin_file(engine: &str) -> String {
+    format!("lib{PREFIX}{engine}.so")
+}
 
 /// Its path, if a crew is planned; also checks that its launcher exists.
 pub fn find_crew(crew: &Crew) -> Result<PathBuf, Complaint> {
@@ -199,38 +228,88 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-fn find_in(folders: &[PathBuf], name: &str) -> Result<PathBuf, Complaint> {
+fn find_in(folders: &[PathBuf], name: &str) -> Result<Worker, Complaint> {
     check_name(name)?;
     let path = folders.iter().map(|folder| folder.join(format!("{PREFIX}{name}")));
-    path.into_iter().find(|path| is_program(path)).ok_or_else(|| {
-        let engines: Vec<String> = find_all_in(folders).into_keys().collect();
-        let names: Vec<&str> = engines.iter().map(String::as_str).collect();
-        let help = match names.as_slice() {
-            [] => "no engines found".to_owned(),
-            names => format!("{}found: {}", did_you_mean(name, names), names.join(", ")),
+    if let Some(path) = path.into_iter().find(|path| is_program(path)) {
+        return Ok(Worker::of_program(path));
+    }
+    if let Some(plugin) = find_plugin(folders, name) {
+        return match plugin_worker(folders, plugin.clone()) {
+            Some(worker) => Ok(worker),
+            None => {
+                let plugin = plugin.display();
+                let what =
+                    format!("cannot find the program `{PREFIX}{PLUGIN}`, which runs {plugin}");
+                Err(Complaint::usage(what).hint("`make engines` builds it"))
+            }
         };
-        Complaint::usage(format!("cannot find the program `{PREFIX}{name}` of engine `{name}`"))
-            .hint(format!(
-                "{help}; `make engines` builds the engines; kvdyno searches your own engines next \
-                 to its program, in {PATH_VARIABLE} and in PATH"
-            ))
+    }
+    let engines: Vec<String> = find_all_in(folders).into_keys().collect();
+    let names: Vec<&str> = engines.iter().map(String::as_str).collect();
+    let help = match names.as_slice() {
+        [] => "no engines found".to_owned(),
+        names => format!("{}found: {}", did_you_mean(name, names), names.join(", ")),
+    };
+    let what = format!("cannot find the program `{PREFIX}{name}` of engine `{name}`");
+    Err(Complaint::usage(what).hint(format!(
+        "{help}; `make engines` builds the engines, `kvdyno engines list` shows others to get; \
+         kvdyno searches your own engines, programs \
+         `{PREFIX}NAME` and plugins `lib{PREFIX}NAME.so`, next to its program, in {PATH_VARIABLE} \
+         and in PATH"
+    )))
+}
+
+/// The plugin of an engine: in a directory of engines, or the newest installed one.
+fn find_plugin(folders: &[PathBuf], engine: &str) -> Option<PathBuf> {
+    let file = plugin_file(engine);
+    let mut beside = folders.iter().map(|folder| folder.join(&file));
+    beside.find(|path| path.is_file()).or_else(|| {
+        let installed = library::installed(engine).into_iter().map(|library| library.path);
+        installed.into_iter().find(|path| path.ends_with(&file))
     })
 }
 
-fn find_all_in(folders: &[PathBuf]) -> BTreeMap<String, PathBuf> {
-    let mut programs = BTreeMap::new();
+/// The program that runs plugins, if it exists.
+pub(crate) fn find_plugin_program() -> Option<PathBuf> {
+    plugin_program(&folders())
+}
+
+fn plugin_program(folders: &[PathBuf]) -> Option<PathBuf> {
+    let mut paths = folders.iter().map(|folder| folder.join(format!("{PREFIX}{PLUGIN}")));
+    paths.find(|path| is_program(path))
+}
+
+/// The worker of a plugin, if the program that runs plugins exists.
+fn plugin_worker(folders: &[PathBuf], plugin: PathBuf) -> Option<Worker> {
+    let path = plugin_program(folders)?;
+    // Workers have another working directory.
+    let plugin = std::path::absolute(&plugin).unwrap_or(plugin);
+    Some(Worker { path, source: CodeSource::Library(plugin) })
+}
+
+fn find_all_in(folders: &[PathBuf]) -> BTreeMap<String, Worker> {
+    let (mut workers, mut plugins) = (BTreeMap::new(), library::installed_engines());
     for folder in folders {
         let Ok(entries) = std::fs::read_dir(folder) else { continue };
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-            let name = path.file_name().and_then(|name| name.to_str());
-            let name = name.and_then(|name| name.strip_prefix(PREFIX));
-            let name = name.filter(|name| is_name(name) && *name != CREW);
+            let Some(file) = path.file_name().and_then(|file| file.to_str()) else { continue };
+            if let Some(name) = file.strip_prefix("lib").and_then(|file| file.strip_suffix(".so")) {
+                plugins.extend(name.strip_prefix(PREFIX).map(str::to_owned));
+            }
+            let name = file.strip_prefix(PREFIX);
+            let name = name.filter(|name| is_name(name) && ![CREW, PLUGIN].contains(name));
             if let Some(name) = name.filter(|_| is_program(&path)) {
-                programs.entry(name.to_owned()).or_insert(path.clone());
+                workers.entry(name.to_owned()).or_insert_with(|| Worker::of_program(path.clone()));
             }
         }
     }
-    programs
+    plugins.retain(|name| is_name(name) && !workers.contains_key(name));
+    for name in plugins {
+        let worker = find_plugin(folders, &name).and_then(|plugin| plugin_worker(folders, plugin));
+        workers.extend(worker.map(|worker| (name, worker)));
+    }
+    workers
 }
 
 /// Refuses a name that no engine can have.
@@ -257,7 +336,11 @@ fn describe_within(
     source: &CodeSource,
     limit: Duration,
 ) -> anyhow::Result<WorkerDescription> {
-    let failed = || format!("failed to ask `{} describe`", path.display());
+    let of = match source {
+        CodeSource::Library(library) => format!(" --library {}", library.display()),
+        CodeSource::Itself | CodeSource::Server(_) => String::new(),
+    };
+    let failed = || format!("failed to ask `{} describe{of}`", path.display());
     let mut command = Command::new(path);
     command.arg("describe");
     source.set_environment(&mut command);
@@ -333,75 +416,4 @@ fn protocol_of(path: &Path, text: &[u8]) -> Result<(), Complaint> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A worker as a shell script.
-    fn worker(folder: &Path, name: &str, script: &str) -> PathBuf {
-        let path = folder.join(format!("{PREFIX}{name}"));
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        path
-    }
-
-    #[test]
-    fn the_first_folder_wins_and_only_programs_count() {
-        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let folders = [first.path().to_owned(), second.path().to_owned()];
-        let near = worker(first.path(), "lmdb", "");
-        worker(second.path(), "lmdb", "");
-        let far = worker(second.path(), "rocksdb", "");
-        std::fs::write(first.path().join("kvdyno-rocksdb"), "not executable").unwrap();
-        worker(first.path(), "lmdb.d", "");
-        let all = find_all_in(&folders);
-        assert_eq!(all.keys().collect::<Vec<_>>(), ["lmdb", "rocksdb"]);
-        assert_eq!((&all["lmdb"], &all["rocksdb"]), (&near, &far));
-        assert_eq!(find_in(&folders, "rocksdb").unwrap(), far);
-        let missing = find_in(&folders, "wiredtiger").unwrap_err();
-        assert!(missing.hint.unwrap().contains("found: lmdb, rocksdb"));
-        let misspelt = find_in(&folders, "rocksbd").unwrap_err();
-        assert!(misspelt.hint.unwrap().contains("`rocksdb`"));
-        assert!(find_in(&folders, "../evil").is_err());
-    }
-
-    #[test]
-    fn a_crew_is_no_engine() {
-        let folder = tempfile::tempdir().unwrap();
-        let crew = Crew { hosts: Vec::new(), launch: vec!["kvdyno-launch".to_owned()] };
-        let folders = [folder.path().to_owned()];
-        let missing = find_crew_in(&folders, &crew).unwrap_err();
-        assert!(missing.message.contains("`kvdyno-launch`"), "{}", missing.message);
-        let launcher = worker(folder.path(), "launch", "");
-        let missing = find_crew_in(&folders, &crew).unwrap_err();
-        assert!(missing.hint.unwrap().starts_with("`make crew`"));
-        let program = worker(folder.path(), "crew", "");
-        assert_eq!(find_crew_in(&folders, &crew).unwrap(), program);
-        assert_eq!(find_all_in(&folders), BTreeMap::from([("launch".to_owned(), launcher)]));
-    }
-
-    #[test]
-    fn another_protocol_is_refused_with_both_numbers_and_the_remedy() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = worker(folder.path(), "old", "echo '{\"protocol\": 0}'");
-        let error = describe(&path, &CodeSource::Itself).unwrap_err();
-        let complaint = crate::exit::complaint(&error).unwrap();
-        let both = format!("protocol 0, this kvdyno has {PROTOCOL}");
-        assert!(complaint.message.contains(&both), "{}", complaint.message);
-        assert!(complaint.hint.is_some());
-    }
-
-    #[test]
-    fn a_worker_that_hangs_or_fails_or_babbles_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let hangs = worker(folder.path(), "hangs", "exec sleep 60");
-        let error =
-            describe_within(&hangs, &CodeSource::Itself, Duration::from_millis(50)).unwrap_err();
-        assert!(format!("{error:#}").contains("0.05 s"), "{error:#}");
-        let fails = worker(folder.path(), "fails", "echo 'error: no library' >&2; exit 7");
-        let error = format!("{:#}", describe(&fails, &CodeSource::Itself).unwrap_err());
-        assert!(error.ends_with("7: no library"), "{error}");
-        let babbles = worker(folder.path(), "babbles", "echo hello");
-        let error = describe(&babbles, &CodeSource::Itself).unwrap_err().to_string();
-        assert!(error.contains("kvdyno-babbles describe"), "{error}");
-    }
-}
+mod tests;

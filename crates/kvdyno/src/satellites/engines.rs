@@ -3,6 +3,7 @@
 mod build;
 mod debian;
 mod get;
+mod go;
 mod list;
 mod maven;
 mod releases;
@@ -13,7 +14,7 @@ mod tool;
 use crate::cli::{EnginesAction, EnginesArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::running::workers::{self, CodeSource};
+use crate::running::workers::{self, Worker};
 use kvdyno_record::engine::{Capabilities, Durability, OptionKind, OptionSpec, Value};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::protocol::WorkerDescription;
@@ -42,8 +43,10 @@ pub(crate) fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit>
     if let Some(name) = &args.name {
         return one(name, args.json, printer);
     }
-    let engines: Vec<FoundEngine> =
-        workers::find_all().into_iter().map(|(name, path)| describe_engine(name, path)).collect();
+    let engines: Vec<FoundEngine> = workers::find_all()
+        .into_iter()
+        .map(|(name, worker)| describe_engine(name, &worker))
+        .collect();
     if args.json {
         printer.json(&engines)?;
         return Ok(Exit::Ok);
@@ -68,8 +71,9 @@ pub(crate) fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit>
     Ok(Exit::Ok)
 }
 
-fn describe_engine(name: String, path: PathBuf) -> FoundEngine {
-    let (description, problem) = match workers::describe(&path, &CodeSource::Itself) {
+fn describe_engine(name: String, worker: &Worker) -> FoundEngine {
+    let path = worker.path.clone();
+    let (description, problem) = match worker.describe() {
         Ok(description) => (Some(description), None),
         Err(error) => (None, Some(format!("{error:#}"))),
     };
@@ -134,8 +138,8 @@ fn abilities(capabilities: &Capabilities) -> String {
 }
 
 fn one(name: &str, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
-    let path = workers::find(name)?;
-    let description = workers::describe(&path, &CodeSource::Itself)?;
+    let worker = workers::find(name)?;
+    let description = worker.describe()?;
     if json {
         printer.json(&description)?;
         return Ok(Exit::Ok);
@@ -143,7 +147,7 @@ fn one(name: &str, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let engine = &description.engine;
     let line = |word: &str, text: &str| printer.marked(Tone::Strong, &format!("{word:<12}"), text);
     line("engine", &format!("{} {}", engine.title, engine.version));
-    line("program", &path.display().to_string());
+    line("program", &worker.path.display().to_string());
     for (what, value) in &engine.build {
         line("build", &format!("{what}: {value}"));
     }

@@ -1,10 +1,12 @@
-//! `kvdyno new-engine`: creates an engine outside of this repository, as a crate that passes the
-//! conformance kit.
+//! `kvdyno new-engine`: creates an engine outside of this repository that passes the conformance
+//! kit: a crate in Rust, or a plugin in another language.
 //!
-//! The templates are the files in this module's directory, with placeholders for the name and for
-//! the path of the contract's crates.
+//! The templates are the files in this module's directory, with placeholders for the name, for the
+//! path of the contract's crates, and for the program that runs plugins.
 
-use crate::cli::NewEngineArgs;
+mod templates;
+
+use crate::cli::{Language, NewEngineArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::running::workers;
@@ -14,9 +16,10 @@ use kvdyno_render::command::command_line;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use templates::templates;
 
 /// kvdyno's own engines: found next to it, before any others of the same name.
-const SHIPPED: [&str; 20] = [
+const SHIPPED: [&str; 21] = [
     "aerospike",
     "direct",
     "drive",
@@ -30,6 +33,7 @@ const SHIPPED: [&str; 20] = [
     "memcached",
     "mongodb",
     "null",
+    "plugin",
     "postgres",
     "redb",
     "redis",
@@ -39,40 +43,31 @@ const SHIPPED: [&str; 20] = [
     "wiredtiger",
 ];
 
-/// Each file with a description of its contents.
-const FILES: [(&str, &str, &str); 4] = [
-    ("Cargo.toml", include_str!("new_engine/Cargo.toml.txt"), "the manifest"),
-    (
-        "src/main.rs",
-        include_str!("new_engine/main.rs.txt"),
-        "the two traits, with the kit as their test",
-    ),
-    ("src/store.rs", include_str!("new_engine/store.rs.txt"), "a map, to replace by your engine"),
-    ("README.md", include_str!("new_engine/README.md.txt"), "its commands"),
-];
-
 pub(crate) fn run(args: &NewEngineArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let name = args.name.as_str();
+    let (name, language) = (args.name.as_str(), args.language);
     refuse(name)?;
     let folder = make_folder(&args.into, name)?;
-    let checkout = checkout();
-    write(&folder, name, checkout.as_deref()).inspect_err(|_| {
+    let blanks =
+        Blanks { name, language, checkout: checkout(), plugin: workers::find_plugin_program() };
+    write(&folder, &blanks).inspect_err(|_| {
         // It was created a moment ago, so the write error is the cause.
         let _ = fs::remove_dir_all(&folder);
     })?;
     printer.data(&format!("wrote {}:", folder.display()));
-    for (file, _, what) in FILES {
-        printer.data(&format!("  {file:<14}{what}"));
+    printer.data(&list(language));
+    if let Some(missing) = blanks.missing() {
+        printer.warning(&missing);
     }
-    if checkout.is_none() {
-        printer.warning(&format!(
-            "the checkout of this kvdyno is gone: Cargo.toml uses version {} of the crates \
-             kvdyno-engine and kvdyno-worker",
-            env!("CARGO_PKG_VERSION")
-        ));
-    }
-    printer.data(&format!("\nNext steps:\n{}", next(&folder, name)));
+    printer.data(&format!("\nNext steps:\n{}", next(&folder, name, language)));
     Ok(Exit::Ok)
+}
+
+/// The files, each with what it is.
+fn list(language: Language) -> String {
+    let files = templates(language);
+    let width = files.iter().map(|(file, ..)| file.len() + 2).max().unwrap_or(0);
+    let lines = files.iter().map(|(file, _, what)| format!("  {file:<width$}{what}"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn refuse(name: &str) -> Result<(), Complaint> {
@@ -119,30 +114,63 @@ fn checkout() -> Option<PathBuf> {
     (has_crate("engine") && has_crate("worker")).then(|| crates.to_owned())
 }
 
-fn write(folder: &Path, name: &str, checkout: Option<&Path>) -> anyhow::Result<()> {
-    for (file, template, _) in FILES {
+/// What a template leaves blank.
+struct Blanks<'a> {
+    name: &'a str,
+    language: Language,
+    /// Where the crates of the contract are.
+    checkout: Option<PathBuf>,
+    /// The program that runs plugins.
+    plugin: Option<PathBuf>,
+}
+
+impl Blanks<'_> {
+    /// What the new engine will need, and is not here.
+    fn missing(&self) -> Option<String> {
+        match self.language {
+            Language::Rust if self.checkout.is_none() => Some(format!(
+                "the checkout of this kvdyno is gone: Cargo.toml uses version {} of the crates \
+                 kvdyno-engine and kvdyno-worker",
+                env!("CARGO_PKG_VERSION")
+            )),
+            Language::Rust => None,
+            _ if self.plugin.is_none() => Some(
+                "cannot find the program `kvdyno-plugin`, which runs plugins: `make engines` \
+                 builds it"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
+
+    fn fill_in(&self, template: &str) -> String {
+        let whence = match self.checkout {
+            Some(_) => "Paths into the checkout of this kvdyno: both must have the same protocol.",
+            None => "The version of this kvdyno: both must have the same protocol.",
+        };
+        let way = |name: &str| match &self.checkout {
+            Some(crates) => format!("path = {}", toml_text(&crates.join(name))),
+            None => format!("version = \"{}\"", env!("CARGO_PKG_VERSION")),
+        };
+        let plugin = self.plugin.as_deref().unwrap_or(Path::new("kvdyno-plugin"));
+        template
+            .replace("@NAME@", self.name)
+            .replace("@WHENCE@", whence)
+            .replace("@ENGINE@", &way("engine"))
+            .replace("@WORKER@", &way("worker"))
+            .replace("@PLUGIN@", &plugin.to_string_lossy().replace('$', "$$"))
+            .replace("@FILES@", &list(self.language).replace('\n', "\n  "))
+    }
+}
+
+fn write(folder: &Path, blanks: &Blanks<'_>) -> anyhow::Result<()> {
+    for (file, template, _) in templates(blanks.language) {
         let path = folder.join(file);
         let failed = || format!("failed to write {}", path.display());
         fs::create_dir_all(path.parent().unwrap_or(folder)).with_context(failed)?;
-        fs::write(&path, filled(template, name, checkout)).with_context(failed)?;
+        fs::write(&path, blanks.fill_in(template)).with_context(failed)?;
     }
     Ok(())
-}
-
-fn filled(template: &str, name: &str, checkout: Option<&Path>) -> String {
-    let whence = match checkout {
-        Some(_) => "Paths into the checkout of this kvdyno: both must have the same protocol.",
-        None => "The version of this kvdyno: both must have the same protocol.",
-    };
-    let way = |name: &str| match checkout {
-        Some(crates) => format!("path = {}", toml_text(&crates.join(name))),
-        None => format!("version = \"{}\"", env!("CARGO_PKG_VERSION")),
-    };
-    template
-        .replace("@NAME@", name)
-        .replace("@WHENCE@", whence)
-        .replace("@ENGINE@", &way("engine"))
-        .replace("@WORKER@", &way("worker"))
 }
 
 fn toml_text(path: &Path) -> String {
@@ -150,13 +178,16 @@ fn toml_text(path: &Path) -> String {
 }
 
 /// The next commands, as shell input.
-fn next(folder: &Path, name: &str) -> String {
+fn next(folder: &Path, name: &str, language: Language) -> String {
     let enter = command_line(&["cd".to_owned(), folder.to_string_lossy().into_owned()]);
+    let (build, path) = match language {
+        Language::Rust => ("cargo test\n  cargo build --release", "$PWD/target/release"),
+        _ => ("make test", "$PWD"),
+    };
     format!(
         "  {enter}
-  cargo test
-  cargo build --release
-  KVDYNO_ENGINE_PATH=$PWD/target/release kvdyno run quick --engine {name} --no-ram-limit
+  {build}
+  KVDYNO_ENGINE_PATH={path} kvdyno run quick --engine {name} --no-ram-limit
 The whole map is in memory: omit --no-ram-limit for an engine that is not."
     )
 }
@@ -175,20 +206,39 @@ mod tests {
         assert_eq!(names, SHIPPED);
     }
 
+    const EVERY: [Language; 5] =
+        [Language::C, Language::Cpp, Language::Go, Language::Rust, Language::Zig];
+
+    fn blanks(language: Language, checkout: Option<&str>) -> Blanks<'static> {
+        let (name, plugin) = ("mine", Some("/a $dollar/kvdyno-plugin".into()));
+        Blanks { name, language, checkout: checkout.map(PathBuf::from), plugin }
+    }
+
     #[test]
     fn nothing_is_left_to_fill_in() {
-        for checkout in [None, Some(Path::new("/a \"quoted\" path/crates"))] {
-            for (file, template, _) in FILES {
-                let text = filled(template, "mine", checkout);
-                assert!(!text.contains('@'), "{file}: {text}");
+        for language in EVERY {
+            for (file, template, _) in templates(language) {
+                let text = blanks(language, None).fill_in(template);
+                let blank = ["NAME", "WHENCE", "ENGINE", "WORKER", "PLUGIN", "FILES"];
+                let left = blank.iter().find(|word| text.contains(&format!("@{word}@")));
+                assert_eq!(left, None, "{file}: {text}");
+                if *file == "Makefile" {
+                    assert!(text.contains("/a $$dollar/kvdyno-plugin\n"), "{text}");
+                }
             }
-            let text = filled(FILES[0].1, "mine", checkout);
+        }
+    }
+
+    #[test]
+    fn the_manifest_names_the_checkout_or_the_version() {
+        for checkout in [None, Some("/a \"quoted\" path/crates")] {
+            let text = blanks(Language::Rust, checkout).fill_in(templates(Language::Rust)[0].1);
             let manifest: toml::Table = text.parse().unwrap();
             let worker = manifest["dependencies"]["kvdyno-worker"].as_table().unwrap();
             match checkout {
                 Some(crates) => {
                     let worker = worker["path"].as_str().map(Path::new);
-                    assert_eq!(worker, Some(crates.join("worker").as_path()));
+                    assert_eq!(worker, Some(Path::new(crates).join("worker").as_path()));
                 }
                 None => assert_eq!(worker["version"].as_str(), Some(env!("CARGO_PKG_VERSION"))),
             }
@@ -197,7 +247,9 @@ mod tests {
 
     #[test]
     fn the_commands_can_be_copied() {
-        let next = next(Path::new("/my code/kvdyno-mine"), "mine");
-        assert!(next.starts_with("  cd '/my code/kvdyno-mine'\n"), "{next}");
+        for language in EVERY {
+            let next = next(Path::new("/my code/kvdyno-mine"), "mine", language);
+            assert!(next.starts_with("  cd '/my code/kvdyno-mine'\n"), "{next}");
+        }
     }
 }

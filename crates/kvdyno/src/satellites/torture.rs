@@ -26,7 +26,7 @@ use kvdyno_record::{FORMAT, VERSION, units};
 use kvdyno_suite::{Pick, WorkerSpec};
 use kvdyno_torture::verdict::Verdict;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 use testbed::Testbed;
 use trial::Trials;
@@ -318,8 +318,7 @@ fn victims(args: &TortureArgs) -> anyhow::Result<Vec<Victim>> {
 
 fn worker(name: &str) -> anyhow::Result<WorkerIdentity> {
     let needed = WorkerSpec { engine: name.to_owned(), pick: Pick::Newest };
-    let path: PathBuf = workers::find(name)?;
-    libraries::choose(path, &needed)?.map_err(|missing| {
+    libraries::choose(workers::find(name)?, &needed)?.map_err(|missing| {
         let what = format!("cannot use {name}: {missing:?}");
         Complaint::usage(what).hint(format!("`kvdyno engines get {name}`")).into()
     })

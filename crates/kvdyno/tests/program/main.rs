@@ -52,6 +52,7 @@ mod phases;
 mod pilots;
 mod planted;
 mod profiles;
+mod plugins;
 mod quick;
 mod ram;
 mod readme;

@@ -74,20 +74,20 @@ fn worker(
     named: &NamedLibraries,
     to_get: &mut ToGet,
 ) -> anyhow::Result<Option<WorkerIdentity>> {
-    let path = workers::find(&case.engine)?;
+    let worker = workers::find(&case.engine)?;
     let cannot = |missing| not_here(case, missing);
     let Some(recorded) = &case.library else {
         // It was embedded in its worker, and may still be.
         let server = case.server.as_ref().map(|server| Pick::Server(server.reference.clone()));
         let pick = server.unwrap_or(Pick::Newest);
         let needed = WorkerSpec { engine: case.engine.clone(), pick };
-        return Ok(Some(choose(path, &needed)?.map_err(cannot)?));
+        return Ok(Some(choose(worker, &needed)?.map_err(cannot)?));
     };
     if let Some(file) = named.0.get(&case.label) {
-        return Ok(Some(of_file(path, Path::new(file)).map_err(cannot)?));
+        return Ok(Some(of_file(worker.path, Path::new(file)).map_err(cannot)?));
     }
     if let Some(installed) = find_equal(&case.engine, recorded) {
-        return Ok(Some(of_installed(path, &installed).map_err(cannot)?));
+        return Ok(Some(of_installed(worker.path, &installed).map_err(cannot)?));
     }
     if recorded.is_official() {
         to_get.entry(case.engine.clone()).or_default().insert(recorded.version.clone());

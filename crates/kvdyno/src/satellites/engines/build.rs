@@ -17,7 +17,7 @@ pub(super) fn run(args: &BuildArgs, printer: &Printer) -> anyhow::Result<Exit> {
     printer.data(&format!("{} {}: {}", args.name, linked.version, library.display()));
     let problem = workers::find(&args.name)
         .map_err(anyhow::Error::new)
-        .and_then(|worker| workers::describe(&worker, &CodeSource::Library(library.clone())));
+        .and_then(|worker| workers::describe(&worker.path, &CodeSource::Library(library.clone())));
     match problem {
         Ok(_) => printer.hint(&format!("use it in a suite: `library = \"{}\"`", library.display())),
         Err(error) => printer.warning(&format!("{error:#}")),

@@ -2,9 +2,9 @@
 //! fetched, others are built here or linked with the system's; servers are unpacked from packages.
 //! A library is complete or absent, and it is, or is made from, published files.
 
-use super::releases::{self, Binaries, Published, Sources, System};
+use super::releases::{self, Binaries, GoModule, Published, Sources, System};
 use super::shim::{self, Shim};
-use super::{debian, maven};
+use super::{debian, go, maven};
 use crate::cli::GetArgs;
 use crate::exit::Complaint;
 use crate::printer::{Printer, Progress};
@@ -44,6 +44,7 @@ pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
             Published::Sources(sources) => {
                 build(&args.name, version, sources, folder, &progress, printer)
             }
+            Published::Go(module) => compile(&args.name, version, module, folder, &progress),
             Published::System(system) => link(&args.name, system, folder),
             Published::Debian(packages) => debian::unpack(&args.name, packages, folder),
         })?;
@@ -74,7 +75,12 @@ fn is_outdated(engine: &str, library: &Installed) -> bool {
 
 fn has_old_shim(engine: &str, about: &About) -> bool {
     matches!(about.build, Build::Native | Build::System)
-        && shim::find_shim(engine).is_ok_and(|shim| about.shim != shim.checksum())
+        && own_code(engine).is_some_and(|sum| about.shim != sum)
+}
+
+/// The checksum of kvdyno's own code in an engine's library: a shim, or a plugin.
+fn own_code(engine: &str) -> Option<String> {
+    shim::find_shim(engine).ok().map(Shim::checksum).or_else(|| go::checksum(engine))
 }
 
 /// The requested versions; for the system's package its only version, unnamed.
@@ -115,7 +121,7 @@ fn words(library: &Installed) -> String {
 /// The worker's error with this library, if there is a worker.
 fn unusable(engine: &str, library: &Path) -> Option<String> {
     let worker = workers::find(engine).ok()?;
-    let error = workers::describe(&worker, &CodeSource::Library(library.to_owned())).err()?;
+    let error = workers::describe(&worker.path, &CodeSource::Library(library.to_owned())).err()?;
     Some(format!("kvdyno-{engine} cannot use it: {error:#}"))
 }
 
@@ -204,6 +210,21 @@ fn build(
     Ok((library, about(engine, version, Build::Native, sum, source)))
 }
 
+/// A plugin, with the engine's module in this version.
+fn compile(
+    engine: &str,
+    version: &str,
+    module: &GoModule,
+    folder: &Path,
+    progress: &Progress<'_>,
+) -> anyhow::Result<(PathBuf, About)> {
+    let built = module.build(engine, version, folder, |phase, done, all| {
+        progress.phase(phase, done, all, None);
+    })?;
+    let sum = sha256(&built.path)?;
+    Ok((built.path, about(engine, version, Build::Native, sum, built.source)))
+}
+
 /// The system's library with a shim.
 fn link(engine: &str, system: &System, folder: &Path) -> anyhow::Result<(PathBuf, About)> {
     let library = folder.join(format!("lib{engine}.so"));
@@ -215,7 +236,7 @@ fn link(engine: &str, system: &System, folder: &Path) -> anyhow::Result<(PathBuf
 
 fn about(engine: &str, version: &str, build: Build, sha256: String, source: String) -> About {
     let (engine, version) = (engine.to_owned(), version.to_owned());
-    let shim = shim::find_shim(&engine).map_or_else(|_| String::new(), Shim::checksum);
+    let shim = own_code(&engine).unwrap_or_default();
     About { engine, version, build, sha256, source, file: String::new(), shim }
 }
 

@@ -1,8 +1,9 @@
 //! `kvdyno engines list`: the engines with their installed libraries, and the available releases.
 
+use super::releases::Published;
 use super::{get, releases};
 use crate::printer::Printer;
-use crate::running::workers::{self, CodeSource};
+use crate::running::workers::{self, Worker};
 use kvdyno_record::engine::library;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::units;
@@ -42,7 +43,11 @@ struct Release {
 pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let published = releases::all()?;
     let workers = workers::find_all();
-    let names: BTreeSet<&String> = workers.keys().chain(published.keys()).collect();
+    // A plugin that is not installed is not missing: it has no worker of its own.
+    let own_worker =
+        |(_, published): &(&String, &Published)| !matches!(published, Published::Go(_));
+    let published_names = published.iter().filter(own_worker).map(|(name, _)| name);
+    let names: BTreeSet<&String> = workers.keys().chain(published_names).collect();
     let libraries: Vec<Row> =
         names.into_iter().flat_map(|name| rows(name, workers.get(name))).collect();
     let mut to_get = Vec::new();
@@ -77,11 +82,11 @@ pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// An engine's libraries, newest first; without any, its worker.
-fn rows(engine: &str, worker: Option<&PathBuf>) -> Vec<Row> {
+fn rows(engine: &str, worker: Option<&Worker>) -> Vec<Row> {
     let no_worker = || format!("cannot find the worker `kvdyno-{engine}`");
     let row = Row {
         engine: engine.to_owned(),
-        path: worker.cloned(),
+        path: worker.map(|worker| worker.path.clone()),
         problem: worker.is_none().then(no_worker),
         ..Row::default()
     };
@@ -98,7 +103,7 @@ fn rows(engine: &str, worker: Option<&PathBuf>) -> Vec<Row> {
         };
         return installed.into_iter().map(of_library).collect();
     }
-    let described = worker.map(|path| workers::describe(path, &CodeSource::Itself));
+    let described = worker.map(Worker::describe);
     vec![match described {
         None => row,
         Some(Err(error)) => Row { problem: Some(format!("{error:#}")), ..row },

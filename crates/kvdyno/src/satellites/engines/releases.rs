@@ -18,6 +18,8 @@ pub(super) enum Published {
     Maven(Binaries),
     /// Built here from its authors' sources.
     Sources(Sources),
+    /// A plugin in Go, built here with the engine's module.
+    Go(GoModule),
     /// The distribution's package, with a shim compiled here.
     System(System),
     /// A server from the distribution's packages, unpacked and not installed.
@@ -69,6 +71,16 @@ struct Source {
     sha256: String,
 }
 
+/// A module of Go.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GoModule {
+    /// Its path, with the major version.
+    pub(super) module: String,
+    /// Known releases, newest first; the first one is that of the plugin's go.mod.
+    known: Vec<String>,
+}
+
 /// A Debian package; other distributions use other names.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -115,6 +127,7 @@ impl Published {
             Self::Sources(binaries) => {
                 binaries.release.iter().map(|release| &*release.version).collect()
             }
+            Self::Go(module) => module.versions(),
             Self::System(_) | Self::Debian(_) => Vec::new(),
         }
     }
@@ -122,6 +135,12 @@ impl Published {
     /// Only the distribution's version exists.
     pub(super) fn is_of_the_system(&self) -> bool {
         matches!(self, Self::System(_) | Self::Debian(_))
+    }
+}
+
+impl GoModule {
+    pub(super) fn versions(&self) -> Vec<&str> {
+        self.known.iter().map(String::as_str).collect()
     }
 }
 
@@ -207,7 +226,7 @@ mod tests {
                 Published::Sources(published) => {
                     published.release.iter().map(|release| &release.sha256).collect()
                 }
-                Published::System(_) | Published::Debian(_) => Vec::new(),
+                Published::Go(_) | Published::System(_) | Published::Debian(_) => Vec::new(),
             };
             assert!(sums.iter().all(|sum| sum.len() == 64), "{sums:?}");
         }

@@ -1,0 +1,92 @@
+//! Workers that are scripts are found and asked what they are.
+
+use super::*;
+
+/// A worker as a shell script.
+fn worker(folder: &Path, name: &str, script: &str) -> PathBuf {
+    let path = folder.join(format!("{PREFIX}{name}"));
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[test]
+fn the_first_folder_wins_and_only_programs_count() {
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folders = [first.path().to_owned(), second.path().to_owned()];
+    let near = worker(first.path(), "lmdb", "");
+    worker(second.path(), "lmdb", "");
+    let far = worker(second.path(), "rocksdb", "");
+    std::fs::write(first.path().join("kvdyno-rocksdb"), "not executable").unwrap();
+    worker(first.path(), "lmdb.d", "");
+    let all = find_all_in(&folders);
+    assert_eq!(all.keys().collect::<Vec<_>>(), ["lmdb", "rocksdb"]);
+    assert_eq!((&all["lmdb"].path, &all["rocksdb"].path), (&near, &far));
+    assert_eq!(find_in(&folders, "rocksdb").unwrap(), Worker::of_program(far));
+    let missing = find_in(&folders, "wiredtiger").unwrap_err();
+    assert!(missing.hint.unwrap().contains("found: lmdb, rocksdb"));
+    let misspelt = find_in(&folders, "rocksbd").unwrap_err();
+    assert!(misspelt.hint.unwrap().contains("`rocksdb`"));
+    assert!(find_in(&folders, "../evil").is_err());
+}
+
+#[test]
+fn a_crew_is_no_engine() {
+    let folder = tempfile::tempdir().unwrap();
+    let crew = Crew { hosts: Vec::new(), launch: vec!["kvdyno-launch".to_owned()] };
+    let folders = [folder.path().to_owned()];
+    let missing = find_crew_in(&folders, &crew).unwrap_err();
+    assert!(missing.message.contains("`kvdyno-launch`"), "{}", missing.message);
+    let launcher = worker(folder.path(), "launch", "");
+    let missing = find_crew_in(&folders, &crew).unwrap_err();
+    assert!(missing.hint.unwrap().starts_with("`make crew`"));
+    let program = worker(folder.path(), "crew", "");
+    assert_eq!(find_crew_in(&folders, &crew).unwrap(), program);
+    let launcher = Worker::of_program(launcher);
+    assert_eq!(find_all_in(&folders), BTreeMap::from([("launch".to_owned(), launcher)]));
+}
+
+#[test]
+fn a_plugin_is_run_by_its_program_unless_the_engine_has_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = [folder.path().to_owned()];
+    let plugin = folder.path().join("libkvdyno-of-c.so");
+    std::fs::write(&plugin, "code").unwrap();
+    std::fs::write(folder.path().join("libkvdyno-lmdb.so"), "code").unwrap();
+    let lmdb = worker(folder.path(), "lmdb", "");
+    let missing = find_in(&folders, "of-c").unwrap_err();
+    assert!(missing.message.contains("`kvdyno-plugin`"), "{}", missing.message);
+    assert!(!find_all_in(&folders).contains_key("of-c"));
+    let path = worker(folder.path(), PLUGIN, "");
+    let source = CodeSource::Library(plugin);
+    assert_eq!(find_in(&folders, "of-c").unwrap(), Worker { path, source });
+    assert_eq!(find_in(&folders, "lmdb").unwrap(), Worker::of_program(lmdb));
+    let all = find_all_in(&folders);
+    assert!(all.contains_key("of-c") && !all.contains_key(PLUGIN), "{all:?}");
+}
+
+#[test]
+fn another_protocol_is_refused_with_both_numbers_and_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = worker(folder.path(), "old", "echo '{\"protocol\": 0}'");
+    let error = describe(&path, &CodeSource::Itself).unwrap_err();
+    let complaint = crate::exit::complaint(&error).unwrap();
+    let both = format!("protocol 0, this kvdyno has {PROTOCOL}");
+    assert!(complaint.message.contains(&both), "{}", complaint.message);
+    assert!(complaint.hint.is_some());
+}
+
+#[test]
+fn a_worker_that_hangs_or_fails_or_babbles_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let hangs = worker(folder.path(), "hangs", "exec sleep 60");
+    let error =
+        describe_within(&hangs, &CodeSource::Itself, Duration::from_millis(50)).unwrap_err();
+    assert!(format!("{error:#}").contains("0.05 s"), "{error:#}");
+    let fails = worker(folder.path(), "fails", "echo 'error: no library' >&2; exit 7");
+    let error = format!("{:#}", describe(&fails, &CodeSource::Itself).unwrap_err());
+    assert!(error.ends_with("7: no library"), "{error}");
+    let babbles = worker(folder.path(), "babbles", "echo hello");
+    let error = describe(&babbles, &CodeSource::Itself).unwrap_err().to_string();
+    assert!(error.contains("kvdyno-babbles describe"), "{error}");
+}

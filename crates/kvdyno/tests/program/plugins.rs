@@ -1,0 +1,210 @@
+//! Engines that are plugins: what `new-engine` writes in other languages passes the kit and is run,
+//! and one that crashes costs its own cases alone.
+
+use super::scratch::{Scratch, outcomes, records};
+use super::suites::reads;
+use super::workers;
+use kvdyno_record::engine::library;
+use kvdyno_testing::skipped;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Whether plugins can be run, by the program that was built beside the engines.
+fn can_run(scratch: &Scratch, test: &str) -> bool {
+    let available = workers::needs_worker("plugin", test);
+    if available {
+        scratch.link("plugin", &workers::find("plugin").unwrap());
+    }
+    available
+}
+
+/// Whether the compiler is there.
+fn can_compile(compiler: &str, test: &str) -> bool {
+    let version = if compiler == "go" { "version" } else { "--version" };
+    let runs = Command::new(compiler).arg(version).output().is_ok_and(|o| o.status.success());
+    if !runs {
+        skipped("compilers", test, &format!("no `{compiler}`"));
+    }
+    runs
+}
+
+/// Writes an engine called `mine`, compiles it, puts it through the kit, and returns its file.
+#[track_caller]
+fn make(scratch: &Scratch, language: &str) -> PathBuf {
+    fs::create_dir(scratch.path("my code")).unwrap();
+    let made = scratch.run(&["new-engine", "mine", "--language", language, "--into", "my code"]);
+    let folder = scratch.path("my code/kvdyno-mine");
+    made.assert_code(0).assert_says(&format!("wrote {}", folder.display()));
+    made.assert_says("make test KVDYNO_ENGINE_PATH=$PWD kvdyno run quick --engine mine");
+    let mut make = Command::new("make");
+    make.arg("test").current_dir(&folder).env_remove("CFLAGS").env_remove("CXXFLAGS");
+    // Warnings of a compiler are a mistake in a template.
+    make.args(["CFLAGS=-O2 -Wall -Wextra -Werror", "CXXFLAGS=-O2 -Wall -Wextra -Werror"]);
+    let output = make.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success(), "{language}: {said}");
+    assert!(said.contains("conformance of mine 0.1.0") && said.contains(" 0 failed"), "{said}");
+    folder.join("libkvdyno-mine.so")
+}
+
+/// It is found beside other engines, and runs as they do.
+#[track_caller]
+fn run(scratch: &Scratch, plugin: &Path) {
+    let mut command = scratch.kvdyno(&[
+        "run",
+        "quick",
+        "--engine",
+        "mine",
+        "--no-ram-limit",
+        "--scale",
+        "1/1000",
+        "--duration",
+        "200ms",
+        "--threads",
+        "2",
+        "--trials",
+        "1",
+    ]);
+    let folders = [&scratch.path("engines"), plugin.parent().unwrap()];
+    command.env("KVDYNO_ENGINE_PATH", std::env::join_paths(folders).unwrap());
+    scratch.start(command).wait().assert_ok();
+    let records = records(&scratch.only_run());
+    assert_eq!(records.len(), 3, "{records:?}");
+    for record in records.values() {
+        assert_eq!((record.case.engine.as_str(), record.outcome.word()), ("mine", "done"));
+        // Which plugin it was stays in the record.
+        let library = record.worker.as_ref().unwrap().library.as_ref().unwrap();
+        assert_eq!((library.path.as_path(), library.build.as_str()), (plugin, "yours"));
+    }
+    scratch.run(&["check"]).assert_says("verify");
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn a_new_engine_in_c_passes_the_kit_and_is_run() {
+    let (scratch, test) = (Scratch::new(), "a_new_engine_in_c_passes_the_kit_and_is_run");
+    if can_run(&scratch, test) && can_compile("cc", test) {
+        let plugin = make(&scratch, "c");
+        run(&scratch, &plugin);
+    }
+}
+
+#[test]
+fn a_new_engine_in_cpp_passes_the_kit() {
+    let (scratch, test) = (Scratch::new(), "a_new_engine_in_cpp_passes_the_kit");
+    if can_run(&scratch, test) && can_compile("c++", test) {
+        make(&scratch, "c++");
+    }
+}
+
+#[test]
+fn a_plugin_that_crashes_costs_its_own_cases() {
+    let (scratch, test) = (Scratch::new(), "a_plugin_that_crashes_costs_its_own_cases");
+    if !can_run(&scratch, test) || !can_compile("cc", test) {
+        return;
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../engines/plugin/tests/faulty.c");
+    let plugin = scratch.path("engines/libkvdyno-faulty.so");
+    let compile = |fault: &str| {
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-o"]).arg(&plugin).arg(&source);
+        compiler.arg(format!("-DFAULT={fault}")).arg("-lpthread");
+        assert!(compiler.status().unwrap().success());
+    };
+    compile("CRASHES_IN_OPEN");
+    let text = reads().engine("faulty").text();
+    let text = format!("{text}\n[[engine]]\nname = \"null\"\ndurability = \"none\"\n");
+    let text = text.replace("name = \"faulty\"", "name = \"faulty\"\ndurability = \"none\"");
+    scratch.write("s.toml", &text);
+    scratch.run(&["run", "s.toml"]).assert_says("Faulty was killed (11)");
+    let outcomes = outcomes(&scratch.only_run());
+    assert_eq!(outcomes.len(), 4);
+    for (case, word) in &outcomes {
+        assert_eq!(*word == "done", case.contains("null"), "{outcomes:?}");
+    }
+
+    compile("OTHER_THREAD");
+    scratch.run(&["run", "s.toml"]).assert_says("it called back from another thread");
+
+    // One that cannot be asked what it is: refused before anything is touched.
+    compile("OTHER_VERSION");
+    let refused = scratch.run(&["run", "s.toml"]);
+    refused.assert_code(2).assert_says("version 99 of kvdyno_engine.h");
+    scratch.run(&["engines"]).assert_says("faulty cannot be used");
+    scratch.assert_nothing_left();
+}
+
+mod soak {
+    use super::*;
+
+    #[test]
+    fn a_new_engine_in_go_passes_the_kit_and_is_run() {
+        let (scratch, test) = (Scratch::new(), "a_new_engine_in_go_passes_the_kit_and_is_run");
+        if can_run(&scratch, test) && can_compile("go", test) {
+            let plugin = make(&scratch, "go");
+            run(&scratch, &plugin);
+        }
+    }
+
+    /// Each class, option and preset, as it was installed.
+    #[test]
+    fn engines_in_go_conform() {
+        let (scratch, test) = (Scratch::new(), "engines_in_go_conform");
+        if !can_run(&scratch, test) {
+            return;
+        }
+        for engine in ["badger", "bbolt", "pebble"] {
+            let Some(newest) = library::installed(engine).into_iter().next() else {
+                skipped("go-engines", test, &format!("`kvdyno engines get {engine}` was not done"));
+                continue;
+            };
+            let folder = scratch.path(engine);
+            fs::create_dir(&folder).unwrap();
+            let mut kit = Command::new(workers::find("plugin").unwrap());
+            let kit = kit.arg("--library").arg(&newest.path).arg("conformance").arg(&folder);
+            let output = kit.output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && said.contains(" 0 failed"), "{engine}: {said}");
+        }
+    }
+
+    /// Plugins are chosen by their versions, as libraries are.
+    #[test]
+    fn versions_of_an_engine_in_go_stand_in_one_run() {
+        let (scratch, test) = (Scratch::new(), "versions_of_an_engine_in_go_stand_in_one_run");
+        if !can_run(&scratch, test) || !can_compile("go", test) {
+            return;
+        }
+        if library::installed("bbolt").len() < 2 {
+            skipped("go-engines", test, "`kvdyno engines get bbolt 1.4.3 1.5.0` was not done");
+            return;
+        }
+        let text = reads().engine("bbolt").text();
+        let both = "name = \"bbolt\"\nversions = [\"1.4.3\", \"1.5.0\"]";
+        scratch.write("s.toml", &text.replace("name = \"bbolt\"", both));
+        scratch.run(&["run", "s.toml"]).assert_ok();
+        let records = records(&scratch.only_run());
+        let mut versions: Vec<String> = Vec::new();
+        for record in records.values() {
+            assert_eq!(record.outcome.word(), "done");
+            versions.push(record.worker.as_ref().unwrap().description.engine.version.clone());
+        }
+        versions.sort();
+        versions.dedup();
+        assert_eq!(versions, ["1.4.3", "1.5.0"]);
+        scratch.assert_nothing_left();
+    }
+
+    #[test]
+    fn a_new_engine_in_zig_passes_the_kit() {
+        let (scratch, test) = (Scratch::new(), "a_new_engine_in_zig_passes_the_kit");
+        let version = Command::new("zig").arg("version").output();
+        if !version.is_ok_and(|version| version.status.success()) {
+            skipped("compilers", test, "no `zig`: `pip install ziglang` has one");
+        } else if can_run(&scratch, test) {
+            make(&scratch, "zig");
+        }
+    }
+}

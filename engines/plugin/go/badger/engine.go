@@ -1,0 +1,280 @@
+// Badger, Dgraph's engine, as a plugin of kvdyno.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"kvdyno"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+)
+
+func main() {}
+
+func init() { kvdyno.Register[*database, *session](describe(), open) }
+
+type database struct{ db *badger.DB }
+
+func open(o *kvdyno.Opening) (*database, error) {
+	kvdyno.SetMemoryLimit(o)
+	if threads := o.Integer("gomaxprocs"); threads > 0 {
+		runtime.GOMAXPROCS(int(threads))
+	}
+	compression := map[string]options.CompressionType{
+		"none":   options.None,
+		"snappy": options.Snappy,
+		"zstd":   options.ZSTD,
+	}[o.Text("compression")]
+	opened := badger.DefaultOptions(o.Folder).
+		WithLogger(nil).
+		WithSyncWrites(o.Durability == kvdyno.Commit).
+		WithMemTableSize(int64(o.Integer("mem_table_size"))).
+		WithNumMemtables(int(o.Integer("num_memtables"))).
+		WithNumLevelZeroTables(int(o.Integer("num_level_zero_tables"))).
+		WithNumLevelZeroTablesStall(int(o.Integer("num_level_zero_tables_stall"))).
+		WithNumCompactors(int(o.Integer("num_compactors"))).
+		WithValueThreshold(int64(o.Integer("value_threshold"))).
+		WithBlockSize(int(o.Integer("block_size"))).
+		WithBlockCacheSize(int64(o.Integer("block_cache_size"))).
+		WithIndexCacheSize(int64(o.Integer("index_cache_size"))).
+		WithDetectConflicts(o.Bool("detect_conflicts")).
+		WithCompression(compression)
+	db, err := badger.Open(opened)
+	if err != nil {
+		return nil, classed(err)
+	}
+	return &database{db}, nil
+}
+
+func (d *database) OpenSession() (kvdyno.Session, error) { return &session{db: d.db}, nil }
+
+func (d *database) Sync() error { return d.db.Sync() }
+
+func (d *database) Close() error { return d.db.Close() }
+
+// Settle waits until no level is over its size: Badger has no call that waits.
+func (d *database) Settle(limit time.Duration) (bool, string, error) {
+	const note = "levels within their sizes"
+	deadline := time.Now().Add(limit)
+	for idle := 0; idle < 3; time.Sleep(10 * time.Millisecond) {
+		idle++
+		for _, level := range d.db.Levels() {
+			if level.Score >= 1 && level.Level < len(d.db.Levels())-1 {
+				idle = 0
+			}
+		}
+		if time.Now().After(deadline) {
+			return false, note, nil
+		}
+	}
+	return true, note, nil
+}
+
+func (d *database) Counters() map[string]any {
+	counters := map[string]any{}
+	for _, level := range d.db.Levels() {
+		if level.NumTables > 0 {
+			counters[fmt.Sprintf("level.%d.tables", level.Level)] = uint64(level.NumTables)
+			counters[fmt.Sprintf("level.%d.size", level.Level)] = uint64(level.Size)
+		}
+	}
+	if cache := d.db.BlockCacheMetrics(); cache != nil {
+		counters["block_cache.hits"] = cache.Hits()
+		counters["block_cache.misses"] = cache.Misses()
+	}
+	return counters
+}
+
+type session struct {
+	db *badger.DB
+	// The transaction under way.
+	under *badger.Txn
+	// Those of a walk.
+	walking *badger.Txn
+	records *badger.Iterator
+}
+
+func (s *session) Close() { s.endWalk() }
+
+func (s *session) Get(key []byte, show func([]byte)) (bool, error) {
+	tx := s.under
+	if tx == nil {
+		tx = s.db.NewTransaction(false)
+		defer tx.Discard()
+	}
+	item, err := tx.Get(key)
+	if err != nil {
+		if errors.Is(err, badger.ErrKeyNotFound) {
+			return false, nil
+		}
+		return false, classed(err)
+	}
+	err = item.Value(func(value []byte) error {
+		show(value)
+		return nil
+	})
+	return true, err
+}
+
+// GetForUpdate is a read: a transaction that writes fails if what it read was changed.
+func (s *session) GetForUpdate(key []byte, show func([]byte)) (bool, error) {
+	return s.Get(key, show)
+}
+
+// In the transaction under way, or in one of its own.
+func (s *session) update(change func(*badger.Txn) error) error {
+	if s.under != nil {
+		return classed(change(s.under))
+	}
+	return classed(s.db.Update(change))
+}
+
+// Badger keeps the slices until the commit of another call.
+func (s *session) kept(slice []byte) []byte {
+	if s.under == nil {
+		return slice
+	}
+	return bytes.Clone(slice)
+}
+
+func (s *session) Put(key, value []byte) error {
+	key, value = s.kept(key), s.kept(value)
+	return s.update(func(tx *badger.Txn) error { return tx.Set(key, value) })
+}
+
+func (s *session) Remove(key []byte) error {
+	key = s.kept(key)
+	return s.update(func(tx *badger.Txn) error { return tx.Delete(key) })
+}
+
+func (s *session) Write(writes []kvdyno.Write) error {
+	return s.update(func(tx *badger.Txn) error {
+		for _, write := range writes {
+			var err error
+			if write.Removes {
+				err = tx.Delete(write.Key)
+			} else {
+				err = tx.Set(write.Key, write.Value)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *session) Begin() error {
+	s.under = s.db.NewTransaction(true)
+	return nil
+}
+
+func (s *session) Commit() error {
+	tx := s.under
+	s.under = nil
+	defer tx.Discard()
+	return classed(tx.Commit())
+}
+
+func (s *session) Rollback() {
+	s.under.Discard()
+	s.under = nil
+}
+
+func (s *session) Scan(r kvdyno.Range, show func(key, value []byte) bool) error {
+	tx := s.under
+	if tx == nil {
+		tx = s.db.NewTransaction(false)
+		defer tx.Discard()
+	}
+	records := iterator(tx, r)
+	defer records.Close()
+	for seek(records, r); records.Valid(); records.Next() {
+		item := records.Item()
+		if r.Until != nil && (bytes.Compare(item.Key(), r.Until) >= 0) != r.Reverse {
+			break
+		}
+		if more, err := showItem(item, show); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+func iterator(tx *badger.Txn, r kvdyno.Range) *badger.Iterator {
+	options := badger.DefaultIteratorOptions
+	options.Reverse = r.Reverse
+	options.PrefetchSize = int(min(r.Limit, uint64(options.PrefetchSize)))
+	return tx.NewIterator(options)
+}
+
+// To the first record of the range.
+func seek(records *badger.Iterator, r kvdyno.Range) {
+	if r.From == nil {
+		records.Rewind()
+	} else {
+		records.Seek(r.From)
+	}
+}
+
+func showItem(item *badger.Item, show func(key, value []byte) bool) (more bool, err error) {
+	err = item.Value(func(value []byte) error {
+		more = show(item.Key(), value)
+		return nil
+	})
+	return more, err
+}
+
+// Walk keeps one transaction from its beginning to its end.
+func (s *session) Walk(r kvdyno.Range, show func(key, value []byte) bool) error {
+	if s.records == nil || r.From == nil || !s.records.Valid() || !bytes.Equal(s.records.Item().Key(), r.From) {
+		s.endWalk()
+		s.walking = s.db.NewTransaction(false)
+		all := r
+		all.Limit = uint64(badger.DefaultIteratorOptions.PrefetchSize)
+		s.records = iterator(s.walking, all)
+		seek(s.records, r)
+	}
+	if r.From != nil && s.records.Valid() && bytes.Equal(s.records.Item().Key(), r.From) {
+		s.records.Next()
+	}
+	for ; s.records.Valid(); s.records.Next() {
+		if more, err := showItem(s.records.Item(), show); err != nil || !more {
+			return err
+		}
+	}
+	s.endWalk()
+	return nil
+}
+
+func (s *session) endWalk() {
+	if s.records != nil {
+		s.records.Close()
+		s.walking.Discard()
+	}
+	s.records, s.walking = nil, nil
+}
+
+// What Badger refuses.
+func classed(err error) error {
+	if err == nil {
+		return nil
+	}
+	var class kvdyno.Class
+	switch {
+	case errors.Is(err, badger.ErrConflict):
+		class = kvdyno.Conflict
+	case errors.Is(err, badger.ErrEmptyKey), errors.Is(err, badger.ErrTxnTooBig),
+		errors.Is(err, badger.ErrInvalidKey), strings.Contains(err.Error(), "exceeded"):
+		class = kvdyno.Invalid
+	default:
+		return err
+	}
+	return &kvdyno.Error{Class: class, Err: err}
+}

@@ -1,0 +1,220 @@
+// Package kvdyno is kvdyno_engine.h for engines in Go. The main package of a plugin calls [Register]
+// in its init, and is built with
+//
+//	go build -buildmode=c-shared -o libkvdyno-NAME.so
+//
+// The header tells what must hold. What is shown here (keys, values) is valid until the call returns.
+package kvdyno
+
+import (
+	"encoding/json"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// Durability is what a finished write survives.
+type Durability int
+
+// The classes of kvdyno_durability.
+const (
+	None Durability = iota
+	Async
+	Commit
+)
+
+// Opening tells how to open a database.
+type Opening struct {
+	Folder         string
+	Durability     Durability
+	Records        uint64
+	RecordsMax     uint64
+	KeyBytes       uint64
+	ValueBytesMean uint64
+	ValueBytesMax  uint64
+	Sessions       uint64
+	integers       map[string]uint64
+	texts          map[string]string
+}
+
+// Integer is the value of an option: a number, or bytes.
+func (o *Opening) Integer(name string) uint64 { return o.integers[name] }
+
+// Bool is the value of an option of kind boolean.
+func (o *Opening) Bool(name string) bool { return o.integers[name] != 0 }
+
+// Text is the value of an option: a text, or a word of a choice.
+func (o *Opening) Text(name string) string { return o.texts[name] }
+
+// Database is an open database. Any goroutine may use it.
+type Database interface {
+	OpenSession() (Session, error)
+	// Sync makes all writes so far durable.
+	Sync() error
+	Close() error
+}
+
+// Session is the handle of one thread.
+type Session interface {
+	// Get shows the value of a key once, or returns false.
+	Get(key []byte, show func(value []byte)) (bool, error)
+	Put(key, value []byte) error
+	Close()
+}
+
+// Remover is a Session with capability delete.
+type Remover interface {
+	Remove(key []byte) error
+}
+
+// Range says which records, and in which order. A From or Until of nil is no bound.
+type Range struct {
+	From, Until []byte
+	Limit       uint64
+	Reverse     bool
+}
+
+// Scanner is a Session with capability scan_forward or scan_reverse. It shows records until show
+// returns false. From and Until are as in the header.
+type Scanner interface {
+	Scan(r Range, show func(key, value []byte) bool) error
+}
+
+// Walker is a Session that keeps an iterator open from walk to walk.
+type Walker interface {
+	Walk(r Range, show func(key, value []byte) bool) error
+}
+
+// Write is one write of a batch.
+type Write struct {
+	Removes    bool
+	Key, Value []byte
+}
+
+// Batcher is a Session with capability batch.
+type Batcher interface {
+	Write(writes []Write) error
+}
+
+// Transactor is a Session with capability transactions: from Begin to Commit or Rollback, its calls
+// belong to the transaction.
+type Transactor interface {
+	Begin() error
+	Commit() error
+	Rollback()
+	GetForUpdate(key []byte, show func(value []byte)) (bool, error)
+}
+
+// Settler is a Database with background work to wait for.
+type Settler interface {
+	// Settle waits at most so long; it returns whether no work is left, and what it waited for.
+	Settle(limit time.Duration) (bool, string, error)
+}
+
+// Counter is a Database with statistics: of type uint64, float64 or string.
+type Counter interface {
+	Counters() map[string]any
+}
+
+// Eventful is a Database that tells of its background work; it returns what happened since the last
+// call.
+type Eventful interface {
+	Events() []Event
+}
+
+// Event is one of kvdyno_events.
+type Event struct {
+	At     time.Time
+	Kind   EventKind
+	Edge   Edge
+	Detail string
+}
+
+// EventKind is a kind of background work.
+type EventKind int
+
+// The kinds of kvdyno_event_kind.
+const (
+	Flush EventKind = iota
+	Compaction
+	Checkpoint
+	Stall
+	Other
+)
+
+// Edge is where an event stands in time.
+type Edge int
+
+// The edges of kvdyno_edge.
+const (
+	Begin Edge = iota
+	End
+	Point
+)
+
+// Class is the class of an error.
+type Class int
+
+// The results of the header that are errors.
+const (
+	Unsupported Class = iota + 2
+	Invalid
+	Full
+	Memory
+	Corrupt
+	Conflict
+	Unavailable
+	IO
+	Failed
+)
+
+// Error is an error with its class. Errors without one get theirs from the operating system's.
+type Error struct {
+	Class Class
+	Err   error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap is the engine's own error.
+func (e *Error) Unwrap() error { return e.Err }
+
+// MemoryLimit is the option `gomemlimit`, for the description: Go's garbage collector must know of
+// the RAM limit, or it lets the process grow past it.
+const MemoryLimit = `{"name": "gomemlimit", "kind": "bytes", "default": 0,
+	"help": "Soft limit of memory that the Go runtime manages (GOMEMLIMIT); 0: none.",
+	"presets": [{"preset": "tuned", "value": "90%",
+		"reason": "Go's guide to its garbage collector: leave 5 to 10 % of a container's memory to what the runtime does not know of.",
+		"source": "go.dev/doc/gc-guide, Suggested uses"}]}`
+
+// SetMemoryLimit sets the limit of option `gomemlimit`.
+func SetMemoryLimit(o *Opening) {
+	if limit := o.Integer("gomemlimit"); limit > 0 {
+		debug.SetMemoryLimit(int64(limit))
+	}
+}
+
+// ModuleVersion is the version of a module that this plugin was built with, without its `v`.
+func ModuleVersion(path string) string {
+	info, _ := debug.ReadBuildInfo()
+	for _, module := range info.Deps {
+		if module.Path == path {
+			return strings.TrimPrefix(module.Version, "v")
+		}
+	}
+	return "unknown"
+}
+
+// Build is what else decides the speed of code in Go, as JSON.
+func Build() string {
+	facts := map[string]string{"go": runtime.Version()}
+	info, _ := debug.ReadBuildInfo()
+	for _, setting := range info.Settings {
+		if setting.Key == "GOAMD64" || setting.Key == "-tags" {
+			facts[setting.Key] = setting.Value
+		}
+	}
+	text, _ := json.Marshal(facts)
+	return string(text)
+}

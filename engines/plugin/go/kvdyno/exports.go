@@ -1,0 +1,400 @@
+package kvdyno
+
+// #cgo CFLAGS: -O2
+// #include <stdlib.h>
+// #include "table.h"
+import "C"
+
+import (
+	"errors"
+	"runtime"
+	"runtime/cgo"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// Values up to this size are copied into memory of the session: cheaper than a call out of Go.
+const copiedMax = 4096
+
+// Bytes and records of a scan that are copied before a call out of Go shows them.
+const (
+	pageBytes   = 64 << 10
+	pageRecords = 256
+)
+
+var engine struct {
+	description *C.char
+	open        func(*Opening) (Database, error)
+}
+
+// Register says what the plugin is: its description as JSON, the function that opens a database, and
+// the types of its databases and sessions, whose methods tell what it has.
+func Register[D Database, S Session](description string, open func(*Opening) (D, error)) {
+	engine.description = C.CString(description)
+	engine.open = func(o *Opening) (Database, error) { return open(o) }
+	var database D
+	var session S
+	table := &C.kvdyno_go_table
+	if _, has := any(session).(Remover); !has {
+		table.remove = nil
+	}
+	if _, has := any(session).(Scanner); !has {
+		table.scan = nil
+	}
+	if _, has := any(session).(Walker); !has {
+		table.walk = nil
+	}
+	if _, has := any(session).(Batcher); !has {
+		table.write = nil
+	}
+	if _, has := any(session).(Transactor); !has {
+		table.begin, table.commit, table.rollback, table.get_for_update = nil, nil, nil, nil
+	}
+	if _, has := any(database).(Settler); !has {
+		table.settle = nil
+	}
+	if _, has := any(database).(Counter); !has {
+		table.counters = nil
+	}
+	if _, has := any(database).(Eventful); !has {
+		table.events = nil
+	}
+}
+
+// Sessions of which C has the address: the garbage collector must find them somewhere.
+var live sync.Map
+
+// One session, in Go. C has its address, so it is pinned.
+type handle struct {
+	session Session
+	message *C.char
+	pinner  runtime.Pinner
+	// Where the value of the get under way goes, and the method that takes it there.
+	value *C.kvdyno_value
+	show  func([]byte)
+	// C memory, which lives until the session is closed.
+	copied unsafe.Pointer
+	page   page
+	writes []Write
+}
+
+// Records that were copied and not shown yet.
+type page struct {
+	records *C.kvdyno_records
+	shown   *[pageRecords]C.kvdyno_record
+	bytes   *[pageBytes]byte
+	count   int
+	used    int
+	left    uint64
+	ended   bool
+	add     func(key, value []byte) bool
+}
+
+//export kvdynoGoReady
+func kvdynoGoReady() {}
+
+//export kvdynoGoDescribe
+func kvdynoGoDescribe() *C.char { return engine.description }
+
+//export kvdynoGoOpen
+func kvdynoGoOpen(opening *C.kvdyno_opening, database *unsafe.Pointer, message *C.char) C.int {
+	o := &Opening{
+		Folder:         C.GoString(opening.folder),
+		Durability:     Durability(opening.durability),
+		Records:        uint64(opening.records),
+		RecordsMax:     uint64(opening.records_max),
+		KeyBytes:       uint64(opening.key_bytes),
+		ValueBytesMean: uint64(opening.value_bytes_mean),
+		ValueBytesMax:  uint64(opening.value_bytes_max),
+		Sessions:       uint64(opening.sessions),
+		integers:       map[string]uint64{},
+		texts:          map[string]string{},
+	}
+	for _, option := range unsafe.Slice(opening.options, opening.option_count) {
+		name := C.GoString(option.name)
+		o.integers[name] = uint64(option.integer)
+		if option.text != nil {
+			o.texts[name] = C.GoString(option.text)
+		}
+	}
+	opened, err := engine.open(o)
+	if err != nil {
+		return failed(err, message)
+	}
+	// A number that C may keep.
+	*(*cgo.Handle)(unsafe.Pointer(database)) = cgo.NewHandle(opened)
+	return C.KVDYNO_OK
+}
+
+func databaseOf(database unsafe.Pointer) Database {
+	return cgo.Handle(uintptr(database)).Value().(Database)
+}
+
+//export kvdynoGoOpenSession
+func kvdynoGoOpenSession(database unsafe.Pointer, message *C.char, session *unsafe.Pointer) C.int {
+	opened, err := databaseOf(database).OpenSession()
+	if err != nil {
+		return failed(err, message)
+	}
+	h := &handle{session: opened, message: message, copied: C.malloc(copiedMax)}
+	h.show = h.showValue
+	h.page.shown = (*[pageRecords]C.kvdyno_record)(C.calloc(pageRecords, C.sizeof_kvdyno_record))
+	h.page.bytes = (*[pageBytes]byte)(C.malloc(pageBytes))
+	h.page.add = h.page.addRecord
+	h.pinner.Pin(h)
+	live.Store(h, nil)
+	*session = unsafe.Pointer(h)
+	return C.KVDYNO_OK
+}
+
+//export kvdynoGoCloseSession
+func kvdynoGoCloseSession(session unsafe.Pointer) {
+	h := (*handle)(session)
+	h.session.Close()
+	C.free(h.copied)
+	C.free(unsafe.Pointer(h.page.shown))
+	C.free(unsafe.Pointer(h.page.bytes))
+	h.pinner.Unpin()
+	live.Delete(h)
+}
+
+func (h *handle) showValue(value []byte) {
+	if len(value) <= copiedMax {
+		copy(unsafe.Slice((*byte)(h.copied), copiedMax), value)
+		h.value.data, h.value.size = h.copied, C.size_t(len(value))
+	} else {
+		C.kvdyno_go_show_value(h.value, unsafe.Pointer(&value[0]), C.size_t(len(value)))
+	}
+}
+
+//export kvdynoGoGet
+func kvdynoGoGet(session, key unsafe.Pointer, size C.size_t, value *C.kvdyno_value) C.int {
+	h := (*handle)(session)
+	h.value = value
+	return h.read(h.session.Get(bytes(key, size), h.show))
+}
+
+//export kvdynoGoGetForUpdate
+func kvdynoGoGetForUpdate(session, key unsafe.Pointer, size C.size_t, value *C.kvdyno_value) C.int {
+	h := (*handle)(session)
+	h.value = value
+	return h.read(h.session.(Transactor).GetForUpdate(bytes(key, size), h.show))
+}
+
+func (h *handle) read(found bool, err error) C.int {
+	if found && err == nil {
+		return C.KVDYNO_OK
+	}
+	if err == nil {
+		return C.KVDYNO_NOT_FOUND
+	}
+	return failed(err, h.message)
+}
+
+//export kvdynoGoPut
+func kvdynoGoPut(session, key unsafe.Pointer, keySize C.size_t, value unsafe.Pointer, valueSize C.size_t) C.int {
+	h := (*handle)(session)
+	return h.result(h.session.Put(bytes(key, keySize), bytes(value, valueSize)))
+}
+
+//export kvdynoGoRemove
+func kvdynoGoRemove(session, key unsafe.Pointer, size C.size_t) C.int {
+	h := (*handle)(session)
+	return h.result(h.session.(Remover).Remove(bytes(key, size)))
+}
+
+//export kvdynoGoScan
+func kvdynoGoScan(session unsafe.Pointer, asked *C.kvdyno_range, records *C.kvdyno_records) C.int {
+	h := (*handle)(session)
+	h.page.begin(records, uint64(asked.limit))
+	return h.result(h.page.end(h.session.(Scanner).Scan(rangeOf(asked), h.page.add)))
+}
+
+//export kvdynoGoWalk
+func kvdynoGoWalk(session unsafe.Pointer, asked *C.kvdyno_range, records *C.kvdyno_records) C.int {
+	h := (*handle)(session)
+	h.page.begin(records, uint64(asked.limit))
+	return h.result(h.page.end(h.session.(Walker).Walk(rangeOf(asked), h.page.add)))
+}
+
+func rangeOf(asked *C.kvdyno_range) Range {
+	r := Range{Limit: uint64(asked.limit), Reverse: asked.reverse != 0}
+	if asked.from != nil {
+		r.From = bytes(asked.from, asked.from_size)
+	}
+	if asked.until != nil {
+		r.Until = bytes(asked.until, asked.until_size)
+	}
+	return r
+}
+
+func (p *page) begin(records *C.kvdyno_records, limit uint64) {
+	p.records, p.left, p.count, p.used, p.ended = records, limit, 0, 0, false
+}
+
+// Shows what is left; the error is the scan's.
+func (p *page) end(err error) error {
+	if err == nil && !p.ended {
+		p.flush()
+	}
+	return err
+}
+
+// Whether more records are wanted.
+func (p *page) flush() bool {
+	if p.count > 0 {
+		p.ended = C.kvdyno_go_show_records(p.records, &p.shown[0], C.size_t(p.count)) != 0
+	}
+	p.count, p.used = 0, 0
+	return !p.ended
+}
+
+func (p *page) addRecord(key, value []byte) bool {
+	size := len(key) + len(value)
+	if p.count == pageRecords || p.used+size > pageBytes {
+		if !p.flush() {
+			return false
+		}
+	}
+	p.left--
+	if size > pageBytes {
+		p.ended = C.kvdyno_go_show_record(p.records, unsafe.Pointer(unsafe.SliceData(key)), C.size_t(len(key)),
+			unsafe.Pointer(unsafe.SliceData(value)), C.size_t(len(value))) != 0
+		return !p.ended
+	}
+	to := p.bytes[p.used:]
+	copy(to, key)
+	copy(to[len(key):], value)
+	start := unsafe.Add(unsafe.Pointer(p.bytes), p.used)
+	p.shown[p.count] = C.kvdyno_record{
+		key: start, key_size: C.size_t(len(key)),
+		value: unsafe.Add(start, len(key)), value_size: C.size_t(len(value)),
+	}
+	p.count++
+	p.used += size
+	return p.left > 0 || p.flush()
+}
+
+//export kvdynoGoWrite
+func kvdynoGoWrite(session unsafe.Pointer, writes *C.kvdyno_write, count C.size_t) C.int {
+	h := (*handle)(session)
+	h.writes = h.writes[:0]
+	for _, write := range unsafe.Slice(writes, count) {
+		h.writes = append(h.writes, Write{
+			Removes: write.removes != 0,
+			Key:     bytes(write.key, write.key_size),
+			Value:   bytes(write.value, write.value_size),
+		})
+	}
+	return h.result(h.session.(Batcher).Write(h.writes))
+}
+
+//export kvdynoGoBegin
+func kvdynoGoBegin(session unsafe.Pointer) C.int {
+	h := (*handle)(session)
+	return h.result(h.session.(Transactor).Begin())
+}
+
+//export kvdynoGoCommit
+func kvdynoGoCommit(session unsafe.Pointer) C.int {
+	h := (*handle)(session)
+	return h.result(h.session.(Transactor).Commit())
+}
+
+//export kvdynoGoRollback
+func kvdynoGoRollback(session unsafe.Pointer) {
+	(*handle)(session).session.(Transactor).Rollback()
+}
+
+//export kvdynoGoSettle
+func kvdynoGoSettle(database unsafe.Pointer, limit C.uint64_t, idle *C.int, note, message *C.char) C.int {
+	rests, waited, err := databaseOf(database).(Settler).Settle(time.Duration(limit))
+	if err != nil {
+		return failed(err, message)
+	}
+	if rests {
+		*idle = 1
+	}
+	write(waited, note)
+	return C.KVDYNO_OK
+}
+
+//export kvdynoGoSync
+func kvdynoGoSync(database unsafe.Pointer, message *C.char) C.int {
+	if err := databaseOf(database).Sync(); err != nil {
+		return failed(err, message)
+	}
+	return C.KVDYNO_OK
+}
+
+//export kvdynoGoClose
+func kvdynoGoClose(database unsafe.Pointer, message *C.char) C.int {
+	err := databaseOf(database).Close()
+	cgo.Handle(uintptr(database)).Delete()
+	if err != nil {
+		return failed(err, message)
+	}
+	return C.KVDYNO_OK
+}
+
+//export kvdynoGoCounters
+func kvdynoGoCounters(database unsafe.Pointer, counters *C.kvdyno_counters) {
+	for name, value := range databaseOf(database).(Counter).Counters() {
+		named := C.CString(name)
+		switch value := value.(type) {
+		case uint64:
+			C.kvdyno_go_add_integer(counters, named, C.uint64_t(value))
+		case float64:
+			C.kvdyno_go_add_number(counters, named, C.double(value))
+		case string:
+			text := C.CString(value)
+			C.kvdyno_go_add_text(counters, named, text)
+			C.free(unsafe.Pointer(text))
+		}
+		C.free(unsafe.Pointer(named))
+	}
+}
+
+//export kvdynoGoEvents
+func kvdynoGoEvents(database unsafe.Pointer, events *C.kvdyno_events) {
+	for _, event := range databaseOf(database).(Eventful).Events() {
+		detail := C.CString(event.Detail)
+		at := C.uint64_t(event.At.UnixNano())
+		C.kvdyno_go_add_event(events, at, C.int(event.Kind), C.int(event.Edge), detail)
+		C.free(unsafe.Pointer(detail))
+	}
+}
+
+func bytes(data unsafe.Pointer, size C.size_t) []byte {
+	return unsafe.Slice((*byte)(data), size)
+}
+
+func (h *handle) result(err error) C.int {
+	if err == nil {
+		return C.KVDYNO_OK
+	}
+	return failed(err, h.message)
+}
+
+func failed(err error, message *C.char) C.int {
+	write(err.Error(), message)
+	var classed *Error
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &classed):
+		return C.int(classed.Class)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return C.KVDYNO_FULL
+	case errors.As(err, &errno):
+		return C.KVDYNO_IO
+	}
+	return C.KVDYNO_OTHER
+}
+
+// Writes a text with its final zero, cut off where there is no more room.
+func write(text string, to *C.char) {
+	room := unsafe.Slice((*byte)(unsafe.Pointer(to)), C.KVDYNO_MESSAGE_BYTES)
+	room[copy(room[:C.KVDYNO_MESSAGE_BYTES-1], text)] = 0
+}

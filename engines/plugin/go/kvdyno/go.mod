@@ -1,0 +1,3 @@
+module kvdyno
+
+go 1.24

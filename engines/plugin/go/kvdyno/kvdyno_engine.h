@@ -1,0 +1,1 @@
+../../include/kvdyno_engine.h

@@ -1,0 +1,307 @@
+/* kvdyno_engine.h: the contract between kvdyno and a storage engine in any language with C linkage.
+ *
+ * An engine is a shared library `libkvdyno-NAME.so` that exports one function, kvdyno_get_engine.
+ * `kvdyno-plugin` loads it. kvdyno looks for it where it looks for engines: next to its own program,
+ * in KVDYNO_ENGINE_PATH, in PATH; then among the installed libraries. This runs it:
+ *
+ *     KVDYNO_ENGINE_PATH=$PWD kvdyno run quick --engine NAME
+ *     kvdyno-plugin --library ./libkvdyno-NAME.so conformance /tmp/scratch
+ *
+ * `kvdyno new-engine NAME --language c` (c++, go, zig) writes an engine that passes the kit.
+ *
+ * RESULTS. Functions that can fail return KVDYNO_OK or one of the classes below, and write a message
+ * of at most KVDYNO_MESSAGE_BYTES, with its final zero, to `message`: what was done, and the
+ * engine's own words. kvdyno counts errors by their class.
+ *
+ * THREADS. kvdyno calls
+ *   - kvdyno_get_engine, describe and open once, on one thread, before anything else;
+ *   - settle, sync, counters and events on any thread, one at a time, also while sessions work;
+ *   - open_session on the thread that will use the session, and every function of a session on that
+ *     thread alone. Sessions work at the same time;
+ *   - close on one thread, after all sessions are closed, and nothing afterwards.
+ * A plugin may have threads of its own, with names of their own. A plugin calls kvdyno back (`show`,
+ * `add`) only on the thread of the call that handed the callback over, and only until that call
+ * returns; from another thread, kvdyno reports it and ends the process. The plugin lets no C++
+ * exception, Go panic or longjmp pass a function of this header.
+ *
+ * MEMORY. What kvdyno passes (keys, values, options, ranges) lives until the function returns, and
+ * is not written to. What a plugin shows lives until the callback returns. Nobody frees memory of
+ * the other. Keys and values may contain any byte. A pointer to zero bytes may be null.
+ *
+ * A call costs an indirect call of C, and what the plugin does. kvdyno neither allocates nor copies.
+ */
+#ifndef KVDYNO_ENGINE_H
+#define KVDYNO_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised with every change of this file that a built plugin would notice. */
+#define KVDYNO_ENGINE_VERSION 1
+
+/* Bytes that `message` and `note` have room for. */
+#define KVDYNO_MESSAGE_BYTES 512
+
+/* What a function returns. */
+enum {
+  KVDYNO_OK = 0,
+  KVDYNO_NOT_FOUND = 1,    /* get, get_for_update: there is no such key; not an error */
+  KVDYNO_UNSUPPORTED = 2,  /* the engine has no such operation */
+  KVDYNO_INVALID = 3,      /* an option, key or size that the engine refuses */
+  KVDYNO_FULL = 4,         /* no space on the volume, or in the engine's map */
+  KVDYNO_MEMORY = 5,       /* not enough memory */
+  KVDYNO_CORRUPT = 6,      /* damaged data */
+  KVDYNO_CONFLICT = 7,     /* lost against another writer; kvdyno runs the transaction again */
+  KVDYNO_UNAVAILABLE = 8,  /* a timeout, or a server that is gone */
+  KVDYNO_IO = 9,           /* a read or write of the operating system failed */
+  KVDYNO_OTHER = 10        /* anything else */
+};
+
+/* What a finished write survives. */
+typedef enum kvdyno_durability {
+  KVDYNO_NONE = 0,   /* no promise */
+  KVDYNO_ASYNC = 1,  /* it survives the process: it is in the operating system */
+  KVDYNO_COMMIT = 2  /* it survives a power loss: it was on stable storage when the call returned */
+} kvdyno_durability;
+
+typedef enum kvdyno_kind {
+  KVDYNO_BOOLEAN = 0, /* integer: 0 or 1 */
+  KVDYNO_INTEGER = 1, /* integer: a number, or bytes */
+  KVDYNO_NUMBER = 2,  /* number */
+  KVDYNO_TEXT = 3     /* text: also a word of a choice */
+} kvdyno_kind;
+
+/* One option of the description with its value: the suite's, the preset's, or the default. */
+typedef struct kvdyno_option {
+  const char *name;
+  kvdyno_kind kind;
+  uint64_t integer;
+  double number;
+  const char *text;
+} kvdyno_option;
+
+/* How to open a database. */
+typedef struct kvdyno_opening {
+  const char *folder; /* an existing directory that belongs to this database alone */
+  kvdyno_durability durability;
+  const kvdyno_option *options; /* every option of the description */
+  size_t option_count;
+  /* The data to come. */
+  uint64_t records;          /* after the load */
+  uint64_t records_max;      /* after all inserts */
+  uint64_t key_bytes;        /* of every key */
+  uint64_t value_bytes_mean; /* of the values */
+  uint64_t value_bytes_max;  /* of the longest value */
+  uint64_t sessions;         /* the most that are open at a time */
+} kvdyno_opening;
+
+/* Where a value goes. The plugin either calls `show` once, with memory that lives until `show`
+ * returns (a page of a map, a pinned block, what a lock protects); or it sets `data` and `size` to
+ * memory that lives until the next call of this session (a buffer of the session), and returns. */
+typedef struct kvdyno_value {
+  void (*show)(struct kvdyno_value *self, const void *data, size_t size);
+  const void *data;
+  size_t size;
+} kvdyno_value;
+
+/* Where the values of several keys go: each found one once, by the index of its key, in any order. */
+typedef struct kvdyno_values {
+  void (*show)(struct kvdyno_values *self, size_t index, const void *data, size_t size);
+} kvdyno_values;
+
+typedef struct kvdyno_key {
+  const void *data;
+  size_t size;
+} kvdyno_key;
+
+typedef struct kvdyno_record {
+  const void *key;
+  size_t key_size;
+  const void *value;
+  size_t value_size;
+} kvdyno_record;
+
+/* Where the records of a scan go: in order, one or several at a time. If `show` returns 1, the scan
+ * ends: the limit is reached, or no more records are wanted. Some of those shown last may not count
+ * then. */
+typedef struct kvdyno_records {
+  int (*show)(struct kvdyno_records *self, const kvdyno_record *records, size_t count);
+} kvdyno_records;
+
+/* Which records, in which order; keys are compared byte by byte. */
+typedef struct kvdyno_range {
+  const void *from; /* scan: the first key >= from, in reverse <= from. walk: the first key > from,
+                       in reverse < from. Null: from the end that lies in this direction */
+  size_t from_size;
+  const void *until; /* ends before the first key >= until, in reverse < until. Null: no end */
+  size_t until_size;
+  uint64_t limit; /* at most so many: `show` returns 1 with the last one */
+  int reverse;
+} kvdyno_range;
+
+/* One write of a batch. */
+typedef struct kvdyno_write {
+  int removes; /* 1: the key is removed, and there is no value */
+  const void *key;
+  size_t key_size;
+  const void *value;
+  size_t value_size;
+} kvdyno_write;
+
+/* Where the engine's own statistics go, by its own names. */
+typedef struct kvdyno_counters {
+  void (*add_integer)(struct kvdyno_counters *self, const char *name, uint64_t value);
+  void (*add_number)(struct kvdyno_counters *self, const char *name, double value);
+  void (*add_text)(struct kvdyno_counters *self, const char *name, const char *value);
+} kvdyno_counters;
+
+typedef enum kvdyno_event_kind {
+  KVDYNO_FLUSH = 0,
+  KVDYNO_COMPACTION = 1,
+  KVDYNO_CHECKPOINT = 2,
+  KVDYNO_STALL = 3,
+  KVDYNO_OTHER_EVENT = 4
+} kvdyno_event_kind;
+
+typedef enum kvdyno_edge { KVDYNO_BEGIN = 0, KVDYNO_END = 1, KVDYNO_POINT = 2 } kvdyno_edge;
+
+/* Where events go, oldest first. `detail` are the engine's own words, or null. */
+typedef struct kvdyno_events {
+  void (*add)(struct kvdyno_events *self, uint64_t unix_ns, kvdyno_event_kind kind,
+              kvdyno_edge edge, const char *detail);
+} kvdyno_events;
+
+/* An engine: functions on a database and on its sessions, which are pointers of the plugin's own.
+ * Functions marked `optional` may be null. */
+typedef struct kvdyno_engine {
+  /* KVDYNO_ENGINE_VERSION. */
+  uint32_t version;
+
+  /* The description, as JSON; it lives as long as the process. All names and types are those of
+   * `kvdyno schema suite`'s engines and of `kvdyno engines NAME --json`:
+   *
+   *   {
+   *     "name": "mine",            as in libkvdyno-mine.so
+   *     "title": "Mine",
+   *     "version": "1.2.3",        of the engine's code
+   *     "build": { "compiler": "gcc 12.2" },
+   *     "capabilities": {
+   *       "durability": {          the classes that the engine has: none, async, commit
+   *         "commit": { "settings": "fdatasync(2) after each write", "power_loss": "keeps" } },
+   *       "delete": true, "scan_forward": true, "scan_reverse": false, "native_multiget": false,
+   *       "batch": "atomic",       together, loop
+   *       "transactions": "serial", optimistic, locking, none
+   *       "atomic_read_modify_write": false, "concurrent_writers": 1, "in_memory": false,
+   *       "stores_nothing": false, "key_bytes_max": null, "value_bytes_max": null, "counted": {} },
+   *     "options": [ {
+   *       "name": "cache_bytes", "kind": "bytes", "default": 8388608, "help": "One sentence.",
+   *       "presets": [ { "preset": "tuned", "value": "50%", "reason": "Why.", "source": "Where" } ]
+   *     } ],                       kinds: "boolean", "bytes", "text",
+   *                                { "integer": { "min": 0, "max": 9 } }, { "choice": { "of": [] } }
+   *     "planning": { "space_factor": 1.5, "write_factor": 1.5, "ram_bytes_min": 16777216 }
+   *   }
+   *
+   * A capability that is left out is one that the engine lacks. power_loss: keeps, loses_last,
+   * loses_all, damages. planning: bytes on the volume, and bytes written by a load, per byte of
+   * data; least memory. docs/add-an-engine.md tells what each means. */
+  const char *(*describe)(void);
+
+  /* Opens the database in the folder, or creates it. Refuses options that it cannot honour. */
+  int (*open)(const kvdyno_opening *opening, void **database, char *message);
+
+  /* A session of the calling thread. `message` lives as long as the session: functions of the
+   * session write there why they fail. */
+  int (*open_session)(void *database, char *message, void **session);
+  void (*close_session)(void *session);
+
+  /* Shows the value of a key, and returns KVDYNO_OK; or returns KVDYNO_NOT_FOUND. It sees every
+   * write of any session that was acknowledged before. */
+  int (*get)(void *session, const void *key, size_t key_size, kvdyno_value *value);
+
+  /* Stores a value, in the durability class of the database. */
+  int (*put)(void *session, const void *key, size_t key_size, const void *value,
+             size_t value_size);
+
+  /* Optional (delete). Removing a key that does not exist is KVDYNO_OK. */
+  int (*remove)(void *session, const void *key, size_t key_size);
+
+  /* Optional (scan_forward, scan_reverse). */
+  int (*scan)(void *session, const kvdyno_range *range, kvdyno_records *records);
+
+  /* Optional: the next records of a walk over all records, after `from`, which the last call showed.
+   * The session may keep an iterator open between calls. Without it, each call is a scan. */
+  int (*walk)(void *session, const kvdyno_range *range, kvdyno_records *records);
+
+  /* Optional (native_multiget): keys that it does not show do not exist. */
+  int (*multiget)(void *session, const kvdyno_key *keys, size_t count, kvdyno_values *values);
+
+  /* Optional (batch): the writes in their order, as one unit. */
+  int (*write)(void *session, const kvdyno_write *writes, size_t count);
+
+  /* Optional (transactions), all three: from `begin` to `commit` or `rollback`, get, put, remove and
+   * scan of this session belong to the transaction, and see its writes. kvdyno calls `rollback`
+   * after every error within; a `commit` that fails has ended the transaction. */
+  int (*begin)(void *session);
+  int (*commit)(void *session);
+  void (*rollback)(void *session);
+
+  /* Optional: within a transaction, a get of a value that a later write depends on: until the end of
+   * the transaction nobody else changes it, or the transaction ends with KVDYNO_CONFLICT. Without
+   * it, kvdyno calls `get`. */
+  int (*get_for_update)(void *session, const void *key, size_t key_size, kvdyno_value *value);
+
+  /* Optional: waits for background work, at most `limit_ns`. Sets `idle` to 1 if none is left, and
+   * writes to `note` what it waited for. */
+  int (*settle)(void *database, uint64_t limit_ns, int *idle, char *note, char *message);
+
+  /* Optional, if every class keeps all at a power loss, or loses all: makes all writes so far
+   * durable. */
+  int (*sync)(void *database, char *message);
+
+  /* Optional. Reads no data: that would change what is cached. */
+  void (*counters)(void *database, kvdyno_counters *counters);
+
+  /* Optional: what happened since the last call. */
+  void (*events)(void *database, kvdyno_events *events);
+
+  /* Closes the database. Every acknowledged write is there at the next open. The database is gone
+   * also if this fails, which tells of a last flush. */
+  int (*close)(void *database, char *message);
+} kvdyno_engine;
+
+/* The one symbol of a plugin. The engine lives as long as the process. */
+#define KVDYNO_EXPORT __attribute__((visibility("default")))
+KVDYNO_EXPORT const kvdyno_engine *kvdyno_get_engine(void);
+
+/* The option of this name; null: the description has none. */
+static inline const kvdyno_option *kvdyno_find_option(const kvdyno_opening *opening,
+                                                      const char *name) {
+  size_t index;
+  for (index = 0; index < opening->option_count; index++) {
+    if (strcmp(opening->options[index].name, name) == 0) return &opening->options[index];
+  }
+  return NULL;
+}
+
+/* A number, bytes, or 0 and 1; 0: there is no such option. */
+static inline uint64_t kvdyno_integer(const kvdyno_opening *opening, const char *name) {
+  const kvdyno_option *option = kvdyno_find_option(opening, name);
+  return option == NULL ? 0 : option->integer;
+}
+
+/* A text, or a word of a choice; empty: there is no such option. */
+static inline const char *kvdyno_text(const kvdyno_opening *opening, const char *name) {
+  const kvdyno_option *option = kvdyno_find_option(opening, name);
+  return option == NULL || option->kind != KVDYNO_TEXT ? "" : option->text;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

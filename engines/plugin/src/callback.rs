@@ -1,0 +1,259 @@
+//! What a plugin calls back: it shows a value or records, on the thread of the call that asked for
+//! them and until that call returns. Anything else ends the process with a message.
+//!
+//! The callbacks of a session lie where they are as long as the session, so that one that comes too
+//! late finds that nobody waits for it.
+
+#![expect(unsafe_code, reason = "callbacks of a C API")]
+
+use crate::api::{self, Record, Records, Value, Values};
+use crate::library;
+use kvdyno_engine::{Error, ErrorClass, Result};
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::ops::ControlFlow;
+use std::ptr::{null, null_mut};
+
+thread_local! {
+    /// Its address tells threads apart, and costs no call.
+    static HERE: Cell<u8> = const { Cell::new(0) };
+}
+
+/// Of no thread: no call is under way.
+const NOWHERE: usize = 0;
+
+/// The size of a value that was neither shown nor left in the session.
+const NOT_SHOWN: usize = usize::MAX;
+
+fn here() -> usize {
+    HERE.with(|here| here.as_ptr().addr())
+}
+
+/// A struct of the header, and behind it what the callback needs.
+#[repr(C)]
+pub(crate) struct Callback<T> {
+    /// What the plugin gets; the first field.
+    call: T,
+    /// The thread of the call under way.
+    thread: usize,
+    /// What the call needs; of the type that belongs to its `show`.
+    frame: *mut c_void,
+}
+
+impl<T> Callback<T> {
+    fn new(call: T) -> Self {
+        Self { call, thread: NOWHERE, frame: null_mut() }
+    }
+
+    /// The frame of the call that `callback` belongs to; ends the process if there is none.
+    ///
+    /// # Safety
+    /// `callback` is a live one, and its `call` belongs to frames of type `F`.
+    #[inline]
+    unsafe fn frame<'f, F>(callback: *mut T) -> &'f mut F {
+        let callback = callback.cast::<Self>();
+        // SAFETY: the caller's promise: `call` is its first field.
+        let (thread, frame) = unsafe { ((*callback).thread, (*callback).frame) };
+        if thread != here() {
+            end_process(if thread == NOWHERE {
+                "it called back after the call had returned"
+            } else {
+                "it called back from another thread than that of the call"
+            });
+        }
+        // SAFETY: the call is under way on this thread and waits for the plugin, so its frame lives
+        // and nobody else uses it.
+        unsafe { &mut *frame.cast::<F>() }
+    }
+
+    /// Calls the plugin, while its callbacks find `frame`.
+    #[inline]
+    fn during<F>(callback: *mut Self, frame: &mut F, call: impl FnOnce(*mut T) -> c_int) -> c_int {
+        // SAFETY: the session's callback, which no other call uses: sessions are of one thread.
+        unsafe {
+            (*callback).thread = here();
+            (*callback).frame = (&raw mut *frame).cast();
+            let code = call(callback.cast());
+            (*callback).thread = NOWHERE;
+            code
+        }
+    }
+}
+
+/// What a plugin may call during the calls of one session.
+pub(crate) struct Callbacks {
+    value: Callback<Value>,
+    values: Callback<Values>,
+    records: Callback<Records>,
+}
+
+impl Callbacks {
+    pub(crate) fn new() -> Self {
+        Self {
+            value: Callback::new(Value { show: None, data: null(), size: NOT_SHOWN }),
+            values: Callback::new(Values { show: None }),
+            records: Callback::new(Records { show: None }),
+        }
+    }
+
+    /// Makes a call that reads a value, and shows what it found to `visit`. `Err`: its result.
+    ///
+    /// # Safety
+    /// `this` is live, and `call` passes what it gets to a function of the plugin.
+    #[inline]
+    pub(crate) unsafe fn read<R, F: FnOnce(Option<&[u8]>) -> R>(
+        this: *mut Self,
+        visit: F,
+        call: impl FnOnce(*mut Value) -> c_int,
+    ) -> Result<Result<R, c_int>> {
+        // SAFETY: `this` is live.
+        let callback = unsafe { &raw mut (*this).value };
+        let mut frame = ReadFrame { visit: Some(visit), shown: None };
+        // SAFETY: as above.
+        unsafe {
+            (*callback).call =
+                Value { show: Some(show_value::<R, F>), data: null(), size: NOT_SHOWN };
+        }
+        let code = Callback::during(callback, &mut frame, call);
+        match (code, frame.shown, frame.visit) {
+            (api::OK, Some(shown), _) => Ok(Ok(shown)),
+            (api::OK, None, Some(visit)) => {
+                // SAFETY: as above.
+                let Value { data, size, .. } = unsafe { &(*callback).call };
+                if *size == NOT_SHOWN {
+                    return Err(misbehaved("`get` returned KVDYNO_OK, and showed no value"));
+                }
+                // SAFETY: by the header, it lives until the next call of the session.
+                Ok(Ok(visit(Some(unsafe { api::bytes(*data, *size) }))))
+            }
+            (api::NOT_FOUND, None, Some(visit)) => Ok(Ok(visit(None))),
+            (api::NOT_FOUND, ..) => {
+                Err(misbehaved("`get` returned KVDYNO_NOT_FOUND, and showed a value"))
+            }
+            (code, ..) => Ok(Err(code)),
+        }
+    }
+
+    /// Makes a call that reads several values, and shows each to `visit`; then the missing ones.
+    /// `shown` has a `false` for each.
+    ///
+    /// # Safety
+    /// As for [`Self::read`].
+    pub(crate) unsafe fn read_several<F: FnMut(usize, Option<&[u8]>)>(
+        this: *mut Self,
+        shown: &mut [bool],
+        visit: F,
+        call: impl FnOnce(*mut Values) -> c_int,
+    ) -> c_int {
+        let mut frame = SeveralFrame { visit, shown };
+        // SAFETY: `this` is live.
+        let callback = unsafe { &raw mut (*this).values };
+        // SAFETY: as above.
+        unsafe { (*callback).call = Values { show: Some(show_one_of_several::<F>) } };
+        let code = Callback::during(callback, &mut frame, call);
+        if code == api::OK {
+            let missing = frame.shown.iter().enumerate().filter(|(_, shown)| !**shown);
+            missing.for_each(|(index, _)| (frame.visit)(index, None));
+        }
+        code
+    }
+
+    /// Makes a call that scans, and shows at most `limit` records to `visit`. Returns what it
+    /// returned, and how many were shown.
+    ///
+    /// # Safety
+    /// As for [`Self::read`].
+    pub(crate) unsafe fn scan<F: FnMut(&[u8], &[u8]) -> ControlFlow<()>>(
+        this: *mut Self,
+        limit: u64,
+        visit: F,
+        call: impl FnOnce(*mut Records) -> c_int,
+    ) -> (c_int, u64) {
+        let mut frame = ScanFrame { visit, shown: 0, limit, ended: false };
+        // SAFETY: `this` is live.
+        let callback = unsafe { &raw mut (*this).records };
+        // SAFETY: as above.
+        unsafe { (*callback).call = Records { show: Some(show_records::<F>) } };
+        (Callback::during(callback, &mut frame, call), frame.shown)
+    }
+}
+
+struct ReadFrame<R, F> {
+    visit: Option<F>,
+    shown: Option<R>,
+}
+
+unsafe extern "C" fn show_value<R, F: FnOnce(Option<&[u8]>) -> R>(
+    value: *mut Value,
+    data: *const u8,
+    size: usize,
+) {
+    // SAFETY: the header has the plugin pass on what it got, and `show` is of these frames.
+    let frame = unsafe { Callback::frame::<ReadFrame<R, F>>(value) };
+    let Some(visit) = frame.visit.take() else { end_process("it showed a value twice") };
+    // SAFETY: by the header, the bytes live until this returns.
+    frame.shown = Some(visit(Some(unsafe { api::bytes(data, size) })));
+}
+
+struct SeveralFrame<'s, F> {
+    visit: F,
+    shown: &'s mut [bool],
+}
+
+unsafe extern "C" fn show_one_of_several<F: FnMut(usize, Option<&[u8]>)>(
+    values: *mut Values,
+    index: usize,
+    data: *const u8,
+    size: usize,
+) {
+    // SAFETY: as in `show_value`.
+    let frame = unsafe { Callback::frame::<SeveralFrame<'_, F>>(values) };
+    match frame.shown.get_mut(index) {
+        None => end_process("it showed a value of a key that it was not asked for"),
+        Some(true) => end_process("it showed a value twice"),
+        Some(shown) => *shown = true,
+    }
+    // SAFETY: as in `show_value`.
+    (frame.visit)(index, Some(unsafe { api::bytes(data, size) }));
+}
+
+struct ScanFrame<F> {
+    visit: F,
+    shown: u64,
+    limit: u64,
+    ended: bool,
+}
+
+unsafe extern "C" fn show_records<F: FnMut(&[u8], &[u8]) -> ControlFlow<()>>(
+    records: *mut Records,
+    shown: *const Record,
+    count: usize,
+) -> c_int {
+    // SAFETY: as in `show_value`.
+    let frame = unsafe { Callback::frame::<ScanFrame<F>>(records) };
+    for index in 0..count {
+        if frame.ended {
+            break;
+        }
+        // SAFETY: by the header, so many records, and their bytes, live until this returns.
+        let (key, value) = unsafe {
+            let record = &*shown.add(index);
+            (api::bytes(record.key, record.key_size), api::bytes(record.value, record.value_size))
+        };
+        frame.shown += 1;
+        frame.ended = (frame.visit)(key, value).is_break() || frame.shown == frame.limit;
+    }
+    c_int::from(frame.ended)
+}
+
+fn misbehaved(what: &str) -> Error {
+    Error::new(ErrorClass::Other, format!("the plugin broke its contract: {what}"))
+}
+
+/// Ends this process, and so its case alone: nothing of the plugin can be trusted now.
+#[cold]
+fn end_process(what: &str) -> ! {
+    let plugin = library::loaded_path().display();
+    let what = format!("{plugin} broke the contract of kvdyno_engine.h: {what}");
+    kvdyno_worker::end_process(&Error::new(ErrorClass::Other, what))
+}

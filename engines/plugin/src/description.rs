@@ -1,0 +1,192 @@
+//! The description that a plugin gives of itself, as JSON: what it leaves out, it lacks, and what
+//! the header has no functions for, it cannot claim.
+
+use kvdyno_engine::{
+    BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, PowerLoss, Promise,
+    Transactions, list_names,
+};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// What a plugin writes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: String,
+    title: String,
+    version: String,
+    #[serde(default)]
+    build: BTreeMap<String, String>,
+    capabilities: WrittenCapabilities,
+    #[serde(default)]
+    options: Vec<OptionSpec>,
+    planning: Planning,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent ability, as data")]
+struct WrittenCapabilities {
+    durability: BTreeMap<Durability, Promise>,
+    #[serde(default)]
+    delete: bool,
+    #[serde(default)]
+    scan_forward: bool,
+    #[serde(default)]
+    scan_reverse: bool,
+    #[serde(default)]
+    native_multiget: bool,
+    batch: Option<BatchKind>,
+    #[serde(default)]
+    transactions: Transactions,
+    #[serde(default)]
+    atomic_read_modify_write: bool,
+    concurrent_writers: Option<u32>,
+    #[serde(default)]
+    in_memory: bool,
+    #[serde(default)]
+    stores_nothing: bool,
+    #[serde(default)]
+    counted: BTreeMap<String, String>,
+    key_bytes_max: Option<u64>,
+    value_bytes_max: Option<u64>,
+}
+
+/// Which optional functions a plugin has.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each function")]
+pub(crate) struct Present {
+    pub(crate) remove: bool,
+    pub(crate) scan: bool,
+    pub(crate) multiget: bool,
+    pub(crate) write: bool,
+    pub(crate) transactions: bool,
+    pub(crate) sync: bool,
+}
+
+/// The description in `json`, of a plugin with these functions. `Err`: what is wrong with it.
+pub(crate) fn read(json: &str, present: Present) -> Result<Description, String> {
+    let written: Written = serde_json::from_str(json)
+        .map_err(|error| format!("`describe` returns no description: {error}"))?;
+    let Written { name, title, version, build, capabilities, options, planning } = written;
+    let capabilities = capabilities.into_capabilities();
+    check(&capabilities, present)?;
+    for option in &options {
+        option.kind.accept(&option.default).map_err(|expected| {
+            let (name, default) = (&option.name, &option.default);
+            format!("the default of option `{name}`: expected {expected}, found {default}")
+        })?;
+    }
+    Ok(Description { name, title, version, build, capabilities, options, planning })
+}
+
+impl WrittenCapabilities {
+    fn into_capabilities(self) -> Capabilities {
+        Capabilities {
+            durability: self.durability,
+            delete: self.delete,
+            scan_forward: self.scan_forward,
+            scan_reverse: self.scan_reverse,
+            native_multiget: self.native_multiget,
+            batch: self.batch.unwrap_or(BatchKind::Loop),
+            transactions: self.transactions,
+            atomic_read_modify_write: self.atomic_read_modify_write,
+            concurrent_writers: self.concurrent_writers,
+            in_memory: self.in_memory,
+            stores_nothing: self.stores_nothing,
+            counted: self.counted,
+            key_bytes_max: self.key_bytes_max,
+            value_bytes_max: self.value_bytes_max,
+            library: true,
+            ..Capabilities::least([])
+        }
+    }
+}
+
+/// Every claim needs its function. The other way, a function is called where it is claimed.
+fn check(claims: &Capabilities, present: Present) -> Result<(), String> {
+    if claims.durability.is_empty() {
+        return Err("it has no durability class: expected `none`, `async` or `commit`".to_owned());
+    }
+    let unsure = |promise: &Promise| {
+        matches!(promise.power_loss, PowerLoss::LosesLast | PowerLoss::Damages)
+            || !promise.exceptions.is_empty()
+    };
+    let needs_sync = claims.durability.values().any(unsure);
+    let needs = [
+        (claims.delete, present.remove, "delete", "remove"),
+        (claims.scan_forward, present.scan, "scan_forward", "scan"),
+        (claims.scan_reverse, present.scan, "scan_reverse", "scan"),
+        (claims.native_multiget, present.multiget, "native_multiget", "multiget"),
+        (claims.batch != BatchKind::Loop, present.write, "batch", "write"),
+        (
+            claims.transactions != Transactions::None,
+            present.transactions,
+            "transactions",
+            "begin, commit, rollback",
+        ),
+        (
+            claims.atomic_read_modify_write,
+            present.transactions,
+            "atomic_read_modify_write",
+            "begin, commit, rollback",
+        ),
+        (needs_sync, present.sync, "durability that may lose writes", "sync"),
+    ];
+    let missing = needs.iter().filter(|(claimed, has, ..)| *claimed && !has);
+    let missing: Vec<String> =
+        missing.map(|(_, _, claim, function)| format!("{claim} (needs {function})")).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!("it claims what it has no function for: {}", list_names(&missing)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(capabilities: &str, options: &str) -> String {
+        format!(
+            r#"{{"name": "mine", "title": "Mine", "version": "1", "capabilities": {{
+            "durability": {{"commit": {{"settings": "fdatasync", "power_loss": "keeps"}}}}
+            {capabilities} }}, "options": [{options}],
+            "planning": {{"space_factor": 1, "write_factor": 1, "ram_bytes_min": 1}} }}"#
+        )
+    }
+
+    #[test]
+    fn what_is_left_out_is_lacking() {
+        let read = read(&json("", ""), Present::default()).unwrap();
+        let least = Capabilities::least([(Durability::Commit, PowerLoss::Keeps, "fdatasync")]);
+        assert_eq!(read.capabilities, Capabilities { library: true, ..least });
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_name() {
+        let refused = |capabilities: &str, options: &str| {
+            read(&json(capabilities, options), Present::default()).unwrap_err()
+        };
+        let unknown = refused(r#", "scan_foward": true"#, "");
+        assert!(unknown.contains("`scan_foward`"), "{unknown}");
+        // The header has no functions for it.
+        let unknown = refused(r#", "pipelined": true"#, "");
+        assert!(unknown.contains("`pipelined`"), "{unknown}");
+        let claimed = refused(r#", "delete": true, "transactions": "serial""#, "");
+        assert!(claimed.contains("`delete (needs remove)`"), "{claimed}");
+        assert!(claimed.contains("`transactions (needs begin, commit, rollback)`"), "{claimed}");
+        let option = r#"{"name": "on", "kind": "boolean", "default": 1, "help": "Is on."}"#;
+        let default = refused("", option);
+        assert!(default.contains("option `on`: expected true or false, found 1"), "{default}");
+        let rubbish = read("{", Present::default()).unwrap_err();
+        assert!(rubbish.starts_with("`describe` returns no description: EOF"), "{rubbish}");
+    }
+
+    #[test]
+    fn a_class_that_may_lose_writes_needs_sync() {
+        let loses = json("", "").replace("keeps", "loses_last");
+        let refused = read(&loses, Present::default()).unwrap_err();
+        assert!(refused.contains("needs sync"), "{refused}");
+        assert!(read(&loses, Present { sync: true, ..Present::default() }).is_ok());
+    }
+}

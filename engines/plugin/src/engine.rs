@@ -1,0 +1,207 @@
+//! A plugin behind the trait of engines.
+
+#![expect(unsafe_code, reason = "calls of a C API")]
+
+use crate::api::{self, CounterSink, EventSink, Message, NO_MESSAGE, OptionValue};
+use crate::library::{self, Functions};
+use crate::session::PluginSession;
+use kvdyno_engine::{
+    Counters, DataShape, Description, Durability, Edge, Engine, EngineEvent, Error, EventKind,
+    Location, Options, Result, Settled, Value,
+};
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::path::Path;
+use std::ptr::{null, null_mut};
+use std::time::Duration;
+
+/// An open database of a plugin.
+pub(crate) struct Plugin {
+    functions: &'static Functions,
+    database: *mut c_void,
+    atomic_read_modify_write: bool,
+}
+
+// SAFETY: by the header, a plugin's database is for all threads.
+unsafe impl Send for Plugin {}
+// SAFETY: as above.
+unsafe impl Sync for Plugin {}
+
+impl Engine for Plugin {
+    type Session<'e> = PluginSession<'e>;
+
+    fn use_library(path: Option<&Path>) -> Result<()> {
+        library::load(path).map(drop)
+    }
+
+    /// `use_library` was called before, and has succeeded: no other command of a worker runs.
+    #[expect(clippy::expect_used, reason = "the worker calls `use_library` first")]
+    fn describe() -> Description {
+        library::load(None).expect("a plugin that was loaded").description.clone()
+    }
+
+    fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
+        let plugin = library::load(None)?;
+        let folder = c_string(&location.directory()?.to_string_lossy())?;
+        let names: Vec<CString> = each(options.values.keys(), |name| c_string(name))?;
+        let texts: Vec<CString> = each(options.values.values(), |value| match value {
+            Value::Text(text) => c_string(text),
+            _ => Ok(CString::default()),
+        })?;
+        let of_values = options.values.values().zip(&names).zip(&texts);
+        let values: Vec<OptionValue> =
+            of_values.map(|((value, name), text)| option(value, name, text)).collect();
+        let opening = api::Opening {
+            folder: folder.as_ptr(),
+            durability: match options.durability {
+                Durability::None => 0,
+                Durability::Async => 1,
+                Durability::Commit => 2,
+            },
+            options: values.as_ptr(),
+            option_count: values.len(),
+            records: data.records,
+            records_max: data.records_max,
+            key_bytes: u64::from(data.key_bytes),
+            value_bytes_mean: data.value_bytes_mean,
+            value_bytes_max: data.value_bytes_max,
+            sessions: u64::from(data.sessions),
+        };
+        let functions = &plugin.functions;
+        let (mut database, mut message) = (null_mut(), NO_MESSAGE);
+        // SAFETY: what `opening` points to lives until after the call, and so do the results.
+        let code = unsafe {
+            (functions.open)(&raw const opening, &raw mut database, message.as_mut_ptr())
+        };
+        api::check("open", code, &message)?;
+        let claims = &plugin.description.capabilities;
+        let atomic_read_modify_write = claims.atomic_read_modify_write;
+        Ok(Self { functions, database, atomic_read_modify_write })
+    }
+
+    fn session(&self) -> Result<PluginSession<'_>> {
+        PluginSession::open(self.functions, &self.database, self.atomic_read_modify_write)
+    }
+
+    fn settle(&self, limit: Duration) -> Result<Settled> {
+        let Some(settle) = self.functions.settle else { return Ok(Settled::at_once()) };
+        let (mut idle, mut note, mut message) = (0, NO_MESSAGE, NO_MESSAGE);
+        let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        let idle_at: *mut c_int = &raw mut idle;
+        // SAFETY: the database is open; the room for results is of the header's size.
+        let code = unsafe {
+            settle(self.database, limit, idle_at, note.as_mut_ptr(), message.as_mut_ptr())
+        };
+        api::check("settle", code, &message)?;
+        Ok(Settled { idle: idle != 0, note: api::message_text(&note) })
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.functions.sync.map_or(Ok(()), |sync| self.call("sync", sync))
+    }
+
+    fn close(self) -> Result<()> {
+        self.call("close", self.functions.close)
+    }
+
+    fn counters(&self) -> Counters {
+        let Some(counters) = self.functions.counters else { return Counters::new() };
+        let call = CounterSink { integer: add_integer, number: add_number, text: add_text };
+        let mut sink = Sink { call, list: Counters::new() };
+        // SAFETY: the database is open; `call` is the first field of the sink.
+        unsafe { counters(self.database, (&raw mut sink).cast()) };
+        sink.list
+    }
+
+    fn events(&self) -> Vec<EngineEvent> {
+        let Some(events) = self.functions.events else { return Vec::new() };
+        let mut sink = Sink { call: EventSink { add: add_event }, list: Vec::new() };
+        // SAFETY: as above.
+        unsafe { events(self.database, (&raw mut sink).cast()) };
+        sink.list
+    }
+}
+
+impl Plugin {
+    fn call(&self, name: &str, function: api::OnDatabase) -> Result<()> {
+        let mut message: Message = NO_MESSAGE;
+        // SAFETY: the database is open; the message has the room that the header promises.
+        let code = unsafe { function(self.database, message.as_mut_ptr()) };
+        api::check(name, code, &message)
+    }
+}
+
+/// A struct of the header, and behind it what its functions fill.
+#[repr(C)]
+struct Sink<S, L> {
+    call: S,
+    list: L,
+}
+
+type Count = Sink<CounterSink, Counters>;
+
+unsafe extern "C" fn add_integer(sink: *mut CounterSink, name: *const c_char, value: u64) {
+    // SAFETY: the header has the plugin pass on what it got, and C strings.
+    unsafe { (*sink.cast::<Count>()).list.insert(api::text(name), Value::Integer(value)) };
+}
+
+unsafe extern "C" fn add_number(sink: *mut CounterSink, name: *const c_char, value: f64) {
+    // SAFETY: as above.
+    unsafe { (*sink.cast::<Count>()).list.insert(api::text(name), Value::Number(value)) };
+}
+
+unsafe extern "C" fn add_text(sink: *mut CounterSink, name: *const c_char, value: *const c_char) {
+    // SAFETY: as above.
+    unsafe {
+        let value = Value::Text(api::text(value));
+        (*sink.cast::<Count>()).list.insert(api::text(name), value);
+    }
+}
+
+unsafe extern "C" fn add_event(
+    sink: *mut EventSink,
+    at_unix_ns: u64,
+    kind: c_int,
+    edge: c_int,
+    detail: *const c_char,
+) {
+    let kind = match kind {
+        0 => EventKind::Flush,
+        1 => EventKind::Compaction,
+        2 => EventKind::Checkpoint,
+        3 => EventKind::Stall,
+        _ => EventKind::Other,
+    };
+    let edge = match edge {
+        0 => Edge::Begin,
+        1 => Edge::End,
+        _ => Edge::Point,
+    };
+    // SAFETY: as above.
+    let text = unsafe { api::text(detail) };
+    let mut detail = Counters::new();
+    if !text.is_empty() {
+        detail.insert("detail".to_owned(), Value::Text(text));
+    }
+    let event = EngineEvent { at_unix_ns, kind, edge, detail };
+    // SAFETY: as above.
+    unsafe { (*sink.cast::<Sink<EventSink, Vec<EngineEvent>>>()).list.push(event) };
+}
+
+fn option(value: &Value, name: &CString, text: &CString) -> OptionValue {
+    let none = OptionValue { name: name.as_ptr(), kind: 0, integer: 0, number: 0.0, text: null() };
+    match value {
+        Value::Boolean(on) => OptionValue { integer: u64::from(*on), ..none },
+        Value::Integer(integer) => OptionValue { kind: 1, integer: *integer, ..none },
+        Value::Number(number) => OptionValue { kind: 2, number: *number, ..none },
+        Value::Text(_) => OptionValue { kind: 3, text: text.as_ptr(), ..none },
+    }
+}
+
+fn each<I, O>(items: impl Iterator<Item = I>, make: impl Fn(I) -> Result<O>) -> Result<Vec<O>> {
+    items.map(make).collect()
+}
+
+fn c_string(text: &str) -> Result<CString> {
+    CString::new(text)
+        .map_err(|_| Error::invalid(format!("expected text without a zero byte, found {text:?}")))
+}

@@ -1,0 +1,130 @@
+//! Plugins that break their contract: each is named, with what is wrong and what would be right.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+
+use kvdyno_testing::skipped;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A compiled plugin, in a folder of its own.
+struct Plugin {
+    folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+/// None: there is no C compiler, and the test is skipped.
+fn compile(test: &str, source: &Path, arguments: &[&str]) -> Option<Plugin> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("libkvdyno-faulty.so");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=c99", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-Wno-unused"]);
+    compiler.args(["-shared", "-fPIC", "-o"]).arg(&path).arg(source).args(arguments);
+    let Ok(output) = compiler.arg("-lpthread").output() else {
+        skipped("compilers", test, "no `cc`");
+        return None;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(Plugin { folder, path })
+}
+
+fn faulty(test: &str, fault: &str) -> Option<Plugin> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faulty.c");
+    compile(test, &source, &[&format!("-DFAULT={fault}")])
+}
+
+impl Plugin {
+    fn run(&self, command: &[&str]) -> Output {
+        let mut worker = Command::new(env!("CARGO_BIN_EXE_kvdyno-plugin"));
+        worker.arg("--library").arg(&self.path).args(command).output().unwrap()
+    }
+
+    /// One check of the kit, which reads.
+    fn read(&self) -> Output {
+        let scratch = self.folder.path().to_string_lossy().into_owned();
+        self.run(&["conformance", &scratch, "shows a value exactly once"])
+    }
+}
+
+fn text(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+#[test]
+fn a_library_that_is_no_plugin_is_refused_with_the_reason() {
+    let test = "a_library_that_is_no_plugin_is_refused_with_the_reason";
+    for (fault, words) in [
+        ("OTHER_VERSION", "version 99 of kvdyno_engine.h, this kvdyno has version 1"),
+        ("RUBBISH", "`describe` returns no description: expected value at line 1"),
+        ("NO_GET", "its function `get` is null"),
+        ("UNKNOWN_CLAIM", "unknown field `flies`"),
+        ("CLAIM_WITHOUT_FUNCTION", "no function for: `delete (needs remove)`"),
+        ("OTHER_NAME", "is of engine `faulty`, but it describes engine `yours`"),
+    ] {
+        let Some(plugin) = faulty(test, fault) else { return };
+        let output = plugin.run(&["describe"]);
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(2), "{fault}: {said}");
+        assert!(said.starts_with("error: library /") && said.contains(words), "{fault}: {said}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("empty.c");
+    std::fs::write(&source, "extern int nothing;\n").unwrap();
+    let Some(plugin) = compile(test, &source, &[]) else { return };
+    let said = text(&plugin.run(&["describe"]));
+    assert!(said.contains("no function `kvdyno_get_engine`"), "{said}");
+    std::fs::write(&plugin.path, "no library").unwrap();
+    let said = text(&plugin.run(&["describe"]));
+    assert!(said.contains("libkvdyno-faulty.so") && said.contains("kvdyno new-engine"), "{said}");
+}
+
+#[test]
+fn a_program_without_a_plugin_says_what_to_name() {
+    let output = Command::new(env!("CARGO_BIN_EXE_kvdyno-plugin")).arg("describe").output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output).contains("--library PATH/libkvdyno-NAME.so"), "{}", text(&output));
+}
+
+#[test]
+fn a_callback_at_a_wrong_moment_ends_the_process_with_the_reason() {
+    let test = "a_callback_at_a_wrong_moment_ends_the_process_with_the_reason";
+    for (fault, words) in [
+        ("OTHER_THREAD", "it called back from another thread than that of the call"),
+        ("TOO_LATE", "it called back after the call had returned"),
+        ("SHOWS_TWICE", "it showed a value twice"),
+    ] {
+        let Some(plugin) = faulty(test, fault) else { return };
+        let output = plugin.read();
+        let said = text(&output);
+        assert!(output.status.signal().is_some(), "{fault}: {:?} {said}", output.status);
+        assert!(said.contains("libkvdyno-faulty.so") && said.contains(words), "{fault}: {said}");
+    }
+}
+
+#[test]
+fn what_a_plugin_returns_is_an_error_with_its_words() {
+    let test = "what_a_plugin_returns_is_an_error_with_its_words";
+    for (fault, words) in [
+        ("SHOWS_NOTHING", "`get` returned KVDYNO_OK, and showed no value"),
+        ("FAILS", "get: the sector is gone"),
+        ("UNKNOWN_RESULT", "`get` of the plugin returned 77"),
+    ] {
+        let Some(plugin) = faulty(test, fault) else { return };
+        let output = plugin.read();
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{fault}: {said}");
+        assert!(said.contains(words), "{fault}: {said}");
+    }
+}
+
+#[test]
+fn a_crash_in_open_ends_that_process_alone() {
+    let Some(plugin) = faulty("a_crash_in_open_ends_that_process_alone", "CRASHES_IN_OPEN") else {
+        return;
+    };
+    let described = plugin.run(&["describe"]);
+    assert!(described.status.success(), "{}", text(&described));
+    assert_eq!(plugin.read().status.signal(), Some(11));
+}
