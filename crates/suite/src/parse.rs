@@ -9,7 +9,6 @@ use crate::edit::media::set_media;
 use crate::edit::named_phases;
 use crate::edit::overrides::Overrides;
 use crate::edit::part;
-use crate::edit::profile;
 use crate::edit::select::{Picks, drop_unswept, select_engines};
 use crate::edit::set::Argument;
 use crate::edit::ycsb;
@@ -83,9 +82,6 @@ impl Suite {
         let mut documents = part::split(document, &mut mistakes);
         let names = Names::collect(&documents);
         part::only(&mut documents, &overrides.parts, &mut mistakes);
-        if overrides.profile {
-            profile::enable(&mut documents, &mut source);
-        }
         notes.extend(set_lengths(&mut documents, overrides, &mut source, &mut mistakes));
         let read = documents.into_iter().map(|document| {
             let tables = Spanned::new(span.clone(), DeValue::Table(document.tables));
