@@ -64,3 +64,31 @@ fn row(pair: &ProfilePair, moved: &MovedFunction) -> [String; 8] {
         short(&moved.name),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_analysis::fixture::Fixture;
+    use kvdyno_analysis::judge::versus::profile::list_profiles;
+    use kvdyno_analysis::judge::versus::{FigureChoice, Question, Record, Sides, Versus};
+
+    #[test]
+    fn what_moved_stands_beside_what_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = |name: &str, more: u64| {
+            let mut fixture = Fixture::profiled();
+            fixture.run.id = name.to_owned();
+            for profile in fixture.cases.iter_mut().filter_map(|case| case.profile.as_mut()) {
+                let threads = &mut profile.phases[0].threads[0];
+                threads.samples += more;
+                threads.stacks[4].1 += more;
+            }
+            [Record::read(&fixture.write(&folder.path().join(name))).unwrap()]
+        };
+        let (base, new) = (record("base", 0), record("new", 300));
+        let sides = Sides::Runs { base: &base, new: &new };
+        let question = Question { figures: FigureChoice::Usual, within: 0.03, gate: None };
+        let versus = Versus::compare(&sides, &question).unwrap();
+        insta::assert_snapshot!(table(&list_profiles(&sides, &versus).unwrap()).text());
+    }
+}

@@ -9,7 +9,6 @@ use crate::edit::media::set_media;
 use crate::edit::named_phases;
 use crate::edit::overrides::Overrides;
 use crate::edit::part;
-use crate::edit::profile;
 use crate::edit::select::{Picks, drop_unswept, select_engines};
 use crate::edit::set::Argument;
 use crate::edit::ycsb;
@@ -84,9 +83,6 @@ impl Suite {
         let claims = ClaimTable::take_from(&mut document, &mut mistakes);
         let mut documents = part::split(document, &mut mistakes);
         let names = Names::collect(&documents);
-        if overrides.profile {
-            profile::enable(&mut documents, &mut source);
-        }
         notes.extend(set_lengths(&mut documents, overrides, &mut source, &mut mistakes));
         part::only(&mut documents, &overrides.parts, &mut mistakes);
         let read = documents.into_iter().map(|document| {

@@ -250,3 +250,10 @@ fn data_and_its_limit_stand_above_the_tables_once() {
     let lines = crate::header::lines(&summary);
     assert_eq!(lines.iter().filter(|(word, _)| word == "data").count(), 1, "{lines:?}");
 }
+
+#[test]
+fn functions_stand_by_their_own_samples_and_cut_stacks_are_said() {
+    let tables = all(&Fixture::profiled().summary(), false);
+    let table = tables.iter().find(|table| table.name == "profile").unwrap();
+    insta::assert_snapshot!(format!("{}\n{}", table.table.text(), table.aid));
+}

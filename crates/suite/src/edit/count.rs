@@ -72,6 +72,9 @@ fn enable(suite: &mut DeTable<'_>, counting: Counting, span: &Range<usize>) {
         put(run, "count", text(word, span));
         // Counts need no time, so they need no turns.
         run.remove("turns");
+        if counting == Counting::Valgrind {
+            run.remove("profile");
+        }
     }
 }
 

@@ -1,18 +1,20 @@
-//! `--duration`, `--hours`, `--quick`, `--count` and `--why`: the lengths of all phases.
+//! `--duration`, `--hours`, `--quick`, `--count` and `--why`: the lengths of all phases; and
+//! `--profile`.
 
 use crate::edit::adjust::{put, text, word};
 use crate::edit::brief::{self, Quick, members, table};
 use crate::edit::count;
 use crate::edit::overrides::Overrides;
 use crate::edit::part::Document;
+use crate::edit::profile;
 use crate::written::mistake::Mistakes;
 use crate::written::names::push_unique;
 use crate::written::source::{Source, Span};
 use std::collections::BTreeSet;
 use toml::de::DeTable;
 
-/// Sets the length of all phases. Returns the changes of `--quick`, `--count` and `--why`, a
-/// sentence each.
+/// Sets the length of all phases, and whether they are profiled. Returns the changes of `--quick`,
+/// `--count` and `--why`, a sentence each.
 pub(crate) fn set_lengths(
     documents: &mut Vec<Document<'_>>,
     overrides: &Overrides,
@@ -38,6 +40,9 @@ pub(crate) fn set_lengths(
                 "expected a suite with a measure phase; use `--set drive.duration=` for [drive]",
             );
         }
+    }
+    if overrides.profile {
+        profile::enable(documents, source);
     }
     let counted = overrides.count.and_then(|counting| count::bend(documents, counting, source));
     let beside = overrides.explain.then(|| count::add_counted(documents, source));

@@ -149,3 +149,17 @@ fn of_several_phases_of_a_kind_each_is_told() {
     assert!(refused.contains("1 (role readers), 2 (role scanners)"), "{refused}");
     assert!(refused.contains("--duration TIME"), "{refused}");
 }
+
+#[test]
+fn a_profile_is_of_all_cases_and_not_of_counted_ones() {
+    let profiled = Overrides { profile: true, ..Overrides::default() };
+    let plan = plan_of(SMALL, &profiled).unwrap();
+    assert!(!plan.cases.is_empty() && plan.cases.iter().all(|case| case.profile));
+    let without = plan_of(SMALL, &Overrides::default()).unwrap();
+    assert!(without.cases.iter().all(|case| !case.profile));
+    // It is the same work.
+    assert_eq!(plan.cases[0].key, without.cases[0].key);
+    let count = Some(kvdyno_record::plan::Counting::Valgrind);
+    let refused = refusal(SMALL, &Overrides { count, ..profiled });
+    assert!(refused.contains("runs under valgrind"), "{refused}");
+}

@@ -95,6 +95,7 @@ filesystem = "ext4"
 [run]
 threads = [1, "2"]
 io_latency = true
+profile = true
 trials = 1
 budget = "1h30m"
 slice = "500ms"

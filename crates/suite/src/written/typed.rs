@@ -393,7 +393,8 @@ table!(Data, "[data]":
 table!(Ram, "[ram]": limit unscaled data_to_ram while_loading tier);
 table!(DataDirTable, "[data_dir]": path);
 table!(Show, "[show]": columns);
-table!(Run, "[run]": threads phases trials budget slice turns io_latency profile count database max_errors);
+table!(Run, "[run]":
+    threads phases trials budget slice turns io_latency profile count database max_errors);
 
 impl Data {
     /// The data if no engine needs any: as much as the drive's file holds.

@@ -321,19 +321,16 @@ impl<'r> Talk<'r> {
         self.block_io.phase_begins();
         self.wait_samples.phase_begins();
         let before = self.snapshot(usage);
-        let (last_progress, evicted, overtime) = ((0, 0), None, Overtime::from_phase(phase));
-        let (left_out, turns) = (Meanwhile::default(), None);
-        let begun = RunningPhase {
+        self.current = Some(RunningPhase {
             index,
             before,
             resident_before,
-            evicted,
-            last_progress,
-            overtime,
-            left_out,
-            turns,
-        };
-        self.current = Some(begun);
+            evicted: None,
+            last_progress: (0, 0),
+            overtime: Overtime::from_phase(phase),
+            left_out: Meanwhile::default(),
+            turns: None,
+        });
         self.next_reading = Instant::now();
         let roles = self.timed_roles();
         self.profile.phase_begins(phase, roles, &mut self.record.not_measured);
