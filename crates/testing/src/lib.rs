@@ -7,7 +7,7 @@ pub mod turns;
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 41] = [
+pub const NEEDS: [(&str, &str); 43] = [
     ("root", "root"),
     ("user", "to become another user"),
     ("mount", "to mount"),
