@@ -15,7 +15,7 @@ use std::ptr::{null, null_mut};
 use std::time::Duration;
 
 /// An open database of a plugin.
-pub(crate) struct Plugin {
+pub struct Plugin {
     functions: &'static Functions,
     database: *mut c_void,
     atomic_read_modify_write: bool,

@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use std::ptr::{NonNull, null, null_mut};
 
 /// A session of a plugin.
-pub(crate) struct PluginSession<'e> {
+pub struct PluginSession<'e> {
     functions: &'static Functions,
     raw: *mut c_void,
     shared: NonNull<Shared>,

@@ -88,7 +88,7 @@ impl Bench {
     }
 }
 
-fn reads(null: &WorkerIdentity, threads: u32) -> anyhow::Result<f64> {
+pub(super) fn reads(null: &WorkerIdentity, threads: u32) -> anyhow::Result<f64> {
     let folder = scratch()?;
     let solo = Solo {
         worker: null,

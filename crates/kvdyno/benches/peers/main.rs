@@ -2,9 +2,9 @@
 //! a figure; against a peer that is on PATH, the median of the ratios of interleaved repeats. Never
 //! a test: the machine decides, not the code alone.
 //!
-//! `make bench BENCH="lmdb drive"` runs parts of it: `null`, `lmdb`, `rocksdb`, `db_bench`,
-//! `ranges`, `reads`, `servers`, `clients`, `drive`, `direct`, `plan`. Each part's file says what
-//! its peer is, and how both are set.
+//! `make bench BENCH="lmdb drive"` runs parts of it: `null`, `plugins`, `lmdb`, `rocksdb`,
+//! `db_bench`, `ranges`, `reads`, `servers`, `clients`, `drive`, `direct`, `plan`. Each part's file
+//! says what its peer is, and how both are set.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's business")]
 
@@ -13,14 +13,15 @@ mod db_bench;
 mod drive;
 mod engines;
 mod load_generator;
+mod plugins;
 mod ranges;
 mod reads;
 mod servers;
 mod tools;
 
-const PARTS: [&str; 11] = [
-    "null", "lmdb", "rocksdb", "db_bench", "ranges", "reads", "servers", "clients", "drive",
-    "direct", "plan",
+const PARTS: [&str; 12] = [
+    "null", "plugins", "lmdb", "rocksdb", "db_bench", "ranges", "reads", "servers", "clients",
+    "drive", "direct", "plan",
 ];
 const REPEATS: usize = 5;
 const SECOND: u64 = 1_000_000_000;
@@ -34,6 +35,7 @@ fn main() -> anyhow::Result<()> {
     {
         match *part {
             "null" => bench.load_generator()?,
+            "plugins" => bench.plugins()?,
             "lmdb" => bench.engine("lmdb", engines::lmdb_peer)?,
             "rocksdb" => bench.engine("rocksdb", engines::rocksdb_peer)?,
             "db_bench" => bench.db_bench()?,

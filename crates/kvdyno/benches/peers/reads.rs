@@ -39,7 +39,7 @@ impl Bench {
 }
 
 /// Of a line of `Turns`: `598.1 ns  NAME: Session::get reads 0.977 of its rate`.
-fn ratio(line: &str) -> Option<(&str, f64)> {
+pub(super) fn ratio(line: &str) -> Option<(&str, f64)> {
     let (peer, rest) = line.split_once(": Session::get reads ")?;
     let (_, peer) = peer.split_once(" ns  ")?;
     Some((peer, rest.split_whitespace().next()?.parse().ok()?))

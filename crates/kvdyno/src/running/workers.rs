@@ -271,7 +271,7 @@ fn find_plugin(folders: &[PathBuf], engine: &str) -> Option<PathBuf> {
 }
 
 /// The program that runs plugins, if it exists.
-pub(crate) fn find_plugin_program() -> Option<PathBuf> {
+pub fn find_plugin_program() -> Option<PathBuf> {
     plugin_program(&folders())
 }
 

@@ -46,6 +46,6 @@ func describe() string {
 				"reason": "Go then sees the full rate of requests of an SSD; Dgraph's own setting.",
 				"source": "github.com/dgraph-io/badger, docs/troubleshooting.md"}]},
 		` + kvdyno.MemoryLimit + `],
-	"planning": {"space_factor": 3, "write_factor": 6, "ram_bytes_min": 134217728}
+	"planning": {"space_factor": 3, "write_factor": 6, "ram_bytes_min": 268435456}
 }`
 }

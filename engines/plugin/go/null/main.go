@@ -7,7 +7,7 @@ import "kvdyno"
 const description = `{
 	"name": "null-go", "title": "Null in Go", "version": "1",
 	"capabilities": {
-		"durability": {"async": {"settings": "nothing is written", "power_loss": "loses_all"}},
+		"durability": {"none": {"settings": "nothing is written", "power_loss": "loses_all"}},
 		"stores_nothing": true},
 	"planning": {"space_factor": 0, "write_factor": 0, "ram_bytes_min": 16777216}
 }`

@@ -1,0 +1,83 @@
+//! What the header and a call into Go cost: `Session::get` of a plugin against a plain loop in Go
+//! over the same database, each in a process of its own, in turns. The plugin is the installed one
+//! (`kvdyno engines get`); the loop is compiled here, of the sources of this checkout.
+//!
+//!     cargo run --release -p kvdyno-plugin --example plugin_reads -- DIRECTORY ENGINE
+//!
+//! `DIRECTORY read ROUND PATH` prints what 200,000 reads of one plugin take, in nanoseconds.
+
+#![expect(clippy::print_stdout, reason = "its figures")]
+
+use kvdyno_engine::{Durability, Engine, Error, Result, Value, library};
+use kvdyno_plugin::Plugin;
+use kvdyno_testing::turns::{self, ROUNDS, Turns, by_adapter};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.as_slice() {
+        [database, read, round, engine] if read == "read" => {
+            use_newest(engine)?;
+            let round = round.parse().map_err(|_| Error::invalid("a round is a number"))?;
+            let took = by_adapter(open(Path::new(database), engine)?, round)?;
+            println!("{}", took.as_nanos());
+            Ok(())
+        }
+        [folder, engine] => compare(Path::new(folder), engine),
+        _ => Err(Error::invalid("expected DIRECTORY ENGINE")),
+    }
+}
+
+/// The newest plugin of an engine, or the one at a path.
+fn use_newest(engine: &str) -> Result<()> {
+    if engine.contains('/') {
+        return Plugin::use_library(Some(Path::new(engine)));
+    }
+    let newest = library::installed(engine).into_iter().next().ok_or_else(|| {
+        Error::invalid(format!("no plugin of {engine}: `kvdyno engines get {engine}`"))
+    })?;
+    Plugin::use_library(Some(&newest.path))
+}
+
+fn compare(folder: &Path, engine: &str) -> Result<()> {
+    let folder = folder.join(format!("kvdyno-{engine}-reads"));
+    let database = folder.join("database");
+    use_newest(engine)?;
+    let opened = open(&database, engine)?;
+    turns::load(&opened)?;
+    opened.close()?;
+    let (own, plain) = (std::env::current_exe()?, compiled(&folder, engine)?);
+    let mut turns = Turns::new(["a loop in Go"]);
+    for round in 0..ROUNDS {
+        let mut ours = Command::new(&own);
+        ours.arg(&database).args(["read", &round.to_string(), engine]);
+        let own = turns::output(&mut ours)?;
+        let own = own.trim().parse().map_err(|_| Error::invalid("no time"))?;
+        let theirs = turns::outside(&plain, &database, round)?;
+        let [theirs] = theirs.as_slice() else { return Err(Error::invalid("no time")) };
+        turns.add(std::time::Duration::from_nanos(own), [*theirs]);
+    }
+    println!("{turns}");
+    Ok(std::fs::remove_dir_all(folder)?)
+}
+
+fn compiled(folder: &Path, engine: &str) -> Result<PathBuf> {
+    let program = folder.join("plain_loop");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("go").join(engine);
+    let mut command = Command::new("go");
+    command.args(["build", "-o"]).arg(&program).arg("./plain").current_dir(sources);
+    // As `kvdyno engines get` compiles the plugin.
+    command.env("GOWORK", "off").env("GOAMD64", "v3");
+    turns::output(&mut command).map(|_| program)
+}
+
+/// All in cache, with the engine's own defaults otherwise.
+fn open(folder: &Path, engine: &str) -> Result<Plugin> {
+    let (durability, options): (_, &[(&str, Value)]) = match engine {
+        "pebble" => (Durability::None, &[("cache_size", Value::Integer(1 << 30))]),
+        path if path.contains("null") => (Durability::None, &[]),
+        _ => (Durability::Async, &[]),
+    };
+    turns::open(folder, durability, options)
+}

@@ -1,0 +1,30 @@
+// bbolt's reads in a plain loop, beside those of the plugin on the same database.
+package main
+
+import (
+	"errors"
+	"path/filepath"
+
+	"kvdyno/turns"
+
+	"go.etcd.io/bbolt"
+)
+
+func main() {
+	bucket := []byte("records")
+	turns.Run(func(folder string) (func([]byte) error, error) {
+		db, err := bbolt.Open(filepath.Join(folder, "bbolt.db"), 0o644, nil)
+		return func(key []byte) error {
+			tx, err := db.Begin(false)
+			if err != nil {
+				return err
+			}
+			value := tx.Bucket(bucket).Get(key)
+			if value == nil {
+				return errors.New("a record is missing")
+			}
+			turns.Touch(value)
+			return tx.Rollback()
+		}, err
+	})
+}

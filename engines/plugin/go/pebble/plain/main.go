@@ -1,0 +1,32 @@
+// Pebble's reads in a plain loop, beside those of the plugin on the same database.
+package main
+
+import (
+	"kvdyno/turns"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+type quiet struct{}
+
+func (quiet) Infof(string, ...any)  {}
+func (quiet) Errorf(string, ...any) {}
+func (quiet) Fatalf(string, ...any) {}
+
+func main() {
+	turns.Run(func(folder string) (func([]byte) error, error) {
+		db, err := pebble.Open(folder, &pebble.Options{
+			CacheSize:          1 << 30,
+			FormatMajorVersion: pebble.FormatNewest,
+			Logger:             quiet{},
+		})
+		return func(key []byte) error {
+			value, closer, err := db.Get(key)
+			if err != nil {
+				return err
+			}
+			turns.Touch(value)
+			return closer.Close()
+		}, err
+	})
+}

@@ -1,0 +1,15 @@
+//! Engines in any language: a shared library with the functions of `include/kvdyno_engine.h` behind
+//! the traits of `kvdyno-engine`.
+//!
+//! The program `kvdyno-plugin` is the worker of every such engine. The library is for benches that
+//! compare one with an adapter in Rust.
+
+mod api;
+mod callback;
+mod description;
+mod engine;
+mod library;
+mod session;
+
+pub use engine::Plugin;
+pub use session::PluginSession;
