@@ -12,7 +12,8 @@ use crate::written::source::{Source, Span};
 use std::collections::BTreeSet;
 use toml::de::DeTable;
 
-/// Sets the length of all phases, and whether they are profiled. Returns the changes of `--quick` and `--count`, a sentence each.
+/// Sets the length of all phases, and whether they are profiled. Returns the changes of `--quick`
+/// and `--count`, a sentence each.
 pub(crate) fn set_lengths(
     documents: &mut [Document<'_>],
     overrides: &Overrides,
