@@ -55,8 +55,8 @@ pub(crate) struct ExportArgs {
     /// The figures as OpenMetrics text, as for a textfile collector; `-`: on standard output
     #[arg(long, value_name = "FILE", group = "output")]
     pub(crate) openmetrics: Option<PathBuf>,
-    /// The stacks of a profile with their samples, a line each, as flamegraph.pl reads them; `-`: on
-    /// standard output
+    /// The stacks of a profile with their samples, a line each, as flamegraph.pl reads them; `-`:
+    /// on standard output
     #[arg(long, value_name = "FILE", group = "output")]
     pub(crate) folded: Option<PathBuf>,
     /// The same for speedscope; `-`: on standard output
