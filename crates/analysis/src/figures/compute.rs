@@ -30,7 +30,7 @@ impl Figures {
         let host = &evidence.run.host_before;
         let mut groups = Vec::new();
         for cases in by_key(&evidence.cases) {
-            groups.push(Group::read(&cases, host, evidence.plan.within)?);
+            groups.push(Group::read(&cases, host, &evidence.plan)?);
         }
         instructions::subtract_load_generator(&mut groups);
         comparable::mark(&mut groups);

@@ -18,7 +18,7 @@ use super::{cost, instructions};
 use kvdyno_record::engine::{Durability, PowerLoss};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::host::Host;
-use kvdyno_record::plan::Case;
+use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use kvdyno_record::work::{Purpose, Work};
 use kvdyno_record::workload::{self, Mix, Phase, PhaseWindow};
@@ -45,6 +45,8 @@ pub struct Group {
     pub stores_nothing: bool,
     /// A bare drive: its figures are the drive's, and no engine is compared with it.
     pub bare_drive: bool,
+    /// Its instructions are counted beside the times of others, which they explain.
+    pub beside: bool,
     /// Its figures are the limit that engines are compared with.
     pub ceiling: bool,
     /// The swept number of threads, or that of all roles where none is swept; null: it only loads.
@@ -209,10 +211,11 @@ impl Group {
     pub(crate) fn read(
         cases: &[&CaseEvidence],
         host: &Host,
-        within: f64,
+        plan: &Plan,
     ) -> Result<Self, RecordError> {
         let trials = Trials::read(cases)?;
-        let mut group = Self::new(&cases[0].case, &trials, host, within);
+        let mut group = Self::new(&cases[0].case, &trials, host, plan.within);
+        group.beside = plan.is_beside(&cases[0].case);
         validity::judge(&mut group, cases)?;
         Ok(group)
     }
@@ -239,6 +242,7 @@ impl Group {
             power_loss: trials.cases.iter().find_map(|(case, _)| case.power_loss()),
             stores_nothing: trials.cases.iter().any(|(case, _)| case.stores_nothing()),
             bare_drive,
+            beside: false,
             ceiling: case.ceiling,
             threads: case.threads,
             threads_swept: case.threads_swept,
@@ -317,9 +321,10 @@ impl Group {
         all.any(|metrics| metrics.get(&c::INSTRUCTIONS_PER_OP).is_some())
     }
 
-    /// Whether it is an engine under test: neither the load generator alone nor a bare drive.
+    /// Whether it is an engine under test: neither the load generator alone nor a bare drive, nor what
+    /// explains others.
     pub fn competes(&self) -> bool {
-        !self.stores_nothing && !self.bare_drive
+        !self.stores_nothing && !self.bare_drive && !self.beside
     }
 
     /// The outcome of the trials without a figure, where only `n` have one: "did not fit (0 of 4
