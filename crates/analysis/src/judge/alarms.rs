@@ -76,13 +76,13 @@ fn run(evidence: &mut Evidence, random: &mut Random, noise: Noise, slower: f64) 
             }
         }
     }
-    let (host, within) = (&evidence.run.host_before, evidence.plan.within);
+    let (host, plan) = (&evidence.run.host_before, &evidence.plan);
     for look in LOOKS {
         let mut groups = LABELS.map(|label| {
             let done =
                 |case: &&CaseEvidence| case.case.label == label && case.case.trial as usize <= look;
             let cases: Vec<&CaseEvidence> = evidence.cases.iter().filter(done).collect();
-            Group::read(&cases, host, within).unwrap()
+            Group::read(&cases, host, plan).unwrap()
         });
         comparison::compare(&mut groups);
         let relative = groups[1].runs[0].roles[0].relative.as_ref().unwrap();
