@@ -7,7 +7,7 @@ pub mod turns;
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 43] = [
+pub const NEEDS: [(&str, &str); 44] = [
     ("root", "root"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -43,7 +43,8 @@ pub const NEEDS: [(&str, &str); 43] = [
     ("aerospike", "an asd on PATH (there is no package)"),
     ("perf", "samples of processes: `sysctl kernel.perf_event_paranoid=2`, no filter"),
     ("cc", "a C compiler, objcopy and strip"),
-    ("compilers", "the compiler of a language that plugins are written in: cc, c++, go, zig"),
+    ("compilers", "the compiler of a language that plugins are written in: cc, c++, go"),
+    ("zig", "the compiler of Zig: `pip install ziglang`"),
     ("valgrind", "valgrind, which counts instructions"),
     ("prometheus", "Prometheus and its promtool"),
     ("mpi", "mpirun of OpenMPI, and `kvdyno-crew`: `make crew`"),

@@ -202,7 +202,7 @@ mod soak {
         let (scratch, test) = (Scratch::new(), "a_new_engine_in_zig_passes_the_kit");
         let version = Command::new("zig").arg("version").output();
         if !version.is_ok_and(|version| version.status.success()) {
-            skipped("compilers", test, "no `zig`: `pip install ziglang` has one");
+            skipped("zig", test, "no `zig`: `pip install ziglang` has one");
         } else if can_run(&scratch, test) {
             make(&scratch, "zig");
         }
