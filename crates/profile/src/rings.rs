@@ -19,8 +19,8 @@ pub const RATE_HZ: u32 = 99;
 /// copies what is there.
 pub(crate) const STACK_BYTES: u32 = 32 << 10;
 
-/// Sizes of a ring, in the order they are tried: users without rights have
-/// `kernel.perf_event_mlock_kb` for each CPU. The smallest holds samples of 30 ms.
+/// Sizes of the rings, in the order they are tried for all CPUs: users without rights have
+/// `kernel.perf_event_mlock_kb` for each CPU, in all. The smallest holds samples of 30 ms.
 const RING_BYTES: [usize; 3] = [2 << 20, 512 << 10, 128 << 10];
 
 /// Values of a call chain from here on are no addresses.
@@ -106,27 +106,26 @@ impl Rings {
 
 fn open_all(root: &Root, pid: u32, kernel: bool) -> io::Result<Vec<Sampler>> {
     let online = root.text("/sys/devices/system/cpu/online").unwrap_or_default();
-    let mut rings = Vec::new();
-    for cpu in ranges(&online).flatten() {
-        rings.push(open(pid, cpu as usize, kernel)?);
-    }
-    if rings.is_empty() {
+    let cpus: Vec<usize> = ranges(&online).flatten().map(|cpu| cpu as usize).collect();
+    if cpus.is_empty() {
         let what = format!("/sys/devices/system/cpu/online: expected CPUs, found `{online}`");
         return Err(io::Error::other(what));
     }
-    Ok(rings)
-}
-
-fn open(pid: u32, cpu: usize, kernel: bool) -> io::Result<Sampler> {
-    let mut smaller = RING_BYTES.into_iter();
-    loop {
-        let event = builder(kernel).observe_pid(pid.cast_signed()).one_cpu(cpu).build()?;
-        let bytes = smaller.next().unwrap_or(1 << 16);
-        match event.sampled(bytes) {
-            Err(error) if is_refusal(&error) && smaller.len() > 0 => {}
-            ring => return ring,
+    // All CPUs take from one allowance, so all of their rings have one size.
+    let mut refused = io::Error::from(io::ErrorKind::PermissionDenied);
+    for bytes in RING_BYTES {
+        let rings = cpus.iter().map(|cpu| open(pid, *cpu, kernel, bytes));
+        match rings.collect() {
+            Err(error) if is_refusal(&error) => refused = error,
+            rings => return rings,
         }
     }
+    Err(refused)
+}
+
+fn open(pid: u32, cpu: usize, kernel: bool, bytes: usize) -> io::Result<Sampler> {
+    let event = builder(kernel).observe_pid(pid.cast_signed()).one_cpu(cpu).build()?;
+    event.sampled(bytes)
 }
 
 fn builder(kernel: bool) -> Builder<'static> {

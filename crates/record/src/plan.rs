@@ -182,7 +182,10 @@ impl Plan {
     /// A case whose instructions are counted beside the times of others. It explains their verdict,
     /// and has no part in it.
     pub fn is_beside(&self, case: &Case) -> bool {
-        case.is_counted() && !self.is_counted()
+        let is_timed = |other: &Case| {
+            !other.is_counted() && case.part == Some(counted_part(other.part.as_deref()))
+        };
+        case.is_counted() && self.cases.iter().any(is_timed)
     }
 }
 

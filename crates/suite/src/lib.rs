@@ -24,7 +24,7 @@ mod written;
 
 pub use databases::OwnDatabase;
 pub use edit::db_bench::{db_bench_options, read_db_bench_files};
-pub use edit::overrides::Overrides;
+pub use edit::overrides::{Explain, Overrides};
 pub use edit::ycsb::read_ycsb_files;
 pub use plan::estimate::{estimate, write_bytes_least};
 pub use plan::expand::expand;

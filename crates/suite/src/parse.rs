@@ -83,8 +83,8 @@ impl Suite {
         let claims = ClaimTable::take_from(&mut document, &mut mistakes);
         let mut documents = part::split(document, &mut mistakes);
         let names = Names::collect(&documents);
-        notes.extend(set_lengths(&mut documents, overrides, &mut source, &mut mistakes));
         part::only(&mut documents, &overrides.parts, &mut mistakes);
+        notes.extend(set_lengths(&mut documents, overrides, &mut source, &mut mistakes));
         let read = documents.into_iter().map(|document| {
             let tables = Spanned::new(span.clone(), DeValue::Table(document.tables));
             let typed = Typed::from_toml(tables, &mut mistakes)?;

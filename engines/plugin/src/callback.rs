@@ -13,6 +13,8 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ops::ControlFlow;
 use std::ptr::{null, null_mut};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 thread_local! {
     /// Its address tells threads apart, and costs no call.
@@ -34,15 +36,15 @@ fn here() -> usize {
 pub(crate) struct Callback<T> {
     /// What the plugin gets; the first field.
     call: T,
-    /// The thread of the call under way.
-    thread: usize,
+    /// The thread of the call under way. A plugin may read it from any thread.
+    thread: AtomicUsize,
     /// What the call needs; of the type that belongs to its `show`.
     frame: *mut c_void,
 }
 
 impl<T> Callback<T> {
     fn new(call: T) -> Self {
-        Self { call, thread: NOWHERE, frame: null_mut() }
+        Self { call, thread: AtomicUsize::new(NOWHERE), frame: null_mut() }
     }
 
     /// The frame of the call that `callback` belongs to; ends the process if there is none.
@@ -53,7 +55,7 @@ impl<T> Callback<T> {
     unsafe fn frame<'f, F>(callback: *mut T) -> &'f mut F {
         let callback = callback.cast::<Self>();
         // SAFETY: the caller's promise: `call` is its first field.
-        let (thread, frame) = unsafe { ((*callback).thread, (*callback).frame) };
+        let thread = unsafe { (*callback).thread.load(Relaxed) };
         if thread != here() {
             end_process(if thread == NOWHERE {
                 "it called back after the call had returned"
@@ -63,7 +65,7 @@ impl<T> Callback<T> {
         }
         // SAFETY: the call is under way on this thread and waits for the plugin, so its frame lives
         // and nobody else uses it.
-        unsafe { &mut *frame.cast::<F>() }
+        unsafe { &mut *(*callback).frame.cast::<F>() }
     }
 
     /// Calls the plugin, while its callbacks find `frame`.
@@ -71,10 +73,10 @@ impl<T> Callback<T> {
     fn during<F>(callback: *mut Self, frame: &mut F, call: impl FnOnce(*mut T) -> c_int) -> c_int {
         // SAFETY: the session's callback, which no other call uses: sessions are of one thread.
         unsafe {
-            (*callback).thread = here();
             (*callback).frame = (&raw mut *frame).cast();
+            (*callback).thread.store(here(), Relaxed);
             let code = call(callback.cast());
-            (*callback).thread = NOWHERE;
+            (*callback).thread.store(NOWHERE, Relaxed);
             code
         }
     }

@@ -17,6 +17,8 @@ use std::ptr::{NonNull, null, null_mut};
 pub struct PluginSession<'e> {
     functions: &'static Functions,
     raw: *mut c_void,
+    /// The plugin opened it; one that failed to has nothing to close.
+    is_open: bool,
     shared: NonNull<Shared>,
     atomic_read_modify_write: bool,
     /// These keep their memory from call to call.
@@ -43,6 +45,7 @@ impl<'e> PluginSession<'e> {
         let mut session = Self {
             functions,
             raw: null_mut(),
+            is_open: false,
             shared: NonNull::from(Box::leak(shared)),
             atomic_read_modify_write,
             keys: Vec::new(),
@@ -57,6 +60,7 @@ impl<'e> PluginSession<'e> {
             (functions.open_session)(*database, message, &raw mut session.raw)
         };
         session.check("open_session", code)?;
+        session.is_open = true;
         Ok(session)
     }
 
@@ -68,7 +72,11 @@ impl<'e> PluginSession<'e> {
     #[cold]
     fn error(&self, call: &str, code: c_int) -> Error {
         // SAFETY: it lives as long as the session; the plugin writes to it only within calls.
-        api::error(call, code, &api::message_text(unsafe { &self.shared.as_ref().message }))
+        let message = unsafe { &mut (*self.shared.as_ptr()).message };
+        let error = api::error(call, code, &api::message_text(message));
+        // The next failure may have none.
+        message[0] = 0;
+        error
     }
 
     #[inline]
@@ -87,7 +95,7 @@ impl<'e> PluginSession<'e> {
         // SAFETY: the session is open; the key is only read.
         let read = unsafe {
             Callbacks::read(self.callbacks(), visit, |value| {
-                get(self.raw, key.as_ptr(), key.len(), value)
+                get(self.raw, address(key), key.len(), value)
             })
         };
         read?.map_err(|code| self.error("get", code))
@@ -134,15 +142,22 @@ impl<'e> PluginSession<'e> {
 
 /// The start and the length of a key; null: there is none. An empty key is not null.
 fn parts(key: Option<&[u8]>) -> (*const u8, usize) {
-    key.map_or((null(), 0), |key| (key.as_ptr(), key.len()))
+    key.map_or((null(), 0), |key| (address(key), key.len()))
+}
+
+/// The address of bytes; of none, one that is readable: Go refuses pointers to nowhere.
+#[inline]
+fn address(bytes: &[u8]) -> *const u8 {
+    static EMPTY: u8 = 0;
+    if bytes.is_empty() { &raw const EMPTY } else { bytes.as_ptr() }
 }
 
 impl Drop for PluginSession<'_> {
     fn drop(&mut self) {
-        // SAFETY: open unless null, and gone after this; then the plugin has no pointer to what is
-        // shared with it, which came from a box.
+        // SAFETY: open, and gone after this; then the plugin has no pointer to what is shared with it,
+        // which came from a box.
         unsafe {
-            if !self.raw.is_null() {
+            if self.is_open {
                 (self.functions.close_session)(self.raw);
             }
             drop(Box::from_raw(self.shared.as_ptr()));
@@ -158,10 +173,10 @@ impl Session for PluginSession<'_> {
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let (value, value_size) = (value.as_ptr(), value.len());
+        let (value, value_size) = (address(value), value.len());
         // SAFETY: the session is open; key and value are only read.
         let code =
-            unsafe { (self.functions.put)(self.raw, key.as_ptr(), key.len(), value, value_size) };
+            unsafe { (self.functions.put)(self.raw, address(key), key.len(), value, value_size) };
         self.check("put", code)
     }
 
@@ -169,7 +184,7 @@ impl Session for PluginSession<'_> {
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         let Some(remove) = self.functions.remove else { return Err(Error::unsupported("delete")) };
         // SAFETY: as above.
-        let code = unsafe { remove(self.raw, key.as_ptr(), key.len()) };
+        let code = unsafe { remove(self.raw, address(key), key.len()) };
         self.check("remove", code)
     }
 
@@ -236,7 +251,7 @@ impl Session for PluginSession<'_> {
             return keys.try_for_each(|(at, key)| self.get(key, |value| visit(at, value)));
         };
         self.keys.clear();
-        self.keys.extend(keys.iter().map(|key| Key { data: key.as_ptr(), size: key.len() }));
+        self.keys.extend(keys.iter().map(|key| Key { data: address(key), size: key.len() }));
         self.shown.clear();
         self.shown.resize(keys.len(), false);
         let (callbacks, raw) = (self.callbacks(), self.raw);
@@ -261,7 +276,7 @@ impl Session for PluginSession<'_> {
         self.writes.extend(writes.iter().map(|write| {
             let (key, (value, value_size)) = (write.key(), parts(write.value()));
             let removes = c_int::from(write.value().is_none());
-            BatchWrite { removes, key: key.as_ptr(), key_size: key.len(), value, value_size }
+            BatchWrite { removes, key: address(key), key_size: key.len(), value, value_size }
         }));
         // SAFETY: the session is open; the writes are only read.
         let code = unsafe { write(self.raw, self.writes.as_ptr(), self.writes.len()) };

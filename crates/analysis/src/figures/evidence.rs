@@ -120,9 +120,11 @@ impl Evidence {
                 && load.is_some_and(|(load, _)| !load.is_done())
         };
         self.nothing_measured()
-            || self.recorded().any(|(case, record)| {
-                failed(&record.outcome) && !answered_by_load(case, &record.outcome)
-            })
+            || self.recorded().filter(|(case, _)| !self.plan.is_beside(&case.case)).any(
+                |(case, record)| {
+                    failed(&record.outcome) && !answered_by_load(case, &record.outcome)
+                },
+            )
     }
 
     /// Every case that was to measure an engine has ended, and none is done. Cases of the load

@@ -27,6 +27,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A case over its trials.
+#[expect(clippy::struct_excessive_bools, reason = "each says what it is, and several may hold")]
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Group {
     /// The cases' common key: equal keys, equal work.
@@ -46,7 +47,7 @@ pub struct Group {
     /// A bare drive: its figures are the drive's, and no engine is compared with it.
     pub bare_drive: bool,
     /// Its instructions are counted beside the times of others, which they explain.
-    pub beside: bool,
+    pub explains: bool,
     /// Its figures are the limit that engines are compared with.
     pub ceiling: bool,
     /// The swept number of threads, or that of all roles where none is swept; null: it only loads.
@@ -215,7 +216,7 @@ impl Group {
     ) -> Result<Self, RecordError> {
         let trials = Trials::read(cases)?;
         let mut group = Self::new(&cases[0].case, &trials, host, plan.within);
-        group.beside = plan.is_beside(&cases[0].case);
+        group.explains = plan.is_beside(&cases[0].case);
         validity::judge(&mut group, cases)?;
         Ok(group)
     }
@@ -242,7 +243,7 @@ impl Group {
             power_loss: trials.cases.iter().find_map(|(case, _)| case.power_loss()),
             stores_nothing: trials.cases.iter().any(|(case, _)| case.stores_nothing()),
             bare_drive,
-            beside: false,
+            explains: false,
             ceiling: case.ceiling,
             threads: case.threads,
             threads_swept: case.threads_swept,
@@ -321,10 +322,10 @@ impl Group {
         all.any(|metrics| metrics.get(&c::INSTRUCTIONS_PER_OP).is_some())
     }
 
-    /// Whether it is an engine under test: neither the load generator alone nor a bare drive, nor what
-    /// explains others.
+    /// Whether it is an engine under test: neither the load generator alone nor a bare drive, nor
+    /// what explains others.
     pub fn competes(&self) -> bool {
-        !self.stores_nothing && !self.bare_drive && !self.beside
+        !self.stores_nothing && !self.bare_drive && !self.explains
     }
 
     /// The outcome of the trials without a figure, where only `n` have one: "did not fit (0 of 4

@@ -4,7 +4,7 @@ use super::{BendArgs, BudgetArgs, ComparisonArgs, KeepArgs, SuiteName};
 use crate::exit::Complaint;
 use clap::{Args, ValueHint};
 use kvdyno_analysis::judge::rule::LEAST;
-use kvdyno_suite::Overrides;
+use kvdyno_suite::{Explain, Overrides};
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, Default, Args)]
@@ -79,7 +79,11 @@ pub(crate) struct PairArgs {
 
 impl PairArgs {
     pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
-        Ok(Overrides { trials: self.trials, explain: self.why, ..self.bend.overrides()? })
+        Ok(Overrides {
+            trials: self.trials,
+            explain: self.why.then_some(Explain::Beside),
+            ..self.bend.overrides()?
+        })
     }
 }
 

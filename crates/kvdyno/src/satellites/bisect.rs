@@ -12,15 +12,15 @@ use crate::cli::BisectArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::running::runner::{Interrupt, VALGRIND};
-use crate::running::workers;
-use anyhow::Context as _;
+use crate::running::{prepare, workers};
+use anyhow::{Context as _, bail};
 use judge::{Judge, Measured, side_of_middle};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::units;
 use repository::{Commit, Repository};
-use state::{By, Judged, Question, State, Verdict};
+use state::{BUILDS, By, Judged, Question, State, TREE, Verdict};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
 /// Letters of a commit's name in names of folders.
@@ -31,6 +31,19 @@ pub(crate) fn run(args: &BisectArgs, printer: &Printer) -> anyhow::Result<Exit> 
         let what = "--count: expected none, as `bisect` counts first anyway";
         return Err(Complaint::usage(what).into());
     }
+    if args.bend.profile {
+        let what = "--profile: expected none, as `bisect` only compares";
+        return Err(Complaint::usage(what)
+            .hint("`versus --profile` of the commit it finds")
+            .into());
+    }
+    let is_inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !args.library.components().all(is_inside) {
+        let what = format!("--library {}: expected a path in the clone", args.library.display());
+        return Err(Complaint::usage(what)
+            .hint("as `out/libengine.so`, below the repository")
+            .into());
+    }
     let repository = Repository::open(&args.repo)?;
     let good = repository.commit("--good", &args.good)?;
     let bad = repository.commit("--bad", &args.bad)?;
@@ -40,8 +53,14 @@ pub(crate) fn run(args: &BisectArgs, printer: &Printer) -> anyhow::Result<Exit> 
     }
     let name = format!("bisect_{}_{}", &good.sha[..SHORT], &bad.sha[..SHORT]);
     let folder = std::path::absolute(args.keep.runs.runs.join(name))?;
-    fs::create_dir_all(folder.join("builds"))
+    fs::create_dir_all(folder.join(BUILDS))
         .with_context(|| format!("failed to create {}", folder.display()))?;
+    let lock = fs::File::create(folder.join("lock"))?;
+    if lock.try_lock().is_err() {
+        let what = format!("{} is in use by another `kvdyno bisect`", folder.display());
+        return Err(Complaint::usage(what).hint("wait for its end").into());
+    }
+    let mut state = State::open(&folder, question(args, &repository, [&good, &bad])?)?;
     let interrupt = Interrupt::listen()?;
     let mut builder = Builder { args, folder: &folder, repository: &repository, printer };
     let Some((library, _)) = builder.build(&good, &interrupt)? else {
@@ -50,8 +69,7 @@ pub(crate) fn run(args: &BisectArgs, printer: &Printer) -> anyhow::Result<Exit> 
     let library =
         library.map_err(|why| Complaint::usage(format!("--good {}: {why}", args.good)))?;
     let judge = Judge::new(args, folder.join("runs"), &library, printer)?;
-    let question = question(args, &repository, [&good, &bad], &judge.phase);
-    let mut state = State::open(&folder, question)?;
+    state.phase.clone_from(&judge.phase);
     let mut bisection = Bisection { builder, judge, base: library, interrupt, state: &mut state };
     let ended = bisection.find(&bad)?;
     let exit = match ended {
@@ -71,12 +89,16 @@ fn question(
     args: &BisectArgs,
     repository: &Repository,
     [good, bad]: [&Commit; 2],
-    phase: &str,
-) -> Question {
-    let mut suite = vec![args.suite.clone()];
+) -> anyhow::Result<Question> {
+    let (_, text) = prepare::read(&args.suite)?;
+    let mut suite = vec![args.suite.clone(), text];
     suite.extend(args.bend.set.iter().cloned());
     suite.extend(args.bend.scale.iter().map(|scale| format!("--scale {scale}")));
-    Question {
+    suite.extend(args.bend.media.iter().map(|medium| format!("--medium {medium}")));
+    suite.extend(args.bend.no_ram_limit.then(|| "--no-ram-limit".to_owned()));
+    let data_dir = args.bend.location.data_dir.as_ref();
+    suite.extend(data_dir.map(|folder| format!("--data-dir {}", folder.display())));
+    Ok(Question {
         repository: repository.folder().to_owned(),
         good: good.sha.clone(),
         bad: bad.sha.clone(),
@@ -84,8 +106,8 @@ fn question(
         library: args.library.clone(),
         engine: args.engine.clone(),
         suite,
-        phase: phase.to_owned(),
-    }
+        phase: args.phase.clone(),
+    })
 }
 
 /// How a bisection ended.
@@ -113,11 +135,11 @@ type Build = (Result<PathBuf, String>, u64);
 impl Builder<'_> {
     /// None where it was interrupted.
     fn build(&mut self, commit: &Commit, interrupt: &Interrupt) -> anyhow::Result<Option<Build>> {
-        let kept = self.folder.join("builds").join(format!("{}.so", commit.sha));
+        let kept = self.folder.join(BUILDS).join(format!("{}.so", commit.sha));
         if kept.is_file() {
             return Ok(Some((Ok(kept), 0)));
         }
-        let tree = self.folder.join("tree");
+        let tree = self.folder.join(TREE);
         self.repository.clone_into(&tree)?;
         repository::check_out(&tree, &commit.sha)?;
         self.printer.note(&format!("building {}", text::named(commit)));
@@ -196,9 +218,11 @@ impl Bisection<'_> {
             .map_err(|why| Complaint::usage(format!("--bad {}: {why}", self.builder.args.bad)))?;
         let counts = workers::is_installed(VALGRIND);
         let ways = [Some(By::Instructions).filter(|_| counts), Some(By::Rate)];
+        let mut failed = None;
         for by in ways.into_iter().flatten() {
             let libraries = [self.base.as_path(), &library];
             let compared = self.judge.compare_until(libraries, by, |it| it.differs)?;
+            failed = None;
             match compared {
                 None => return Ok(None),
                 Some(Ok(measured)) if measured.differs => {
@@ -208,14 +232,21 @@ impl Bisection<'_> {
                 }
                 Some(Ok(measured)) => {
                     let words = text::ratio(measured.ratio);
-                    self.builder
-                        .printer
-                        .note(&format!("the ends do not differ {}: {words}", by.words()));
+                    self.builder.printer.note(&format!(
+                        "no difference of the ends was found {}: {words}",
+                        by.words()
+                    ));
                 }
-                Some(Err(why)) => self.builder.printer.warning(&format!("{} {why}", by.words())),
+                Some(Err(why)) => {
+                    self.builder.printer.warning(&format!("{}: {why}", by.words()));
+                    failed = Some(why);
+                }
             }
         }
-        Ok(Some(false))
+        match failed {
+            Some(why) => bail!("cannot compare GOOD with BAD: {why}"),
+            None => Ok(Some(false)),
+        }
     }
 
     /// Builds and judges a commit. False: it was interrupted.

@@ -39,6 +39,12 @@ fn mistakes_are_told_before_anything_is_built() {
     bisect(&scratch, ["c0", "c0"], &build).assert_code(2).assert_says("in the history of");
     bisect(&scratch, ["HEAD~9", "c1"], &build).assert_code(2).assert_says("no such commit");
     bisect(&scratch, ["c0", "c1"], &[&build[..], &["--count"]].concat()).assert_code(2);
+    let outside = scratch.write("mine.so", "mine");
+    for library in [outside.to_str().unwrap(), "../mine.so"] {
+        let elsewhere = ["--build", "true", "--library", library];
+        bisect(&scratch, ["c0", "c1"], &elsewhere).assert_code(2).assert_says("in the clone");
+    }
+    assert!(outside.exists());
     let arguments = ["bisect", "--repo", ".", "--good", "a", "--bad", "b"];
     let none = scratch.run(&[&arguments[..], &build].concat());
     none.assert_code(2).assert_says("expected a git repository");

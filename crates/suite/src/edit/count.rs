@@ -3,6 +3,7 @@
 
 use crate::edit::adjust::{put, text, word};
 use crate::edit::brief::{members, number, table};
+use crate::edit::overrides::Explain;
 use crate::edit::part::Document;
 use crate::written::read::{At, Word as _};
 use crate::written::scalar::Name;
@@ -44,7 +45,11 @@ pub(crate) fn bend(
 }
 
 /// Adds to every part its like whose instructions are counted. Returns a note about them.
-pub(crate) fn add_counted<'i>(documents: &mut Vec<Document<'i>>, source: &mut Source) -> String {
+pub(crate) fn add_counted<'i>(
+    documents: &mut Vec<Document<'i>>,
+    explain: Explain,
+    source: &mut Source,
+) -> String {
     let start = source.add("--why", "--why");
     let span = start..start + "--why".len();
     let counted = |timed: &Document<'i>| {
@@ -55,11 +60,15 @@ pub(crate) fn add_counted<'i>(documents: &mut Vec<Document<'i>>, source: &mut So
         shorten(&mut document.tables, OPERATIONS_BESIDE, &span);
         if let Some(run) = table(&mut document.tables, "run") {
             put(run, "trials", text(TRIALS_BESIDE.to_string(), &span));
+            run.remove("profile");
         }
         document
     };
     let counted: Vec<Document<'i>> = documents.iter().map(counted).collect();
-    documents.extend(counted);
+    match explain {
+        Explain::Beside => documents.extend(counted),
+        Explain::Alone => *documents = counted,
+    }
     format!(
         "--why: valgrind counts the instructions of each function, in {TRIALS_BESIDE} trials of \
          their own: one thread per role, at most {OPERATIONS_BESIDE} operations per phase"
@@ -72,9 +81,6 @@ fn enable(suite: &mut DeTable<'_>, counting: Counting, span: &Range<usize>) {
         put(run, "count", text(word, span));
         // Counts need no time, so they need no turns.
         run.remove("turns");
-        if counting == Counting::Valgrind {
-            run.remove("profile");
-        }
     }
 }
 

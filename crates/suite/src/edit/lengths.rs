@@ -45,7 +45,7 @@ pub(crate) fn set_lengths(
         profile::enable(documents, source);
     }
     let counted = overrides.count.and_then(|counting| count::bend(documents, counting, source));
-    let beside = overrides.explain.then(|| count::add_counted(documents, source));
+    let beside = overrides.explain.map(|explain| count::add_counted(documents, explain, source));
     shortened.into_iter().chain(counted).chain(beside).collect()
 }
 

@@ -50,7 +50,16 @@ pub struct Overrides {
     /// `--count`, `--count=processor`: counts instructions.
     pub count: Option<Counting>,
     /// `--why`: counts instructions by function as well, in trials of their own.
-    pub explain: bool,
+    pub explain: Option<Explain>,
+}
+
+/// The trials that count instructions by function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Explain {
+    /// They are added to those that are timed.
+    Beside,
+    /// They replace those.
+    Alone,
 }
 
 impl Overrides {

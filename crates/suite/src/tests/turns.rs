@@ -57,7 +57,7 @@ fn what_is_counted_takes_no_turns() {
 /// The pairs stay as they are, and the counted cases are a part of their own.
 #[test]
 fn why_counts_beside_the_pairs() {
-    let overrides = Overrides { explain: true, ..Overrides::default() };
+    let overrides = Overrides { explain: Some(Explain::Beside), ..Overrides::default() };
     let plan = plan_of(&two_engines(), &overrides).unwrap();
     let (counted, timed): (Vec<_>, Vec<_>) =
         plan.cases.iter().partition(|case| plan.is_beside(case));

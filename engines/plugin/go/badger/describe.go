@@ -36,8 +36,6 @@ func describe() string {
 				"source": "github.com/dgraph-io/badger, options.go, WithBlockCacheSize"}]},
 		{"name": "index_cache_size", "kind": "bytes", "default": 0,
 			"help": "Cache of indices and filters; 0: all are in memory."},
-		{"name": "detect_conflicts", "kind": "boolean", "default": true,
-			"help": "Transactions that conflict fail; without, they are not isolated."},
 		{"name": "compression", "kind": {"choice": {"of": ["snappy", "none", "zstd"]}}, "default": "snappy",
 			"help": "Compression of blocks."},
 		{"name": "gomaxprocs", "kind": {"integer": {"min": 0, "max": 1024}}, "default": 0,
@@ -45,7 +43,7 @@ func describe() string {
 			"presets": [{"preset": "tuned", "value": 128,
 				"reason": "Go then sees the full rate of requests of an SSD; Dgraph's own setting.",
 				"source": "github.com/dgraph-io/badger, docs/troubleshooting.md"}]},
-		` + kvdyno.MemoryLimit + `],
+		` + kvdyno.MemoryLimit("90%") + `],
 	"planning": {"space_factor": 3, "write_factor": 6, "ram_bytes_min": 268435456}
 }`
 }

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -19,7 +21,10 @@ func main() {}
 
 func init() { kvdyno.Register[*database, *session](describe(), open) }
 
-type database struct{ db *badger.DB }
+type database struct {
+	db     *badger.DB
+	folder string
+}
 
 func open(o *kvdyno.Opening) (*database, error) {
 	kvdyno.SetMemoryLimit(o)
@@ -43,18 +48,48 @@ func open(o *kvdyno.Opening) (*database, error) {
 		WithBlockSize(int(o.Integer("block_size"))).
 		WithBlockCacheSize(int64(o.Integer("block_cache_size"))).
 		WithIndexCacheSize(int64(o.Integer("index_cache_size"))).
-		WithDetectConflicts(o.Bool("detect_conflicts")).
 		WithCompression(compression)
 	db, err := badger.Open(opened)
 	if err != nil {
 		return nil, classed(err)
 	}
-	return &database{db}, nil
+	return &database{db, o.Folder}, nil
 }
 
 func (d *database) OpenSession() (kvdyno.Session, error) { return &session{db: d.db}, nil }
 
-func (d *database) Sync() error { return d.db.Sync() }
+// Sync makes every write durable: Badger's own Sync leaves out memory tables that are full and not
+// yet flushed, and logs of values before the newest.
+func (d *database) Sync() error {
+	if err := d.db.Sync(); err != nil {
+		return err
+	}
+	for _, pattern := range []string{"*.mem", "*.vlog"} {
+		files, err := filepath.Glob(filepath.Join(d.folder, pattern))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			if err := syncFile(file); err != nil {
+				return err
+			}
+		}
+	}
+	return syncFile(d.folder)
+}
+
+// syncFile syncs a file, or the names in a folder; one that was flushed and removed meanwhile needs none.
+func syncFile(path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return file.Sync()
+}
 
 func (d *database) Close() error { return d.db.Close() }
 
@@ -119,7 +154,7 @@ func (s *session) Get(key []byte, show func([]byte)) (bool, error) {
 		show(value)
 		return nil
 	})
-	return true, err
+	return true, classed(err)
 }
 
 // GetForUpdate is a read: a transaction that writes fails if what it read was changed.
@@ -271,7 +306,7 @@ func classed(err error) error {
 	case errors.Is(err, badger.ErrConflict):
 		class = kvdyno.Conflict
 	case errors.Is(err, badger.ErrEmptyKey), errors.Is(err, badger.ErrTxnTooBig),
-		errors.Is(err, badger.ErrInvalidKey), strings.Contains(err.Error(), "exceeded"):
+		errors.Is(err, badger.ErrInvalidKey), strings.Contains(err.Error(), " with size "):
 		class = kvdyno.Invalid
 	default:
 		return err

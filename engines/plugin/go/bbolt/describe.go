@@ -32,7 +32,7 @@ func describe() string {
 				"source": "` + etcd + `"}]},
 		{"name": "fill_percent", "kind": {"integer": {"min": 10, "max": 100}}, "default": 50,
 			"help": "How full pages are that a split leaves."},
-		` + kvdyno.MemoryLimit + `],
+		` + kvdyno.MemoryLimit("90%") + `],
 	"planning": {"space_factor": 3, "write_factor": 20, "ram_bytes_min": 67108864}
 }`
 }

@@ -181,12 +181,15 @@ func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // MemoryLimit is the option `gomemlimit`, for the description: Go's garbage collector must know of
-// the RAM limit, or it lets the process grow past it.
-const MemoryLimit = `{"name": "gomemlimit", "kind": "bytes", "default": 0,
+// the RAM limit, or it lets the process grow past it. `share` of RAM is its tuned value: memory that
+// the engine has from C is not Go's.
+func MemoryLimit(share string) string {
+	return `{"name": "gomemlimit", "kind": "bytes", "default": 0,
 	"help": "Soft limit of memory that the Go runtime manages (GOMEMLIMIT); 0: none.",
-	"presets": [{"preset": "tuned", "value": "90%",
-		"reason": "Go's guide to its garbage collector: leave 5 to 10 % of a container's memory to what the runtime does not know of.",
+	"presets": [{"preset": "tuned", "value": "` + share + `",
+		"reason": "Go's guide to its garbage collector: leave 5 to 10 % of a container's memory to what the runtime does not know of, and all that is not Go's.",
 		"source": "go.dev/doc/gc-guide, Suggested uses"}]}`
+}
 
 // SetMemoryLimit sets the limit of option `gomemlimit`.
 func SetMemoryLimit(o *Opening) {

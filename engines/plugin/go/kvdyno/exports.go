@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"runtime/cgo"
 	"sync"
@@ -310,7 +311,7 @@ func kvdynoGoRollback(session unsafe.Pointer) {
 
 //export kvdynoGoSettle
 func kvdynoGoSettle(database unsafe.Pointer, limit C.uint64_t, idle *C.int, note, message *C.char) C.int {
-	rests, waited, err := databaseOf(database).(Settler).Settle(time.Duration(limit))
+	rests, waited, err := databaseOf(database).(Settler).Settle(time.Duration(min(uint64(limit), math.MaxInt64)))
 	if err != nil {
 		return failed(err, message)
 	}
@@ -368,6 +369,9 @@ func kvdynoGoEvents(database unsafe.Pointer, events *C.kvdyno_events) {
 }
 
 func bytes(data unsafe.Pointer, size C.size_t) []byte {
+	if size == 0 {
+		return []byte{}
+	}
 	return unsafe.Slice((*byte)(data), size)
 }
 

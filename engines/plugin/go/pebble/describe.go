@@ -42,7 +42,7 @@ func describe() string {
 		` + tuned("bloom_bits", count, "0", "Bits of a Bloom filter per key, in all levels but the last; 0: none.", "10") + `,
 		{"name": "compression", "kind": {"choice": {"of": ["snappy", "none", "zstd"]}}, "default": "snappy",
 			"help": "Compression of blocks."},
-		` + kvdyno.MemoryLimit + `],
+		` + kvdyno.MemoryLimit("60%") + `],
 	"planning": {"space_factor": 2.5, "write_factor": 6, "ram_bytes_min": 67108864}
 }`
 }

@@ -113,22 +113,34 @@ pub(crate) fn add<'c>(
     cases: impl Iterator<Item = (usize, &'c CaseEvidence)>,
 ) -> Result<Vec<Profiled>, RecordError> {
     let mut all: Vec<Profiled> = Vec::new();
+    let mut phases: Vec<(usize, &PhaseRecord)> = Vec::new();
     for (group, case) in cases.filter(|(_, case)| case.case.profile) {
         let file = case.folder().map(CaseFolder::profile).transpose()?.flatten();
         if let Some(file) = file {
             add_case(&mut all, group, case, &file);
+            let shown = file.phases.iter().filter_map(|phase| case.shown(&phase.phase));
+            phases.extend(shown.map(|record| (group, record)));
         }
     }
     all.sort_by_key(|one| one.group);
     for one in &mut all {
         one.tree.add_up();
+        // Threads that some trial has no samples of had its operations as well.
+        for (_, record) in phases.iter().filter(|(group, record)| {
+            (*group, record.name.as_str()) == (one.group, one.phase.as_str())
+        }) {
+            one.trials += 1;
+            one.operations += operations(record, one.owner, &one.threads);
+        }
     }
     Ok(all)
 }
 
 fn add_case(all: &mut Vec<Profiled>, group: usize, case: &CaseEvidence, file: &ProfileFile) {
     for phase in &file.phases {
-        let Some(record) = case.shown(&phase.phase) else { continue };
+        if case.shown(&phase.phase).is_none() {
+            continue;
+        }
         for threads in &phase.threads {
             let is_same = |one: &Profiled| {
                 (one.group, &one.phase) == (group, &phase.phase)
@@ -138,7 +150,7 @@ fn add_case(all: &mut Vec<Profiled>, group: usize, case: &CaseEvidence, file: &P
                 all.push(Profiled::empty(group, phase, threads, file.rate_hz));
                 all.len() - 1
             });
-            all[index].add(record, phase, threads, file);
+            all[index].add(phase, threads, file);
         }
     }
 }
@@ -161,18 +173,10 @@ impl Profiled {
         }
     }
 
-    fn add(
-        &mut self,
-        record: &PhaseRecord,
-        phase: &PhaseProfile,
-        threads: &ThreadsProfile,
-        file: &ProfileFile,
-    ) {
-        self.trials += 1;
+    fn add(&mut self, phase: &PhaseProfile, threads: &ThreadsProfile, file: &ProfileFile) {
         self.samples += threads.samples;
         self.cut += threads.cut;
         self.lost += phase.lost;
-        self.operations += operations(record, threads);
         self.tree.add(file, threads);
     }
 
@@ -226,9 +230,8 @@ impl ThreadsFunctions {
     }
 }
 
-fn operations(record: &PhaseRecord, threads: &ThreadsProfile) -> u64 {
-    let is_its =
-        |role: &&RoleResult| threads.owner != ThreadOwner::Role || role.role == threads.name;
+fn operations(record: &PhaseRecord, owner: ThreadOwner, name: &str) -> u64 {
+    let is_its = |role: &&RoleResult| owner != ThreadOwner::Role || role.role == name;
     let ops = record.roles.iter().filter(is_its).flat_map(RoleResult::summed_ops);
     ops.map(|op| if record.kind == "load" { op.items } else { op.count }).sum()
 }

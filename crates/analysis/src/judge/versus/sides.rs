@@ -287,6 +287,7 @@ fn chosen<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
     let takes_part = |group: &&Group| match label {
         Some(label) => group.label == label,
         None if stores && group.stores_nothing => false,
+        None if group.explains => false,
         None => !(competes && surroundings(group)),
     };
     Chosen { record, groups: groups.iter().filter(takes_part).collect() }

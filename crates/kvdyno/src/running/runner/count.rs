@@ -71,7 +71,11 @@ pub(super) fn move_counts(folder: &CaseFolder, phases: &mut [PhaseRecord]) -> an
             continue;
         }
         phase.instructions = total(&text);
-        let functions = callgrind::functions(&text);
+        let functions = callgrind::functions(&text).filter(|functions| {
+            // What is not all of them would explain a difference wrongly.
+            let sum = functions.iter().map(|function| function.instructions).sum::<u64>();
+            phase.instructions == Some(sum)
+        });
         file.phases.extend(functions.map(|functions| (phase.name.clone(), functions)));
     }
     folder.write_functions(&file)?;

@@ -11,7 +11,7 @@ use kvdyno_analysis::judge::versus::{self, FigureChoice, Sides, Versus};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::counted_part;
 use kvdyno_record::workload::{Activity, Phase};
-use kvdyno_suite::Overrides;
+use kvdyno_suite::{Explain, Overrides};
 use std::path::{Path, PathBuf};
 use toml::Table;
 
@@ -51,6 +51,10 @@ impl<'a> Judge<'a> {
         let mut judge = Self { args, runs, phase: String::new(), phases: Vec::new(), printer };
         let overrides = Overrides { trials: Some(PAIRS[0]), ..Overrides::default() };
         let prepared = judge.prepare([library, library], overrides)?;
+        if prepared.plan.cases.iter().any(|case| case.part.is_some()) {
+            let what = format!("--suite {}: expected one without parts", args.suite);
+            return Err(Complaint::usage(what).hint("copy the part to a suite of its own").into());
+        }
         let phases = || prepared.plan.cases.iter().take(1).flat_map(|case| &case.phases);
         let is_measured = |activity: &Activity| matches!(activity, Activity::Measure(_));
         let wanted = match &args.phase {
@@ -91,8 +95,7 @@ impl<'a> Judge<'a> {
     ) -> anyhow::Result<Option<Result<Measured, String>>> {
         let counted = by == By::Instructions;
         let overrides = Overrides {
-            explain: counted,
-            parts: if counted { vec![counted_part(None)] } else { Vec::new() },
+            explain: counted.then_some(Explain::Alone),
             phases: self.phases.clone(),
             trials,
             ..Overrides::default()

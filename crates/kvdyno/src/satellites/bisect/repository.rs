@@ -21,7 +21,7 @@ pub(super) struct Commit {
 impl Repository {
     pub(super) fn open(folder: &Path) -> anyhow::Result<Self> {
         let folder = std::path::absolute(folder)?;
-        let found = git(&folder, &["rev-parse", "--git-dir"]);
+        let found = git(&folder, &["rev-parse", "--show-toplevel"]);
         let found = found.map_err(|error| {
             Complaint::usage(format!("cannot run `git`: {error}")).hint("`apt install git`")
         })?;
@@ -29,7 +29,8 @@ impl Repository {
             let what = format!("--repo {}: expected a git repository", folder.display());
             return Err(Complaint::usage(what).hint(last_line(&found.stderr)).into());
         }
-        Ok(Self { folder })
+        let top = String::from_utf8_lossy(&found.stdout).trim_end().to_owned();
+        Ok(Self { folder: PathBuf::from(top) })
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -39,10 +40,18 @@ impl Repository {
     /// The commit of a name. `option` is the option that names it.
     pub(super) fn commit(&self, option: &str, name: &str) -> Result<Commit, Complaint> {
         let wanted = format!("{name}^{{commit}}");
-        let arguments = ["log", "-1", "--format=%H %s", "--end-of-options", &wanted, "--"];
+        let arguments = [
+            "log",
+            "-1",
+            "--no-show-signature",
+            "--format=%H%x00%s",
+            "--end-of-options",
+            &wanted,
+            "--",
+        ];
         let found = git(&self.folder, &arguments).ok().filter(|found| found.status.success());
         let line = found.map(|found| String::from_utf8_lossy(&found.stdout).into_owned());
-        let commit = line.as_deref().and_then(|line| line.trim_end().split_once(' '));
+        let commit = line.as_deref().and_then(|line| line.trim_end_matches('\n').split_once('\0'));
         let (sha, subject) = commit.ok_or_else(|| {
             let what = format!("{option} {name}: the repository has no such commit");
             Complaint::usage(what).hint(format!("`git -C {} log`", self.folder.display()))

@@ -9,6 +9,12 @@ use std::path::{Path, PathBuf};
 /// The file's name.
 const FILE: &str = "bisect.json";
 
+/// The clone in which commits are built.
+pub(super) const TREE: &str = "tree";
+
+/// The folder of the libraries that were built.
+pub(super) const BUILDS: &str = "builds";
+
 /// What is asked. Commits that were judged for another question say nothing about this one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Question {
@@ -26,8 +32,8 @@ pub(super) struct Question {
     pub(super) engine: String,
     /// The suite, with what the command line changes.
     pub(super) suite: Vec<String>,
-    /// The phase that is judged.
-    pub(super) phase: String,
+    /// The phase that is judged; none: the suite's first measured one.
+    pub(super) phase: Option<String>,
 }
 
 /// What decides.
@@ -73,6 +79,8 @@ pub(super) struct Judged {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) question: Question,
+    /// The phase that is judged; empty: not known yet.
+    pub(super) phase: String,
     /// None: the ends have not been compared.
     pub(super) by: Option<By>,
     /// In the order in which they were looked at; BAD is the first.
@@ -80,11 +88,19 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The state in a folder, or a new one.
+    /// The state in a folder, or a new one, which is kept there: what is built from now on is built
+    /// for this question.
     pub(super) fn open(folder: &Path, question: Question) -> anyhow::Result<Self> {
         let path = folder.join(FILE);
-        if !path.exists() {
-            return Ok(Self { question, by: None, commits: Vec::new() });
+        if !path.exists() || !is_begun(folder) {
+            // What another command left in the clone would be taken for this one's.
+            let tree = folder.join(TREE);
+            if tree.exists() {
+                std::fs::remove_dir_all(&tree).with_context(|| tree.display().to_string())?;
+            }
+            let state = Self { question, phase: String::new(), by: None, commits: Vec::new() };
+            state.write(folder)?;
+            return Ok(state);
         }
         let state: Self = read_json(&path)?;
         if state.question != question {
@@ -111,6 +127,12 @@ impl State {
     }
 }
 
+/// Whether anything was built: until then another question loses nothing.
+fn is_begun(folder: &Path) -> bool {
+    let builds = std::fs::read_dir(folder.join(BUILDS)).into_iter().flatten().flatten();
+    builds.into_iter().any(|entry| entry.path().extension().is_some_and(|end| end == "so"))
+}
+
 /// The first value that differs, in words.
 fn difference(old: &Question, new: &Question) -> String {
     let values = |question: &Question| serde_json::to_value(question).unwrap_or_default();
@@ -135,14 +157,19 @@ mod tests {
             library: "engine.so".into(),
             engine: "leveldb".into(),
             suite: vec!["versus".into()],
-            phase: phase.into(),
+            phase: Some(phase.into()),
         }
     }
 
     #[test]
     fn another_question_does_not_go_on_with_this_one() {
         let folder = tempfile::tempdir().unwrap();
+        State::open(folder.path(), question("scans")).unwrap();
+        // Until something is built, another question is as good.
         let mut state = State::open(folder.path(), question("reads")).unwrap();
+        std::fs::create_dir(folder.path().join(BUILDS)).unwrap();
+        std::fs::write(folder.path().join(BUILDS).join("a.so"), "").unwrap();
+        assert_eq!(State::open(folder.path(), question("reads")).unwrap(), state);
         state.by = Some(By::Instructions);
         state.write(folder.path()).unwrap();
         assert_eq!(State::open(folder.path(), question("reads")).unwrap(), state);

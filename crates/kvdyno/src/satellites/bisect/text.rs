@@ -76,7 +76,7 @@ pub(super) fn step(judged: &Judged) -> String {
 }
 
 pub(super) fn print(state: &State, ended: &Ended, folder: &Path, printer: &Printer) {
-    let phase = &state.question.phase;
+    let phase = &state.phase;
     let by = state.by.map_or("by rate", By::words);
     match ended {
         Ended::Found(commit) => {
@@ -91,7 +91,7 @@ pub(super) fn print(state: &State, ended: &Ended, folder: &Path, printer: &Print
             }
         }
         Ended::SameEnds => {
-            printer.heading(&format!("GOOD and BAD do not differ in {phase}: nothing to find"));
+            printer.heading(&format!("no difference between GOOD and BAD was found in {phase}"));
         }
         Ended::Interrupted => printer.note("interrupted: the same command goes on"),
     }

@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const REMEDY: &str = "Go 1.24 or newer and a C compiler build it: on Debian `apt-get install \
+const REMEDY: &str = "Go 1.25 or newer and a C compiler build it: on Debian `apt-get install \
                       golang gcc`, if that is new enough";
 
 /// A file below the directory of plugins.

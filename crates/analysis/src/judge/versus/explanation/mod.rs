@@ -21,6 +21,7 @@ use kvdyno_record::plan::counted_part;
 use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Why a phase of two builds differs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -104,27 +105,35 @@ impl<'r> SideGroup<'r> {
 /// The explanations for all differences of a comparison of two builds of one engine.
 pub(super) fn explain(sides: &Sides<'_>, versus: &Versus) -> Result<Vec<Explanation>, RecordError> {
     let (base, new) = sides.records();
-    let mut explanations = Vec::new();
+    let (mut explanations, mut told) = (Vec::new(), BTreeSet::new());
     for pair in &versus.pairs {
         let both = SideGroup::find(base, &pair.base_key).zip(SideGroup::find(new, &pair.new_key));
         let Some(both) = both.filter(|(base, new)| base.group.engine == new.group.engine) else {
             continue;
         };
-        explanations.extend(explain_pair(pair, &[both.0, both.1])?);
+        let both = [both.0, both.1];
+        let counted = both[0].counted().zip(both[1].counted()).map(|(base, new)| [base, new]);
+        // Cases of several thread counts have one that counts, which is told once.
+        let counted = counted.filter(|[base, _]| told.insert(base.group.key.as_str()));
+        explanations.extend(explain_pair(pair, &both, counted.as_ref(), sides.side_by_side())?);
     }
     Ok(explanations)
 }
 
-fn explain_pair(pair: &Pair, sides: &[SideGroup<'_>; 2]) -> Result<Vec<Explanation>, RecordError> {
-    let counted = sides[0].counted().zip(sides[1].counted()).map(|(base, new)| [base, new]);
+fn explain_pair(
+    pair: &Pair,
+    sides: &[SideGroup<'_>; 2],
+    counted: Option<&[SideGroup<'_>; 2]>,
+    side_by_side: bool,
+) -> Result<Vec<Explanation>, RecordError> {
     let mut explanations = Vec::new();
     for phase in phases(pair) {
-        let instructions = match &counted {
+        let instructions = match counted {
             Some(counted) => Ledger::of_phase(counted, phase)?,
             None => None,
         };
-        let differs = pair.rows.iter().any(|row| row.phase == phase && is_different_rate(row))
-            || instructions.as_ref().is_some_and(Ledger::differs);
+        let rate_differs = pair.rows.iter().any(|row| row.phase == phase && is_different_rate(row));
+        let differs = rate_differs || instructions.as_ref().is_some_and(Ledger::differs);
         if !differs {
             continue;
         }
@@ -132,8 +141,9 @@ fn explain_pair(pair: &Pair, sides: &[SideGroup<'_>; 2]) -> Result<Vec<Explanati
             case: pair.name.clone(),
             phase: phase.to_owned(),
             instructions,
-            time: time::changes(sides, phase),
-            counters: counters::moved(sides, phase)?,
+            time: if rate_differs { time::changes(sides, phase) } else { Vec::new() },
+            // Trials of two runs are no pairs.
+            counters: if side_by_side { counters::moved(sides, phase)? } else { Vec::new() },
         });
     }
     Ok(explanations)
