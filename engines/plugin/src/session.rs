@@ -154,8 +154,8 @@ fn address(bytes: &[u8]) -> *const u8 {
 
 impl Drop for PluginSession<'_> {
     fn drop(&mut self) {
-        // SAFETY: open, and gone after this; then the plugin has no pointer to what is shared with it,
-        // which came from a box.
+        // SAFETY: open, and gone after this; then the plugin has no pointer to what is shared with
+        // it, which came from a box.
         unsafe {
             if self.is_open {
                 (self.functions.close_session)(self.raw);
