@@ -54,16 +54,17 @@ fn identical_engines_are_never_told_apart() {
 #[test]
 fn a_planted_slowdown_is_found_and_the_gate_ends_with_5() {
     let scratch = Scratch::new();
-    run(&scratch, &two(8, [20_000, 22_000]));
+    // On a busy machine the median of a trial may be half as much again.
+    run(&scratch, &two(8, [20_000, 30_000]));
     let slower = ["latest", "--engines", "one,other", P50[0], P50[1]];
     compare(&scratch, &[&slower[..], &["--gate", "5%"]].concat())
         .assert_code(5)
         .assert_says("one better")
-        .assert_says("latency_ns: 20000 in BASE, 22000 in NEW")
+        .assert_says("latency_ns: 20000 in BASE, 30000 in NEW")
         .assert_says("FAILED: ")
         .assert_says("t1, readers");
-    // A gate that allows a fifth, and the opposite direction.
-    compare(&scratch, &[&slower[..], &["--gate", "20%"]].concat()).assert_ok();
+    // A gate that allows more, and the opposite direction.
+    compare(&scratch, &[&slower[..], &["--gate", "60%"]].concat()).assert_ok();
     let faster = ["latest", "--engines", "other,one", P50[0], P50[1], "--gate", "5%"];
     compare(&scratch, &faster).assert_ok().assert_says("one better");
 }
