@@ -336,11 +336,11 @@ fn describe_within(
     source: &CodeSource,
     limit: Duration,
 ) -> anyhow::Result<WorkerDescription> {
-    let of = match source {
+    let library = match source {
         CodeSource::Library(library) => format!(" --library {}", library.display()),
         CodeSource::Itself | CodeSource::Server(_) => String::new(),
     };
-    let failed = || format!("failed to ask `{} describe{of}`", path.display());
+    let failed = || format!("failed to ask `{} describe{library}`", path.display());
     let mut command = Command::new(path);
     command.arg("describe");
     source.set_environment(&mut command);

@@ -23,8 +23,8 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
-/// Letters of a commit's name in names of folders.
-const SHORT: usize = 10;
+/// Letters of a commit's name where it is shortened.
+const SHORT: usize = 12;
 
 pub(crate) fn run(args: &BisectArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if args.bend.count.is_some() {

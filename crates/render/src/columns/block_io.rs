@@ -50,8 +50,8 @@ pub(super) static KIND: Kind = Kind {
     },
 };
 
-/// What it counts are no figures of the catalogue.
-static NO_FIGURES: Metrics = Metrics(Vec::new());
+/// What a table counts itself are no figures of the catalogue.
+pub(super) static NO_FIGURES: Metrics = Metrics(Vec::new());
 
 fn rows(summary: &Summary) -> Vec<Row<'_>> {
     let rows = summary.block_io.iter().flat_map(|phase| {

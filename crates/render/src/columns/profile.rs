@@ -1,11 +1,11 @@
 //! The table of functions, where they were sampled.
 
+use super::block_io::NO_FIGURES;
 use super::column::{Column, Kind, text};
 use super::line::Line;
 use super::row::Row;
 use crate::format::ratio;
 use kvdyno_analysis::answers::summary::Summary;
-use kvdyno_analysis::figures::metric::Metrics;
 use kvdyno_analysis::figures::profile::{FunctionSamples, ThreadsFunctions};
 use kvdyno_record::profile::ThreadOwner;
 use kvdyno_record::text::one_line;
@@ -55,9 +55,6 @@ pub(super) static KIND: Kind = Kind {
         aid
     },
 };
-
-/// What it counts are no figures of the catalogue.
-static NO_FIGURES: Metrics = Metrics(Vec::new());
 
 fn rows(summary: &Summary) -> Vec<Row<'_>> {
     let rows = summary.profile.iter().flat_map(|threads| {

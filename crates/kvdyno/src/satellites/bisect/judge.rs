@@ -63,21 +63,21 @@ impl<'a> Judge<'a> {
         };
         let can_judge = |work: &Activity| is_measured(work) || matches!(work, Activity::Load(_));
         let Some(wanted) = wanted.filter(|phase| can_judge(&phase.work)) else {
-            let found = args.phase.as_deref().unwrap_or("none");
+            let typed = args.phase.as_deref().unwrap_or("none");
             let names: Vec<&str> = phases()
                 .filter(|phase| can_judge(&phase.work))
                 .map(|phase| phase.name.as_str())
                 .collect();
-            let what = format!("--phase: expected a load or a measured phase, found {found}");
+            let what = format!("--phase: expected a load or a measured phase, found {typed}");
             return Err(Complaint::usage(what).hint(names.join(", ")).into());
         };
         let before = phases().take_while(|phase| phase.name != wanted.name);
         let others = before.filter(|phase| !is_measured(&phase.work));
         // The suite names neither warmups nor what settles after a load.
         let is_added = |phase: &Phase| {
-            let of = phase.name.strip_suffix("-settle");
+            let load = phase.name.strip_suffix("-settle");
             matches!(phase.work, Activity::Warmup(_))
-                || of.is_some_and(|of| phases().any(|phase| phase.name == of))
+                || load.is_some_and(|load| phases().any(|phase| phase.name == load))
         };
         let own = others.filter(|phase| !is_added(phase));
         judge.phases = own.map(|phase| phase.name.clone()).collect();

@@ -21,16 +21,14 @@ pub(super) struct Commit {
 impl Repository {
     pub(super) fn open(folder: &Path) -> anyhow::Result<Self> {
         let folder = std::path::absolute(folder)?;
-        let found = git(&folder, &["rev-parse", "--show-toplevel"]);
-        let found = found.map_err(|error| {
+        let top = git(&folder, &["rev-parse", "--show-toplevel"]).map_err(|error| {
             Complaint::usage(format!("cannot run `git`: {error}")).hint("`apt install git`")
         })?;
-        if !found.status.success() {
+        if !top.status.success() {
             let what = format!("--repo {}: expected a git repository", folder.display());
-            return Err(Complaint::usage(what).hint(last_line(&found.stderr)).into());
+            return Err(Complaint::usage(what).hint(last_line(&top.stderr)).into());
         }
-        let top = String::from_utf8_lossy(&found.stdout).trim_end().to_owned();
-        Ok(Self { folder: PathBuf::from(top) })
+        Ok(Self { folder: String::from_utf8_lossy(&top.stdout).trim_end().into() })
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -49,8 +47,7 @@ impl Repository {
             &wanted,
             "--",
         ];
-        let found = git(&self.folder, &arguments).ok().filter(|found| found.status.success());
-        let line = found.map(|found| String::from_utf8_lossy(&found.stdout).into_owned());
+        let line = text(&self.folder, &arguments).ok();
         let commit = line.as_deref().and_then(|line| line.trim_end_matches('\n').split_once('\0'));
         let (sha, subject) = commit.ok_or_else(|| {
             let what = format!("{option} {name}: the repository has no such commit");
@@ -111,8 +108,8 @@ pub(super) fn build(
     build.stdout(file.try_clone()?).stderr(file);
     let status = without_git(&mut build).status().context("cannot run `sh`")?;
     if !status.success() {
-        let said = fs::read(log).map(|bytes| last_line(&bytes)).unwrap_or_default();
-        return Ok(Err(format!("its build failed ({status}): {said}")));
+        let last = fs::read(log).map(|bytes| last_line(&bytes)).unwrap_or_default();
+        return Ok(Err(format!("its build failed ({status}): {last}")));
     }
     if !library.is_file() {
         return Ok(Err(format!("its build left no {}", library.display())));

@@ -1,16 +1,13 @@
 //! A bisection as text, and as JSON.
 
-use super::Ended;
 use super::repository::Commit;
 use super::state::{By, Judged, State, Verdict};
+use super::{Ended, SHORT};
 use crate::printer::Printer;
 use kvdyno_record::units;
 use kvdyno_render::table::{Side, Table};
 use serde::Serialize;
 use std::path::Path;
-
-/// Letters of a commit's name.
-const SHORT: usize = 12;
 
 impl By {
     /// What is compared.

@@ -105,8 +105,8 @@ impl GoModule {
     /// A module's path has its major version: the plugin is of one.
     fn check_major(&self, engine: &str, version: &str) -> Result<(), Complaint> {
         let major = self.module.rsplit_once("/v").map(|(_, major)| major);
-        let found = version.split('.').next().unwrap_or_default();
-        if major.map_or(["0", "1"].contains(&found), |major| major == found) {
+        let wanted = version.split('.').next().unwrap_or_default();
+        if major.map_or(["0", "1"].contains(&wanted), |major| major == wanted) {
             return Ok(());
         }
         let expected = major.unwrap_or("1");
