@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Every wait ends in this time, even on the slowest machine.
+/// Every wait ends after this time in which nothing happens, even on the slowest machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// In the environment of every process that a test starts, and of their children.
@@ -349,15 +349,20 @@ impl Running {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Waits for its end.
+    /// Waits for its end. A command of many runs may take long, as long as it says something.
     pub(crate) fn wait(mut self) -> Done {
-        let begun = Instant::now();
+        let (mut said, mut since) = (0, Instant::now());
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
+            let size = self.outputs.iter().filter_map(|path| fs::metadata(path).ok());
+            let size = size.map(|it| it.len()).sum();
+            if said != size {
+                (said, since) = (size, Instant::now());
+            }
             assert!(
-                begun.elapsed() < PATIENCE,
+                since.elapsed() < PATIENCE,
                 "kvdyno does not end; it said: {}",
                 self.stderr_text()
             );
