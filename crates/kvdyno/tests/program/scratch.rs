@@ -361,11 +361,7 @@ impl Running {
             if said != size {
                 (said, since) = (size, Instant::now());
             }
-            assert!(
-                since.elapsed() < PATIENCE,
-                "kvdyno does not end; it said: {}",
-                self.stderr_text()
-            );
+            assert!(since.elapsed() < PATIENCE, "kvdyno does not end: {}", self.stderr_text());
             std::thread::sleep(Duration::from_millis(5));
         };
         let text = |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
