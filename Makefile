@@ -147,8 +147,8 @@ build-tests:
 	$(TEST_CRATES) --lib --bins --tests --no-run --quiet
 
 # The program's own tests run it with the release workers beside it. They wait for drives and servers
-# more than they compute: one more at a time than there are processors.
-test-rust test-soak: export RUST_TEST_THREADS ?= $(shell echo $$(($$(nproc) + 1)))
+# more than they compute: two more at a time than there are processors.
+test-rust test-soak: export RUST_TEST_THREADS ?= $(shell echo $$(($$(nproc) + 2)))
 test-rust:
 	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_CRATES) --lib --bins --tests -- --skip soak::
 

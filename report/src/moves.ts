@@ -3,7 +3,7 @@
 import { THEMES, type Theme } from "./colour";
 import { h } from "./dom";
 import { flameGraph, ORIGINS, threadsWords } from "./flamegraph";
-import { treeOf, type ProfilePair } from "./flames";
+import { nsPerOp, treeOf, type ProfilePair } from "./flames";
 import { duration, NONE } from "./format";
 import { section } from "./sections";
 import { table } from "./table";
@@ -33,6 +33,14 @@ export function moves(profiles: ProfilePair[], base: string): HTMLElement | null
 
 function drawn(pair: ProfilePair, base: string): HTMLElement[] {
   const percent = (share: number) => `${(100 * share).toFixed(1)} %`, ns = (value: number | null) => (value == null ? NONE : duration(value));
+  const label = `Functions of ${pair.pair}, ${pair.phase}, ${threadsWords(pair)}`;
+  if (pair.base.samples === 0 || pair.new.samples === 0) {
+    const only = pair.new.samples === 0 ? pair.base : pair.new;
+    return [
+      h("p", { class: "note" }, `Only ${only === pair.base ? base : "the new side"} has such threads: ${ns(nsPerOp(only, only.samples))} per operation.`),
+      flameGraph(treeOf(only), only, theme(), label),
+    ];
+  }
   const rows = pair.moved.map((one) => [one.name, ORIGINS[one.origin], percent(one.base_share), percent(one.new_share), ns(one.base_ns_per_op), ns(one.new_ns_per_op)]);
   return [
     h("p", { class: "note" }, rows.length === 0
@@ -40,6 +48,6 @@ function drawn(pair: ProfilePair, base: string): HTMLElement[] {
       : "Functions whose own share of the CPU time moved by more than chance does (99 %). A share also moves if others got faster or slower; time per operation does not."),
     ...(rows.length === 0 ? [] : [table({ head: ["function", "code of", "self, base", "self, new", "per operation, base", "per operation, new"], words: 2, rows }, "Functions that moved")]),
     h("p", { class: "note" }, `Widths are shares of the new side. Colours: the change of the share since ${base}. What waits is not sampled.`),
-    flameGraph(treeOf(pair.new, pair.base), pair.new, theme(), `Functions of ${pair.pair}, ${pair.phase}, ${threadsWords(pair)}`),
+    flameGraph(treeOf(pair.new, pair.base), pair.new, theme(), label),
   ];
 }

@@ -203,7 +203,7 @@ pub(crate) struct KeepArgs {
     pub(crate) runs: RunsArgs,
     #[command(flatten)]
     pub(crate) io: IoArgs,
-    /// Keep loaded databases of `database = "state"` for later runs, up to this size in all, as
+    /// Keep databases that are loaded for several cases for later runs, up to this size in all, as
     /// 50GiB; without it those that are kept are used, with 0 not even these
     #[arg(long, value_name = "SIZE")]
     pub(crate) states: Option<String>,

@@ -16,6 +16,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// The engine of cases on the bare drive.
+pub const DRIVE: &str = "drive";
+
 /// The plan of a run (`plan.json`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
@@ -167,8 +170,8 @@ pub struct Database {
     pub loaded_by: String,
     /// It is removed after this case.
     pub last_use: bool,
-    /// It is a state: it stays as it was loaded, and can be kept for later runs. Every other case
-    /// works on a copy of it, made for the case and gone after it.
+    /// It stays as it was loaded: every other case works on a copy of it, made for the case and
+    /// gone after it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_state: bool,
 }
@@ -248,12 +251,14 @@ impl Case {
         self.database.is_state && !self.makes_database()
     }
 
-    /// Whether it makes a state that later runs can take: what is measured with the load is
-    /// measured by each run, and a volume that is made for a run goes with it.
+    /// Whether it loads a database for others that later runs can take: what is measured with the
+    /// load is measured by each run, and a volume that is made for a run goes with it. The file of
+    /// a bare drive is written as fast as it is copied.
     pub fn makes_state(&self) -> bool {
         let stays = |volume: &Volume| matches!(volume.medium, Medium::Directory { .. });
-        self.database.is_state
-            && self.makes_database()
+        self.makes_database()
+            && !self.database.last_use
+            && self.engine != DRIVE
             && self.server.is_none()
             && self.volume.as_ref().is_none_or(stays)
             && !self.phases.iter().any(|phase| matches!(phase.work, Activity::Measure(_)))

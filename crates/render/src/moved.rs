@@ -3,6 +3,7 @@
 use crate::columns::short;
 use crate::format::ratio;
 use crate::table::{Side, Table};
+use kvdyno_analysis::figures::profile::ThreadsSamples;
 use kvdyno_analysis::judge::versus::profile::{MovedFunction, ProfilePair};
 use kvdyno_record::text::one_line;
 
@@ -12,8 +13,9 @@ pub const TITLE: &str = "Functions whose share of the CPU time moved";
 /// How to read the table.
 pub const AID: &str = "\
 self: the share of samples in the function itself, of those of its threads. Listed are functions
-whose share moved by more than chance does (99 %, samples taken as independent). A share also moves
-if other functions got faster or slower; ns/op does not. Waiting is not sampled.";
+whose share moved by more than chance does (in 99 of 100 comparisons no function is listed by
+chance; samples are taken as independent), of those with 20 samples or more. A share also moves if
+other functions got faster or slower; ns/op does not. Waiting is not sampled.";
 
 /// Functions of a kind of threads that are shown.
 const SHOWN: usize = 8;
@@ -36,10 +38,7 @@ pub fn table(profiles: &[ProfilePair]) -> Table {
             table.row(&row(pair, moved));
         }
         if pair.moved.is_empty() {
-            let [case, phase, threads] = place(pair);
-            let none = ["", "", "", ""].map(|_| "-".to_owned());
-            let [a, b, c, d] = none;
-            table.row(&[case, phase, threads, a, b, c, d, "none moved".to_owned()]);
+            table.row(&row_without_moves(pair));
         }
     }
     table
@@ -49,10 +48,27 @@ fn place(pair: &ProfilePair) -> [String; 3] {
     [&pair.pair, &pair.phase, &pair.threads].map(|word| one_line(word).into_owned())
 }
 
+/// The time of all functions, where one side alone has such threads.
+fn row_without_moves(pair: &ProfilePair) -> [String; 8] {
+    let [case, phase, threads] = place(pair);
+    let [base, new] = [&pair.base.sampled, &pair.new.sampled];
+    let all_ns = |side: &ThreadsSamples| ns(side.ns_per_op(side.samples));
+    let none = || "-".to_owned();
+    let (of_base, of_new, words) = match (base.samples, new.samples) {
+        (0, _) => (none(), all_ns(new), "threads of new alone: all their functions"),
+        (_, 0) => (all_ns(base), none(), "threads of base alone: all their functions"),
+        _ => (none(), none(), "none moved"),
+    };
+    [case, phase, threads, none(), none(), of_base, of_new, words.to_owned()]
+}
+
+fn ns(ns: Option<f64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), ratio)
+}
+
 fn row(pair: &ProfilePair, moved: &MovedFunction) -> [String; 8] {
     let [case, phase, threads] = place(pair);
     let percent = |share: f64| format!("{:.1}", 100.0 * share);
-    let ns = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), ratio);
     [
         case,
         phase,
@@ -89,6 +105,6 @@ mod tests {
         let sides = Sides::Runs { base: &base, new: &new };
         let question = Question { figures: FigureChoice::Usual, within: 0.03, gate: None };
         let versus = Versus::compare(&sides, &question).unwrap();
-        insta::assert_snapshot!(table(&list_profiles(&sides, &versus).unwrap()).text());
+        insta::assert_snapshot!(table(&list_profiles(&sides, &versus)).text());
     }
 }

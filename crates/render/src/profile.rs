@@ -1,6 +1,6 @@
 //! Sampled stacks for other programs: folded stacks, and speedscope's JSON.
 
-use kvdyno_analysis::figures::profile::{Call, CallTree, Profiled};
+use kvdyno_analysis::figures::profile::{Call, CallTree, Profiled, ThreadsSamples};
 use kvdyno_record::text::one_line;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -11,7 +11,8 @@ use std::collections::HashMap;
 pub fn folded(profiles: &[Profiled]) -> String {
     let mut text = String::new();
     for profiled in profiles {
-        let place = [&profiled.case, &profiled.phase, &profiled.threads].map(|word| plain(word));
+        let ThreadsSamples { phase, threads, .. } = &profiled.sampled;
+        let place = [&profiled.case, phase, threads].map(|word| plain(word));
         for (stack, own) in stacks(&profiled.tree) {
             let names = stack.iter().map(|call| plain(&profiled.tree.function(call.function).name));
             let frames: Vec<String> = place.iter().cloned().chain(names).collect();
@@ -33,7 +34,8 @@ pub fn speedscope(run: &str, profiles: &[Profiled]) -> anyhow::Result<Vec<u8>> {
     let mut numbers: HashMap<(String, String), usize> = HashMap::new();
     let mut listed = Vec::new();
     for profiled in profiles {
-        let ns = 1e9 / f64::from(profiled.rate_hz.max(1));
+        let ThreadsSamples { phase, threads, rate_hz, .. } = &profiled.sampled;
+        let ns = 1e9 / f64::from((*rate_hz).max(1));
         let (mut samples, mut weights) = (Vec::new(), Vec::new());
         for (stack, own) in stacks(&profiled.tree) {
             let sample = stack.iter().map(|call| {
@@ -49,7 +51,7 @@ pub fn speedscope(run: &str, profiles: &[Profiled]) -> anyhow::Result<Vec<u8>> {
         }
         listed.push(json!({
             "type": "sampled",
-            "name": format!("{} {} {}", profiled.case, profiled.phase, profiled.threads),
+            "name": format!("{} {phase} {threads}", profiled.case),
             "unit": "nanoseconds",
             "startValue": 0,
             "endValue": weights.iter().sum::<u64>(),
@@ -91,7 +93,7 @@ mod tests {
         Fixture::profiled().write(&path);
         let evidence = Evidence::read(&RunFolder::open(path).unwrap()).unwrap();
         let groups = kvdyno_analysis::figures::Figures::from_evidence(&evidence).unwrap().groups;
-        profile::read(&evidence, &groups).unwrap()
+        profile::read(&evidence, &groups)
     }
 
     #[test]

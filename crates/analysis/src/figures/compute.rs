@@ -26,6 +26,7 @@ impl Figures {
     /// Computes the figures of a record.
     pub fn from_evidence(evidence: &Evidence) -> Result<Self, RecordError> {
         let run = RunInfo::from_evidence(evidence);
+        let copies = copies::list_copies(evidence);
         let evidence = &*evidence.results();
         let host = &evidence.run.host_before;
         let mut groups = Vec::new();
@@ -51,9 +52,9 @@ impl Figures {
             hiccups: evidence.run.hiccups.as_ref().and_then(HiccupRow::from_hiccups),
             volumes: volumes(evidence),
             tiers: tiers(evidence),
-            copies: copies::list_copies(evidence),
+            copies,
             block_io,
-            profile: profile::summarise(evidence, &groups)?,
+            profile: profile::summarise(evidence, &groups),
             ranks: ranks::read(evidence, &groups),
             explained,
             not_measured: not_measured(&groups),

@@ -32,7 +32,8 @@ type KeyedCopy<'e> = ((String, Option<String>, Copying), &'e CopyRecord);
 
 /// All copies of a run.
 pub(crate) fn list_copies(evidence: &Evidence) -> Vec<Copies> {
-    let copies = evidence.recorded().filter_map(|(case, record)| {
+    let results = evidence.recorded().filter(|(case, _)| !case.case.is_pilot());
+    let copies = results.filter_map(|(case, record)| {
         let copy = record.database_copy.as_ref()?;
         let volume = case.case.volume.as_ref().map(|volume| volume.name.clone());
         Some(((case.case.label.clone(), volume, copy.method), copy))

@@ -7,8 +7,10 @@ use super::turns;
 use kvdyno_record::case::{CaseRecord, CounterFile, Outcome, PhaseRecord};
 use kvdyno_record::engine::{Capabilities, EngineEvent, EventKind, PowerLoss};
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
+use kvdyno_record::functions::FunctionFile;
 use kvdyno_record::hlog::Kind;
 use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::profile::ProfileFile;
 use kvdyno_record::protocol::NO_LOAD_GENERATOR;
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::samples::{PAGE_BYTES, Samples};
@@ -233,6 +235,11 @@ impl CaseEvidence {
         }
     }
 
+    /// The phases whose rates leave out waits for a CPU.
+    pub(crate) fn phases_without_waits(&self) -> impl Iterator<Item = &str> {
+        self.without_waits.iter().map(String::as_str)
+    }
+
     /// Its directory; none without a record.
     pub fn folder(&self) -> Option<&CaseFolder> {
         self.folder.as_ref()
@@ -385,5 +392,16 @@ impl CaseEvidence {
     /// The engine's own counters around each phase; none without a file of them.
     pub fn counters(&self) -> Result<CounterFile, RecordError> {
         self.folder.as_ref().map_or_else(|| Ok(CounterFile::default()), CaseFolder::counters)
+    }
+
+    /// The functions in which it was sampled; none as well where the file is damaged, which the
+    /// run's seal tells.
+    pub(crate) fn profile(&self) -> Option<ProfileFile> {
+        self.folder()?.profile().ok().flatten()
+    }
+
+    /// Its instructions by function; none as well where the file is damaged.
+    pub(crate) fn functions(&self) -> Option<FunctionFile> {
+        self.folder()?.functions().ok().flatten()
     }
 }

@@ -200,20 +200,24 @@ fn quantile(freedom: usize) -> f64 {
     KNOWN.get(freedom).map_or_else(compute, |known| *known.get_or_init(compute))
 }
 
-/// Which of several means are above the bound, so that none is in 99 of 100 cases where none is
-/// (S. Holm, Scandinavian Journal of Statistics 6, 1979).
+/// Which of several means are above the bound, so that none is in 99 of 100 cases where none is.
 pub fn above(means: &[Mean], bound: f64) -> Vec<bool> {
-    let chances: Vec<f64> = means.iter().map(|mean| mean.chance_above(bound)).collect();
-    let mut order: Vec<usize> = (0..means.len()).collect();
+    holm(&means.iter().map(|mean| mean.chance_above(bound)).collect::<Vec<_>>())
+}
+
+/// Which of several differences are no chance, by the probability of each, so that none is in 99 of
+/// 100 cases where all are (S. Holm, Scandinavian Journal of Statistics 6, 1979).
+pub(crate) fn holm(chances: &[f64]) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
-    let mut above = vec![false; means.len()];
+    let mut differs = vec![false; chances.len()];
     for (tested, index) in order.into_iter().enumerate() {
-        if chances[index] > (1.0 - CONFIDENCE) / (means.len() - tested) as f64 {
+        if chances[index] > (1.0 - CONFIDENCE) / (chances.len() - tested) as f64 {
             break;
         }
-        above[index] = true;
+        differs[index] = true;
     }
-    above
+    differs
 }
 
 /// How values of a condition are averaged.

@@ -60,8 +60,8 @@ pub(super) fn answer(
     printer: &Printer,
 ) -> anyhow::Result<Versus> {
     let mut versus = Versus::compare(sides, question).map_err(|r| refused(&r))?;
-    versus.explain(sides)?;
-    let profiles = list_profiles(sides, &versus)?;
+    versus.explain(sides);
+    let profiles = list_profiles(sides, &versus);
     if args.json {
         printer.json(&versus)?;
     } else if let Some(path) = &args.html {

@@ -66,7 +66,7 @@ fn stacks(
     let Some((option, _)) = requested.into_iter().find(|(_, path)| path.is_some()) else {
         return Ok(());
     };
-    let profiles = profile::read(evidence, &summary.groups)?;
+    let profiles = profile::read(evidence, &summary.groups);
     if profiles.is_empty() {
         let what = format!("{option}: {} has no profile", summary.run.id);
         return Err(Complaint::usage(what).hint("`kvdyno run --profile` samples functions").into());

@@ -35,8 +35,8 @@ fn make(args: &MakeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let mut prepared = prepare(&args.suite, &args.keep.runs.runs, printer)?;
     if !prepared.plan.cases.iter().any(Case::makes_state) {
         let what = format!(
-            "{}: expected `database = \"state\"` in [run], a load before the first measured phase, \
-             and a volume that stays",
+            "{}: expected `database = \"state\"` or \"shared\" in [run], a load before the first \
+             measured phase, and a volume that stays",
             args.suite.suite
         );
         return Err(Complaint::usage(what)

@@ -39,7 +39,7 @@ fn trials_are_added_until_the_figures_are_decided() {
     // It goes on with a complete run, and seals it anew.
     let path = run.path.display().to_string();
     scratch.run(&["resume", &path]).assert_code(2).assert_says("--budget");
-    scratch.run(&["resume", &path, "--budget", "30s"]).assert_ok();
+    scratch.run(&["resume", &path, "--budget", "8s"]).assert_ok();
     assert!(run.is_complete());
     scratch.run(&["check"]).assert_code(0);
     scratch.assert_nothing_left();

@@ -98,7 +98,7 @@ fn a_volume_that_turns_read_only_costs_a_try() {
     if !can_make(test, &["mkfs.ext4", "e2fsck"]) {
         return;
     }
-    let engines = ["lmdb", "wiredtiger", "postgres", "mariadb", "redis"];
+    let engines = ["lmdb", "wiredtiger", "postgres", "redis"];
     for engine in engines.into_iter().filter(|engine| needs(engine, test)) {
         turns_read_only(engine, test);
     }
@@ -158,4 +158,16 @@ fn assert_told(scratch: &Scratch, engine: &str) {
     scratch.run(&["check"]).assert_code(0);
     scratch.run(&["show", "--full"]).assert_says("disk full");
     scratch.assert_nothing_left();
+}
+
+mod soak {
+    use super::*;
+
+    #[test]
+    fn a_volume_of_mariadb_that_turns_read_only_costs_a_try() {
+        let test = "a_volume_of_mariadb_that_turns_read_only_costs_a_try";
+        if can_make(test, &["mkfs.ext4", "e2fsck"]) && needs("mariadb", test) {
+            turns_read_only("mariadb", test);
+        }
+    }
 }

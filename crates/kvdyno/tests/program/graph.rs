@@ -61,7 +61,7 @@ fn asked_on(threads: u32) -> Suite {
 
 fn asked_by(role: &str) -> Suite {
     graph("fidelity = \"as-run\"")
-        .measure("name = \"requests\"\nduration = \"3s\"")
+        .measure("name = \"requests\"\nduration = \"1s\"")
         .role("requesters", role)
         .phase("verify", "name = \"asked\"")
 }

@@ -3,7 +3,7 @@
 
 use super::devices::Loop;
 use super::limits::can_limit;
-use super::scratch::{Done, Scratch, files_below, record, wait_until};
+use super::scratch::{Scratch, files_below, record, wait_until};
 use super::suites::{GET, Suite, UPDATE, suite};
 use super::volumes::{can_make, loops};
 use super::workers::{self, find, needs, skipped};
@@ -18,6 +18,10 @@ const MIB: u64 = 1 << 20;
 
 /// All tested servers.
 pub(crate) const SERVERS: [&str; 3] = ["redis", "postgres", "mariadb"];
+
+/// The one that starts in no time. What is one code for all servers is tried with it; `make soak`
+/// tries the others.
+pub(crate) const QUICK: &str = "redis";
 
 pub(crate) fn data() -> Suite {
     suite().data("records = 20000\nvalue_bytes = 400\nverify = true").run("database = \"fresh\"")
@@ -202,37 +206,6 @@ pub(crate) fn named(scratch: &Scratch, name: &str) -> Option<Pid> {
     Pid::from_raw(pid.parse().ok()?)
 }
 
-fn killed(engine: &str, name: &str) -> (Scratch, Done) {
-    let scratch = Scratch::new();
-    scratch.write("s.toml", &long(engine).text());
-    let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
-    scratch.wait_for_phase(engine, "measure");
-    kill_process(named(&scratch, name).unwrap(), Signal::KILL).unwrap();
-    let done = running.wait();
-    (scratch, done)
-}
-
-#[test]
-fn a_server_that_is_killed_costs_a_try() {
-    let test = "a_server_that_is_killed_costs_a_try";
-    for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
-        let process = match engine {
-            "redis" => "redis-server",
-            "mariadb" => "mariadbd",
-            other => other,
-        };
-        let (scratch, done) = killed(engine, process);
-        done.assert_code(3).assert_says("killed").assert_says("signal 9");
-        let run = scratch.only_run();
-        let outcome = record(&run, engine).outcome;
-        assert!(matches!(outcome, Outcome::Killed { signal: 9, .. }), "{outcome:?}");
-        scratch.run(&["check"]).assert_code(0);
-        scratch.run(&["resume"]).assert_ok();
-        assert_eq!(record(&run, engine).outcome, Outcome::Done);
-        scratch.assert_nothing_left();
-    }
-}
-
 /// It does not reply, and has not ended: the phase's threads wait for it, with a warning.
 #[test]
 fn a_server_that_is_stopped_is_told_of_while_its_clients_wait() {
@@ -317,29 +290,6 @@ fn what_makes_a_database_leaves_nothing_in_shared_memory() {
     let removed = fs::remove_file(format!("/dev/shm/{name}"));
     done.assert_ok();
     assert!(removed.is_err(), "/dev/shm/{name} was left");
-}
-
-/// Its supervisor or the program may be killed: a server does not outlive them.
-#[test]
-fn a_server_does_not_outlive_its_run() {
-    let test = "a_server_does_not_outlive_its_run";
-    for engine in SERVERS.into_iter().filter(|engine| needs(engine, test)) {
-        let supervisor = &format!("kvdyno-{engine}")[..];
-        killed(engine, supervisor).0.assert_nothing_left();
-        for wait in ["load", "measure"] {
-            let scratch = Scratch::new();
-            scratch.write("s.toml", &long(engine).text());
-            let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--no-ram-limit"]));
-            scratch.wait_for_phase(engine, wait);
-            running.signal(Signal::KILL);
-            running.wait();
-            wait_until("all processes are gone", || scratch.processes().is_empty());
-            assert_eq!(scratch.groups().len(), 0);
-            scratch.run(&["resume"]).assert_ok();
-            scratch.run(&["check"]).assert_code(0);
-            scratch.assert_nothing_left();
-        }
-    }
 }
 
 /// A blank loop device.

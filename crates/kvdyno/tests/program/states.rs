@@ -168,6 +168,39 @@ fn a_later_run_does_not_load_again() {
     scratch.assert_nothing_left();
 }
 
+/// A trial's cases work on one copy, one after the other; the state stays as it was sealed.
+#[test]
+fn cases_that_share_a_database_share_a_copy_of_its_state() {
+    let test = "cases_that_share_a_database_share_a_copy_of_its_state";
+    if !needs("lmdb", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let updates = loads("shared").role("users", &format!("threads = \"sweep\"\n{UPDATE}"));
+    scratch.write("s.toml", &updates.engine("lmdb").text());
+    let run = |more: &[&str]| {
+        let before = scratch.runs();
+        let done = scratch.run(&[&["run", "s.toml", "--full"], more].concat());
+        done.assert_ok();
+        let run = scratch.runs().into_iter().find(|run| !before.contains(run)).unwrap();
+        scratch.run(&["check", run.to_str().unwrap()]).assert_code(0);
+        (done, load_and_measured(&run))
+    };
+    let (_, (load, measured)) = run(&["--states", "1GiB"]);
+    assert!(load.restored.is_none() && !load.phases.is_empty());
+    assert_eq!(measured[1].database_used_by.len(), 2);
+    assert_eq!(states(&scratch, &[]).len(), 1);
+    let (done, (load, measured)) = run(&[]);
+    done.assert_says("so nothing was loaded");
+    let copy = load.database_copy.unwrap();
+    assert!(load.phases.is_empty() && copy.state == load.restored && copy.state.is_some());
+    assert_eq!((copy.method, measured[1].database_used_by.len()), (Copying::Copy, 2));
+    scratch.run(&["state", "check"]).assert_ok();
+    let (_, (load, _)) = run(&["--states", "0"]);
+    assert!(load.restored.is_none());
+    scratch.assert_nothing_left();
+}
+
 /// Loads of engines are compared in pairs, so a trial takes the states of all or of none.
 #[test]
 fn a_trial_that_must_load_one_engine_loads_all() {
@@ -227,7 +260,7 @@ fn states_are_made_checked_and_removed_by_command() {
         return;
     }
     let scratch = Scratch::new();
-    scratch.write("s.toml", &reads("shared").engine("lmdb").text());
+    scratch.write("s.toml", &reads("fresh").engine("lmdb").text());
     scratch.run(&["state", "make", "s.toml"]).assert_code(2).assert_says("run.database=state");
     let make = |more: &[&str]| {
         let arguments = ["state", "make", "s.toml", "--set", "run.database=state"];

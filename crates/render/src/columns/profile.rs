@@ -6,7 +6,7 @@ use super::line::Line;
 use super::row::Row;
 use crate::format::ratio;
 use kvdyno_analysis::answers::summary::Summary;
-use kvdyno_analysis::figures::profile::{FunctionSamples, ThreadsFunctions};
+use kvdyno_analysis::figures::profile::{FunctionSamples, ThreadsSamples};
 use kvdyno_record::profile::ThreadOwner;
 use kvdyno_record::text::one_line;
 use kvdyno_record::units::grouped;
@@ -39,9 +39,10 @@ pub(super) static KIND: Kind = Kind {
     },
     aid: |summary, _, _| {
         let mut aid = AID.to_owned();
-        for threads in summary.profile.iter().filter(|threads| threads.is_incomplete()) {
-            let label = summary.groups.get(threads.group).map_or("", |group| &group.label);
-            let ThreadsFunctions { phase, threads: name, samples, cut, lost, .. } = threads;
+        let sampled = summary.profile.iter().map(|threads| &threads.sampled);
+        for sampled in sampled.filter(|sampled| sampled.is_incomplete()) {
+            let label = summary.groups.get(sampled.group).map_or("", |group| &group.label);
+            let ThreadsSamples { phase, threads: name, samples, cut, lost, .. } = sampled;
             let percent = percent(*cut, *samples);
             aid += &format!(
                 "\nIncomplete: {} {} {}: {percent} % of {} stacks are cut, {} samples were lost.",
@@ -59,8 +60,9 @@ pub(super) static KIND: Kind = Kind {
 fn rows(summary: &Summary) -> Vec<Row<'_>> {
     let rows = summary.profile.iter().flat_map(|threads| {
         threads.functions.iter().filter_map(move |function| {
-            let group = summary.groups.get(threads.group)?;
-            let of_phase = Row::new(threads.group, group, &threads.phase, &NO_FIGURES);
+            let sampled = &threads.sampled;
+            let group = summary.groups.get(sampled.group)?;
+            let of_phase = Row::new(sampled.group, group, &sampled.phase, &NO_FIGURES);
             Some(Row { function: Some((threads, function)), ..of_phase })
         })
     });
@@ -70,10 +72,10 @@ fn rows(summary: &Summary) -> Vec<Row<'_>> {
 const COLUMNS: &[Column] = &[
     text("threads", |line| line.threads_of_all()),
     text("phase", |line| line.row.phase.to_owned()).left(),
-    text("of", |line| cell(line, |threads, _| kind(threads))).left(),
-    text("self\n%", |line| cell(line, |threads, function| percent(function.own, threads.samples))),
+    text("of", |line| cell(line, |sampled, _| kind(sampled))).left(),
+    text("self\n%", |line| cell(line, |sampled, function| percent(function.own, sampled.samples))),
     text("total\n%", |line| {
-        cell(line, |threads, function| percent(function.total, threads.samples))
+        cell(line, |sampled, function| percent(function.total, sampled.samples))
     }),
     text("self\nns/op", |line| cell(line, self_ns)),
     text("samples", |line| cell(line, |_, function| grouped(function.own))).wide(),
@@ -84,17 +86,16 @@ const COLUMNS: &[Column] = &[
     text("function", |line| cell(line, |_, function| short(&function.name))).left(),
 ];
 
-fn cell(
-    line: &Line<'_, '_>,
-    word: impl Fn(&ThreadsFunctions, &FunctionSamples) -> String,
-) -> String {
-    line.row.function.map_or_else(String::new, |(threads, function)| word(threads, function))
+fn cell(line: &Line<'_, '_>, word: impl Fn(&ThreadsSamples, &FunctionSamples) -> String) -> String {
+    line.row
+        .function
+        .map_or_else(String::new, |(threads, function)| word(&threads.sampled, function))
 }
 
 /// Whose threads they are.
-fn kind(threads: &ThreadsFunctions) -> String {
-    let name = one_line(&threads.threads);
-    match threads.owner {
+fn kind(sampled: &ThreadsSamples) -> String {
+    let name = one_line(&sampled.threads);
+    match sampled.owner {
         ThreadOwner::Role | ThreadOwner::LoadGenerator => name.into_owned(),
         ThreadOwner::Engine => format!("engine's {name}"),
         ThreadOwner::Server => format!("server's {name}"),
@@ -105,8 +106,8 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.1}", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
-fn self_ns(threads: &ThreadsFunctions, function: &FunctionSamples) -> String {
-    threads.ns_per_op(function.own).map_or_else(|| "-".to_owned(), ratio)
+fn self_ns(sampled: &ThreadsSamples, function: &FunctionSamples) -> String {
+    sampled.ns_per_op(function.own).map_or_else(|| "-".to_owned(), ratio)
 }
 
 /// Longer names of functions are shortened: those of templates fill screens.

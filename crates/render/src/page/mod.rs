@@ -133,7 +133,7 @@ impl PageData {
             block_heats,
             time_lines,
             written,
-            flames: profile::read(&evidence, &summary.groups)?.iter().map(Flame::from).collect(),
+            flames: profile::read(&evidence, &summary.groups).iter().map(Flame::from).collect(),
             sheets: Sheet::list_sheets(&summary),
             ceilings: efficiency::ceilings(&summary.groups),
             suite: String::from_utf8_lossy(&suite).into_owned(),

@@ -10,7 +10,7 @@ use kvdyno_record::workload::Choice;
 use schemars::JsonSchema;
 
 /// The worker's name, and the name of the case that writes the file.
-pub(crate) const NAME: &str = "drive";
+pub(crate) const NAME: &str = kvdyno_record::plan::DRIVE;
 /// The worker that runs the job with fio.
 pub(crate) const FIO: &str = "fio";
 

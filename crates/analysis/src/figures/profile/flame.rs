@@ -1,9 +1,8 @@
 //! Trees small enough to draw: what is too narrow to be seen is left out.
 
-use super::Profiled;
 use super::origin::Origin;
 use super::tree::Call;
-use kvdyno_record::profile::ThreadOwner;
+use super::{Profiled, ThreadsSamples};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -14,26 +13,9 @@ const SEEN: f64 = 0.001;
 /// The call tree of threads of one kind in a phase of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Flame {
-    /// Which of the summary's groups.
-    pub group: usize,
-    /// The phase.
-    pub phase: String,
-    /// The role, or the threads' name.
-    pub threads: String,
-    /// Whose threads they are.
-    pub owner: ThreadOwner,
-    /// Trials that were profiled; all counts are their sums.
-    pub trials: u64,
-    /// Samples per second of a thread's time on a CPU.
-    pub rate_hz: u32,
-    /// Samples.
-    pub samples: u64,
-    /// Of them with a stack that was not unwound to the thread's start.
-    pub cut: u64,
-    /// Samples of the phase that the kernel could not hand over.
-    pub lost: u64,
-    /// Operations of the role, otherwise of all roles; of a load, records.
-    pub operations: u64,
+    /// Of which threads, and how many samples.
+    #[serde(flatten)]
+    pub sampled: ThreadsSamples,
     /// The functions that occur.
     pub functions: Vec<FlameFunction>,
     /// The calls, callers first.
@@ -56,7 +38,7 @@ pub struct FlameCall(pub i64, pub u32, pub Origin, pub u64, pub u64);
 
 impl From<&Profiled> for Flame {
     fn from(profiled: &Profiled) -> Self {
-        let least = profiled.samples as f64 * SEEN;
+        let least = profiled.sampled.samples as f64 * SEEN;
         let (mut functions, mut calls) = (Vec::new(), Vec::new());
         let mut numbers: HashMap<u32, u32> = HashMap::new();
         let mut drawn: HashMap<usize, i64> = HashMap::new();
@@ -76,19 +58,6 @@ impl From<&Profiled> for Flame {
             drawn.insert(index, calls.len() as i64);
             calls.push(FlameCall(caller, number, origin, total, own));
         }
-        Self {
-            group: profiled.group,
-            phase: profiled.phase.clone(),
-            threads: profiled.threads.clone(),
-            owner: profiled.owner,
-            trials: profiled.trials,
-            rate_hz: profiled.rate_hz,
-            samples: profiled.samples,
-            cut: profiled.cut,
-            lost: profiled.lost,
-            operations: profiled.operations,
-            functions,
-            calls,
-        }
+        Self { sampled: profiled.sampled.clone(), functions, calls }
     }
 }

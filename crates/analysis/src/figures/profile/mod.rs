@@ -12,7 +12,6 @@ use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
 use super::naming::Naming;
 use kvdyno_record::case::{PhaseRecord, RoleResult};
-use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::profile::{PhaseProfile, ProfileFile, ThreadOwner, ThreadsProfile};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,13 +22,11 @@ const RARE: f64 = 0.001;
 /// A summary has this many functions of a kind of threads.
 const FUNCTIONS_MAX: usize = 50;
 
-/// The samples of threads of one kind in a phase of a group, all trials together.
-#[derive(Clone, Debug)]
-pub struct Profiled {
+/// The samples of threads of one kind in a phase of a group. All counts are sums of its trials.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ThreadsSamples {
     /// Which of the summary's groups.
     pub group: usize,
-    /// The case in a few words: `lmdb t4`.
-    pub case: String,
     /// The phase.
     pub phase: String,
     /// The role, or the threads' name.
@@ -48,6 +45,15 @@ pub struct Profiled {
     pub lost: u64,
     /// Operations of the role, otherwise of all roles; of a load, records.
     pub operations: u64,
+}
+
+/// Samples with their call paths.
+#[derive(Clone, Debug)]
+pub struct Profiled {
+    /// Of which threads, and how many.
+    pub sampled: ThreadsSamples,
+    /// The case in a few words: `lmdb t4`.
+    pub case: String,
     /// The call paths.
     pub tree: CallTree,
 }
@@ -55,26 +61,9 @@ pub struct Profiled {
 /// The functions of threads of one kind that they were in most.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ThreadsFunctions {
-    /// Which of the summary's groups.
-    pub group: usize,
-    /// The phase.
-    pub phase: String,
-    /// The role, or the threads' name.
-    pub threads: String,
-    /// Whose threads they are.
-    pub owner: ThreadOwner,
-    /// Trials that were profiled; all counts are their sums.
-    pub trials: u64,
-    /// Samples per second of a thread's time on a CPU.
-    pub rate_hz: u32,
-    /// Samples.
-    pub samples: u64,
-    /// Of them with a stack that was not unwound to the thread's start.
-    pub cut: u64,
-    /// Samples of the phase that the kernel could not hand over.
-    pub lost: u64,
-    /// Operations of the role, otherwise of all roles; of a load, records.
-    pub operations: u64,
+    /// Of which threads, and how many.
+    #[serde(flatten)]
+    pub sampled: ThreadsSamples,
     /// The functions, most samples first.
     pub functions: Vec<FunctionSamples>,
 }
@@ -95,45 +84,42 @@ pub struct FunctionSamples {
 }
 
 /// All that was profiled, in the order of the groups.
-pub fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Profiled>, RecordError> {
+pub fn read(evidence: &Evidence, groups: &[Group]) -> Vec<Profiled> {
     let naming = Naming::for_groups(&groups.iter().collect::<Vec<_>>());
     let of_groups = evidence.cases.iter().filter_map(|case| {
         let group = groups.iter().position(|group| group.key == case.case.key)?;
         Some((group, case))
     });
-    let mut all = add(of_groups)?;
+    let mut all = add(of_groups);
     for one in &mut all {
-        one.case = naming.name(&groups[one.group]);
+        one.case = naming.name(&groups[one.sampled.group]);
     }
-    Ok(all)
+    all
 }
 
 /// The profiles of cases, added by the number that each has.
-pub(crate) fn add<'c>(
-    cases: impl Iterator<Item = (usize, &'c CaseEvidence)>,
-) -> Result<Vec<Profiled>, RecordError> {
+pub(crate) fn add<'c>(cases: impl Iterator<Item = (usize, &'c CaseEvidence)>) -> Vec<Profiled> {
     let mut all: Vec<Profiled> = Vec::new();
     let mut phases: Vec<(usize, &PhaseRecord)> = Vec::new();
     for (group, case) in cases.filter(|(_, case)| case.case.profile) {
-        let file = case.folder().map(CaseFolder::profile).transpose()?.flatten();
-        if let Some(file) = file {
+        if let Some(file) = case.profile() {
             add_case(&mut all, group, case, &file);
             let shown = file.phases.iter().filter_map(|phase| case.shown(&phase.phase));
             phases.extend(shown.map(|record| (group, record)));
         }
     }
-    all.sort_by_key(|one| one.group);
-    for one in &mut all {
-        one.tree.add_up();
+    all.sort_by_key(|one| one.sampled.group);
+    for Profiled { sampled, tree, .. } in &mut all {
+        tree.add_up();
         // Threads that some trial has no samples of had its operations as well.
         for (_, record) in phases.iter().filter(|(group, record)| {
-            (*group, record.name.as_str()) == (one.group, one.phase.as_str())
+            (*group, record.name.as_str()) == (sampled.group, sampled.phase.as_str())
         }) {
-            one.trials += 1;
-            one.operations += operations(record, one.owner, &one.threads);
+            sampled.trials += 1;
+            sampled.operations += operations(record, sampled.owner, &sampled.threads);
         }
     }
-    Ok(all)
+    all
 }
 
 fn add_case(all: &mut Vec<Profiled>, group: usize, case: &CaseEvidence, file: &ProfileFile) {
@@ -142,9 +128,9 @@ fn add_case(all: &mut Vec<Profiled>, group: usize, case: &CaseEvidence, file: &P
             continue;
         }
         for threads in &phase.threads {
-            let is_same = |one: &Profiled| {
-                (one.group, &one.phase) == (group, &phase.phase)
-                    && (one.owner, &one.threads) == (threads.owner, &threads.name)
+            let is_same = |Profiled { sampled, .. }: &Profiled| {
+                (sampled.group, &sampled.phase) == (group, &phase.phase)
+                    && (sampled.owner, &sampled.threads) == (threads.owner, &threads.name)
             };
             let index = all.iter().position(is_same).unwrap_or_else(|| {
                 all.push(Profiled::empty(group, phase, threads, file.rate_hz));
@@ -157,9 +143,8 @@ fn add_case(all: &mut Vec<Profiled>, group: usize, case: &CaseEvidence, file: &P
 
 impl Profiled {
     fn empty(group: usize, phase: &PhaseProfile, threads: &ThreadsProfile, rate_hz: u32) -> Self {
-        Self {
+        let sampled = ThreadsSamples {
             group,
-            case: String::new(),
             phase: phase.phase.clone(),
             threads: threads.name.clone(),
             owner: threads.owner,
@@ -169,15 +154,21 @@ impl Profiled {
             cut: 0,
             lost: 0,
             operations: 0,
-            tree: CallTree::default(),
-        }
+        };
+        Self { sampled, case: String::new(), tree: CallTree::default() }
     }
 
     fn add(&mut self, phase: &PhaseProfile, threads: &ThreadsProfile, file: &ProfileFile) {
-        self.samples += threads.samples;
-        self.cut += threads.cut;
-        self.lost += phase.lost;
+        self.sampled.samples += threads.samples;
+        self.sampled.cut += threads.cut;
+        self.sampled.lost += phase.lost;
         self.tree.add(file, threads);
+    }
+
+    /// The same threads where they have no samples.
+    pub(crate) fn without_samples(&self) -> Self {
+        let sampled = ThreadsSamples { samples: 0, cut: 0, lost: 0, ..self.sampled.clone() };
+        Self { sampled, case: self.case.clone(), tree: CallTree::default() }
     }
 
     /// Its functions, those with most samples first.
@@ -187,41 +178,26 @@ impl Profiled {
         functions
     }
 
-    /// CPU time per operation, of so many samples; none: it had no operations.
-    pub fn ns_per_op(&self, samples: u64) -> Option<f64> {
-        ns_per_op(samples, self.rate_hz, self.operations)
-    }
-
     fn summarise(&self) -> ThreadsFunctions {
-        let least = self.samples as f64 * RARE;
+        let least = self.sampled.samples as f64 * RARE;
         let mut functions = self.functions();
         functions.retain(|function| function.own as f64 >= least && function.own > 0);
         functions.truncate(FUNCTIONS_MAX);
-        ThreadsFunctions {
-            group: self.group,
-            phase: self.phase.clone(),
-            threads: self.threads.clone(),
-            owner: self.owner,
-            trials: self.trials,
-            rate_hz: self.rate_hz,
-            samples: self.samples,
-            cut: self.cut,
-            lost: self.lost,
-            operations: self.operations,
-            functions,
-        }
+        ThreadsFunctions { sampled: self.sampled.clone(), functions }
     }
 }
 
-fn ns_per_op(samples: u64, rate_hz: u32, operations: u64) -> Option<f64> {
-    let ns = samples as f64 * 1e9 / f64::from(rate_hz);
-    (operations > 0 && rate_hz > 0).then(|| ns / operations as f64)
-}
+impl ThreadsSamples {
+    /// Whether they are the same threads, of this run or another.
+    pub(crate) fn is_same_threads(&self, other: &Self) -> bool {
+        (self.group, &self.phase) == (other.group, &other.phase)
+            && (self.owner, &self.threads) == (other.owner, &other.threads)
+    }
 
-impl ThreadsFunctions {
     /// CPU time per operation, of so many samples; none: it had no operations.
     pub fn ns_per_op(&self, samples: u64) -> Option<f64> {
-        ns_per_op(samples, self.rate_hz, self.operations)
+        let ns = samples as f64 * 1e9 / f64::from(self.rate_hz);
+        (self.operations > 0 && self.rate_hz > 0).then(|| ns / self.operations as f64)
     }
 
     /// Stacks are cut, or samples were lost: more than one in a hundred.
@@ -237,11 +213,8 @@ fn operations(record: &PhaseRecord, owner: ThreadOwner, name: &str) -> u64 {
 }
 
 /// The summary of all that was profiled.
-pub(crate) fn summarise(
-    evidence: &Evidence,
-    groups: &[Group],
-) -> Result<Vec<ThreadsFunctions>, RecordError> {
-    Ok(read(evidence, groups)?.iter().map(Profiled::summarise).collect())
+pub(crate) fn summarise(evidence: &Evidence, groups: &[Group]) -> Vec<ThreadsFunctions> {
+    read(evidence, groups).iter().map(Profiled::summarise).collect()
 }
 
 #[cfg(test)]

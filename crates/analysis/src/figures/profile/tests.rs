@@ -8,9 +8,13 @@ use kvdyno_record::profile::CallPath;
 fn samples_of_trials_are_added_by_function() {
     let summary = Fixture::profiled().summary();
     let [role, flush] = &summary.profile[..] else { panic!("{:?}", summary.profile) };
-    let trials = role.trials;
+    let (sampled, flush) = (&role.sampled, &flush.sampled);
+    let trials = sampled.trials;
     assert!(trials > 1);
-    assert_eq!((role.samples, role.cut, role.lost), (1000 * trials, 20 * trials, 2 * trials));
+    assert_eq!(
+        (sampled.samples, sampled.cut, sampled.lost),
+        (1000 * trials, 20 * trials, 2 * trials)
+    );
     assert_eq!(
         (flush.owner, &*flush.threads, flush.samples),
         (ThreadOwner::Engine, "flush", 40 * trials)
@@ -27,10 +31,10 @@ fn samples_of_trials_are_added_by_function() {
     assert_eq!(role.functions[0].name, "mdb_node_search");
     assert!(role.functions.iter().all(|function| function.own > 0));
     // All samples' time, per operation.
-    let ns = role.ns_per_op(role.samples).unwrap();
-    let all_ns = role.samples as f64 / 99.0 * 1e9;
-    assert!((ns * role.operations as f64 / all_ns - 1.0).abs() < 1e-9);
-    assert!(role.is_incomplete() && !flush.is_incomplete() || flush.lost > 0);
+    let ns = sampled.ns_per_op(sampled.samples).unwrap();
+    let all_ns = sampled.samples as f64 / 99.0 * 1e9;
+    assert!((ns * sampled.operations as f64 / all_ns - 1.0).abs() < 1e-9);
+    assert!(sampled.is_incomplete() && !flush.is_incomplete() || flush.lost > 0);
 }
 
 #[test]
@@ -87,7 +91,8 @@ fn calls_too_narrow_to_be_seen_are_not_drawn() {
     tree.add(&file, &threads);
     tree.add_up();
     let phase = PhaseProfile { phase: "reads".to_owned(), ..PhaseProfile::default() };
-    let profiled = Profiled { tree, samples: 10_001, ..Profiled::empty(0, &phase, &threads, 99) };
+    let mut profiled = Profiled { tree, ..Profiled::empty(0, &phase, &threads, 99) };
+    profiled.sampled.samples = 10_001;
     let flame = Flame::from(&profiled);
     let names: Vec<&str> = flame.functions.iter().map(|function| &*function.name).collect();
     assert_eq!(names, ["start", "wide"]);

@@ -4,6 +4,7 @@ use super::sides::Record;
 use super::work::Difference;
 use crate::figures::efficiency::{self, BaselineCase};
 use crate::figures::engines::EngineInfo;
+use crate::figures::evidence::CaseEvidence;
 use crate::figures::group::Group;
 use kvdyno_record::case::{CaseRecord, WorkerIdentity};
 use kvdyno_record::host::{Drive, Filesystem, Host};
@@ -16,6 +17,22 @@ use std::collections::BTreeSet;
 pub(super) fn surroundings(base: &Record, new: &Record) -> Vec<Difference> {
     let hosts = differing("", facts(&base.figures.host), &facts(&new.figures.host));
     hosts.into_iter().chain(volumes(base, new)).chain(tiers(base, new)).collect()
+}
+
+/// Differences of what was done beside the measurement, and of what rates leave out.
+pub(super) fn methods(base: &Record, new: &Record) -> Vec<Difference> {
+    let facts = |record: &Record| {
+        let cases = || record.evidence.cases.iter();
+        let samples = if cases().any(|case| case.case.profile) { "taken" } else { "none" };
+        let phases: BTreeSet<&str> = cases().flat_map(CaseEvidence::phases_without_waits).collect();
+        let phases: Vec<&str> = phases.into_iter().collect();
+        let left_out = if phases.is_empty() { "none".to_owned() } else { phases.join(", ") };
+        vec![
+            ("samples of functions", samples.to_owned()),
+            ("rates without waits for a CPU", left_out),
+        ]
+    };
+    differing("", facts(base), &facts(new))
 }
 
 /// Differences of the bare drive, where both sides measured it in the same way next to engines and

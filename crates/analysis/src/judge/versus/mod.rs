@@ -28,7 +28,6 @@ pub use work::Difference;
 
 use super::rule;
 use crate::figures::METHOD_VERSION;
-use kvdyno_record::files::RecordError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -121,11 +120,10 @@ impl Versus {
     }
 
     /// Adds the reasons for the differences, which takes reading the sides' counters and functions.
-    pub fn explain(&mut self, sides: &Sides<'_>) -> Result<(), RecordError> {
-        self.explanations = explanation::explain(sides, self)?;
+    pub fn explain(&mut self, sides: &Sides<'_>) {
+        self.explanations = explanation::explain(sides, self);
         let sentences = self.explanations.iter().filter_map(Explanation::sentence);
         self.answer.extend(sentences);
-        Ok(())
     }
 }
 

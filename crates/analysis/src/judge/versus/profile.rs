@@ -3,17 +3,18 @@
 use super::sides::{Record, Sides};
 use super::{Pair, Versus};
 use crate::figures::profile::{self, Flame, Origin, Profiled};
-use kvdyno_record::files::RecordError;
+use crate::judge::rule;
 use kvdyno_record::profile::ThreadOwner;
 use schemars::JsonSchema;
 use serde::Serialize;
+use statrs::distribution::{ContinuousCDF as _, Normal};
 use std::collections::BTreeMap;
 
 /// A comparison has this many functions of a kind of threads.
 const FUNCTIONS_MAX: usize = 15;
 
-/// Standard errors beyond which a share moved: 99 % of what chance does is within.
-const CHANCE: f64 = 2.576;
+/// Fewer samples of a function on both sides together are too few to be judged.
+const SAMPLES_LEAST: u64 = 20;
 
 /// The profiles of threads of one kind, in a phase of two cases that do equal work.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -51,28 +52,35 @@ pub struct MovedFunction {
     pub new_ns_per_op: Option<f64>,
 }
 
-/// What was profiled on both sides.
-pub fn list_profiles(sides: &Sides<'_>, versus: &Versus) -> Result<Vec<ProfilePair>, RecordError> {
+/// What was profiled on both sides. Threads that one side alone has stand beside none.
+pub fn list_profiles(sides: &Sides<'_>, versus: &Versus) -> Vec<ProfilePair> {
     let [base, new] = sides.records_of_each();
-    let base = read(&base, &versus.pairs, |pair| &pair.base_key)?;
-    let new = read(&new, &versus.pairs, |pair| &pair.new_key)?;
-    let pairs = base.iter().filter_map(|base| {
-        let is_same = |new: &&Profiled| {
-            (new.group, &new.phase, new.owner) == (base.group, &base.phase, base.owner)
-                && new.threads == base.threads
-        };
-        let new = new.iter().find(is_same)?;
-        Some(ProfilePair::new(&versus.pairs[base.group], base, new))
+    let base = read(&base, &versus.pairs, |pair| &pair.base_key);
+    let new = read(&new, &versus.pairs, |pair| &pair.new_key);
+    // A phase that the other side did not sample has nothing to be compared with.
+    let is_sampled = |side: &[Profiled], one: &Profiled| {
+        let phase = |it: &Profiled| (it.sampled.group, it.sampled.phase.clone());
+        side.iter().any(|other| phase(other) == phase(one))
+    };
+    let of_base = base.iter().filter(|one| is_sampled(&new, one)).map(|one| {
+        let other = new.iter().find(|other| other.sampled.is_same_threads(&one.sampled));
+        (one.clone(), other.cloned().unwrap_or_else(|| one.without_samples()))
     });
-    Ok(pairs.collect())
+    let is_new = |one: &&Profiled| {
+        is_sampled(&base, one)
+            && !base.iter().any(|other| other.sampled.is_same_threads(&one.sampled))
+    };
+    let of_new = new.iter().filter(is_new).map(|one| (one.without_samples(), one.clone()));
+    let mut both: Vec<(Profiled, Profiled)> = of_base.chain(of_new).collect();
+    both.sort_by_key(|(base, _)| base.sampled.group);
+    let pair = |(base, new): &(Profiled, Profiled)| {
+        ProfilePair::new(&versus.pairs[base.sampled.group], base, new)
+    };
+    both.iter().map(pair).collect()
 }
 
 /// The profiles of one side's records, by the number of the pair.
-fn read(
-    records: &[&Record],
-    pairs: &[Pair],
-    key: fn(&Pair) -> &String,
-) -> Result<Vec<Profiled>, RecordError> {
+fn read(records: &[&Record], pairs: &[Pair], key: fn(&Pair) -> &String) -> Vec<Profiled> {
     let cases = records.iter().flat_map(|record| &record.evidence.cases);
     profile::add(cases.filter_map(|case| {
         let pair = pairs.iter().position(|pair| *key(pair) == case.case.key)?;
@@ -84,9 +92,9 @@ impl ProfilePair {
     fn new(pair: &Pair, base: &Profiled, new: &Profiled) -> Self {
         Self {
             pair: pair.name.clone(),
-            phase: base.phase.clone(),
-            threads: base.threads.clone(),
-            owner: base.owner,
+            phase: base.sampled.phase.clone(),
+            threads: base.sampled.threads.clone(),
+            owner: base.sampled.owner,
             moved: list_moved(base, new),
             base: Flame::from(base),
             new: Flame::from(new),
@@ -101,10 +109,13 @@ fn list_moved(base: &Profiled, new: &Profiled) -> Vec<MovedFunction> {
             own.entry(function.name).or_insert((function.origin, [0, 0])).1[side] += function.own;
         }
     }
-    let moved = own
-        .into_iter()
-        .filter(|(_, (_, counts))| is_beyond_chance(*counts, [base.samples, new.samples]));
-    let moved = moved.map(|(name, (origin, [of_base, of_new]))| MovedFunction {
+    own.retain(|_, (_, counts)| counts.iter().sum::<u64>() >= SAMPLES_LEAST);
+    let (base, new) = (&base.sampled, &new.sampled);
+    let wholes = [base.samples, new.samples];
+    let chances = own.values().map(|(_, counts)| chance(*counts, wholes));
+    let differs = rule::holm(&chances.collect::<Vec<_>>());
+    let moved = own.into_iter().zip(differs).filter(|(_, differs)| *differs);
+    let moved = moved.map(|((name, (origin, [of_base, of_new])), _)| MovedFunction {
         name,
         origin,
         base_share: share(of_base, base.samples),
@@ -129,12 +140,16 @@ fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// Whether two shares differ by more than samples of equal shares do.
-fn is_beyond_chance(parts: [u64; 2], wholes: [u64; 2]) -> bool {
+/// The probability that samples of equal shares differ by as much.
+fn chance(parts: [u64; 2], wholes: [u64; 2]) -> f64 {
+    if wholes.contains(&0) {
+        return 1.0;
+    }
     let pooled = share(parts.iter().sum(), wholes.iter().sum());
-    let per_sample: f64 = wholes.iter().map(|whole| 1.0 / (*whole).max(1) as f64).sum();
+    let per_sample: f64 = wholes.iter().map(|whole| 1.0 / *whole as f64).sum();
     let error = (pooled * (1.0 - pooled) * per_sample).sqrt();
-    (share(parts[1], wholes[1]) - share(parts[0], wholes[0])).abs() > CHANCE * error
+    let apart = (share(parts[1], wholes[1]) - share(parts[0], wholes[0])).abs();
+    if error > 0.0 { 2.0 * Normal::standard().sf(apart / error) } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -157,13 +172,29 @@ mod tests {
         (folder, record)
     }
 
+    /// The same with another name of the engine's thread.
+    fn renamed(thread: &str) -> (tempfile::TempDir, Record) {
+        let mut fixture = Fixture::profiled();
+        for profile in fixture.cases.iter_mut().filter_map(|case| case.profile.as_mut()) {
+            profile.phases[0].threads[1].name = thread.to_owned();
+        }
+        fixture.run.id = format!("run-{thread}");
+        let folder = tempfile::tempdir().unwrap();
+        let record = Record::read(&fixture.write(&folder.path().join("run"))).unwrap();
+        (folder, record)
+    }
+
     fn profiles(own: u64) -> Vec<ProfilePair> {
         let ((_base_folder, base), (_new_folder, new)) = (record(0), record(own));
-        let (base, new) = (std::slice::from_ref(&base), std::slice::from_ref(&new));
+        compare(&base, &new)
+    }
+
+    fn compare(base: &Record, new: &Record) -> Vec<ProfilePair> {
+        let (base, new) = (std::slice::from_ref(base), std::slice::from_ref(new));
         let sides = Sides::Runs { base, new };
         let question = Question { figures: FigureChoice::Usual, within: 0.03, gate: None };
         let versus = Versus::compare(&sides, &question).unwrap();
-        list_profiles(&sides, &versus).unwrap()
+        list_profiles(&sides, &versus)
     }
 
     #[test]
@@ -181,8 +212,34 @@ mod tests {
     fn what_chance_moves_is_not_listed() {
         let pairs = profiles(5);
         assert!(pairs.iter().all(|pair| pair.moved.is_empty()), "{pairs:?}");
-        assert!(is_beyond_chance([100, 200], [1000, 1000]));
-        assert!(!is_beyond_chance([10, 14], [100, 100]));
-        assert!(!is_beyond_chance([0, 0], [0, 0]));
+        assert!(chance([100, 200], [1000, 1000]) < 1e-6);
+        assert!((chance([10, 14], [100, 100]) - 0.384).abs() < 0.01);
+        assert!(chance([0, 0], [0, 0]) > 0.99);
+        // One side has no samples at all.
+        assert!(chance([0, 30], [0, 100]) > 0.99);
+    }
+
+    /// Samples of the flushing thread moved to one of another name.
+    #[test]
+    fn threads_of_one_side_stand_beside_none() {
+        let ((_base_folder, base), (_new_folder, new)) = (record(0), renamed("compact"));
+        let pairs = compare(&base, &new);
+        let threads: Vec<(&str, u64, u64)> = pairs
+            .iter()
+            .map(|it| (&*it.threads, it.base.sampled.samples, it.new.sampled.samples))
+            .collect();
+        let flushed = pairs[1].base.sampled.samples;
+        assert!(flushed > 0);
+        assert_eq!(threads[1..], [("flush", flushed, 0), ("compact", 0, flushed)]);
+        assert!(pairs[1..].iter().all(|pair| pair.moved.is_empty()));
+    }
+
+    /// Of fifty functions one differs by what chance alone does in one of a hundred.
+    #[test]
+    fn many_functions_share_one_chance() {
+        let one = [chance([100, 138], [10_000, 10_000])];
+        assert!(one[0] < 0.02);
+        let many: Vec<f64> = one.into_iter().chain([0.5; 49]).collect();
+        assert!(rule::holm(&many).iter().all(|differs| !differs));
     }
 }

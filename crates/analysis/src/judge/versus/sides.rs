@@ -1,6 +1,6 @@
 //! The sides of a comparison: runs of two builds, or two engines of one run.
 
-use super::differs::{ceilings, engines, protocol, surroundings};
+use super::differs::{ceilings, engines, methods, protocol, surroundings};
 use super::refusal::Refusal;
 use super::work::Difference;
 use crate::figures::Figures;
@@ -219,6 +219,7 @@ impl<'r> Sides<'r> {
                 programs.0.clone(),
                 programs.1.clone(),
             ));
+            differences.extend(methods(base, new));
         }
         let mut compared: BTreeSet<&(String, String)> = BTreeSet::new();
         for both in labels {

@@ -140,7 +140,7 @@ impl Site {
         let question = Question { figures, within, gate: None };
         let versus = match Versus::compare(&sides, &question) {
             Ok(mut versus) => {
-                versus.explain(&sides)?;
+                versus.explain(&sides);
                 Ok(versus)
             }
             Err(refusal) => {
@@ -149,7 +149,7 @@ impl Site {
             }
         };
         let profiles = versus.as_ref().map(|versus| list_profiles(&sides, versus));
-        let profiles = profiles.unwrap_or_else(|_| Ok(Vec::new()))?;
+        let profiles = profiles.unwrap_or_default();
         Ok(Some(VersusData::new(versus).with_profiles(profiles).between(base, new, all)))
     }
 

@@ -177,6 +177,9 @@ impl Pass<'_> {
         let record = self.execute(case)?;
         if case.makes_state() && record.outcome == Outcome::Done {
             self.keep(case, &record);
+            if !case.database.is_state && self.env.states.database(case).is_some() {
+                return self.restore(case);
+            }
         }
         Ok(())
     }
@@ -205,21 +208,37 @@ impl Pass<'_> {
 
     /// The load's figures are those of the run that made it, and not of this one.
     fn restore(&mut self, case: &Case) -> anyhow::Result<()> {
-        self.env.databases.insert(case.database.id.clone(), vec![case.id.clone()]);
+        self.env.databases.remove(&case.database.id);
         let origin = self.env.states.origin(case);
-        if origin.is_none() || self.done.get(&case.id) == Some(&Outcome::Done) {
+        let is_filed = origin.is_none() || self.done.get(&case.id) == Some(&Outcome::Done);
+        // Cases that share a database change it: theirs is a copy of the state.
+        let database_copy = if case.database.is_state {
+            None
+        } else {
+            match self.site_of_copy(case) {
+                Ok(site) => site.copy,
+                Err(error) if is_filed => {
+                    self.progress.warn(&error.message);
+                    return Ok(());
+                }
+                Err(error) => return self.file_not_run(case, &error.message),
+            }
+        };
+        self.env.databases.insert(case.database.id.clone(), vec![case.id.clone()]);
+        if is_filed {
             return Ok(());
         }
         let (folder, attempt) = self.new_folder(case)?;
         let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
-        let restored = CaseRecord { outcome: Outcome::Done, restored: origin, ..blank };
+        let outcome = Outcome::Done;
+        let restored = CaseRecord { outcome, restored: origin, database_copy, ..blank };
         let record = case::file(&folder, &restored)?;
         self.record_case(&record);
         Ok(())
     }
 
-    /// Keeps the database of a case for later runs. Without, its copies begin with the database
-    /// where it is.
+    /// Keeps the database of a case for later runs: it moves into the store. One that is not kept
+    /// stays where it is.
     fn keep(&mut self, case: &Case, record: &CaseRecord) {
         let Some(maker) = self.maker(case) else { return };
         let (progress, interrupt) = (self.progress, &self.env.interrupt);
@@ -289,9 +308,11 @@ impl Pass<'_> {
         if case.makes_database() {
             self.env.databases.remove(&case.database.id);
         }
-        if !case.copies_state() {
-            return self.env.volumes.site(case);
-        }
+        if case.copies_state() { self.site_of_copy(case) } else { self.env.volumes.site(case) }
+    }
+
+    /// The location of a copy, which is made, of the state of a case or of what its run loaded.
+    fn site_of_copy(&mut self, case: &Case) -> Result<DatabaseLocation, Complaint> {
         let site = match self.env.states.database(case) {
             Some(path) => self.env.volumes.in_directory(case, path.to_owned())?,
             None => self.env.volumes.site(case)?,

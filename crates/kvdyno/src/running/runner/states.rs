@@ -158,6 +158,9 @@ impl RunStates {
         if let Some(reason) = is_flawed(record) {
             return Err(Complaint::usage(reason));
         }
+        let bytes = kvdyno_host::size::measure(database).map_or(0, |size| size.used_bytes);
+        let copy_bytes = if maker.case.database.is_state { 0 } else { bytes };
+        let needed_bytes = needed_bytes.saturating_add(copy_bytes);
         let storage = Storage::at(&Root::system(), database);
         let free_bytes = storage.map_or(u64::MAX, |storage| storage.free_bytes);
         if free_bytes < needed_bytes {
@@ -169,7 +172,6 @@ impl RunStates {
         let store = store_of(&maker.data_dir, &self.run);
         let complain = |error: StateError| complain(&error, &maker.data_dir, &store);
         let states = States::open(&store).map_err(complain)?;
-        let bytes = kvdyno_host::size::measure(database).map_or(0, |size| size.used_bytes);
         let removed = states.make_room(bytes, budget).map_err(complain)?;
         let description = describe(maker, record, run_name(&self.run));
         let state = states.keep(description, database, None, go_on).map_err(complain)?;

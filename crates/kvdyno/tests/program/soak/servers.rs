@@ -1,8 +1,11 @@
 //! Servers, their supervisors, clients and the program, killed at many moments.
 
 use crate::scratch::{Scratch, record, wait_until};
-use crate::servers::{SERVERS, data, named, whole};
+use crate::servers::{QUICK, SERVERS, data, named, whole};
 use crate::suites::GET;
+use crate::supervisors::{
+    does_not_outlive_its_run, killed_server_costs_a_try, killed_supervisor_costs_a_try,
+};
 use crate::workers::needs;
 use kvdyno_record::case::Outcome;
 use rustix::process::{Pid, Signal, kill_process};
@@ -30,6 +33,18 @@ fn a_server_that_is_stopped_for_good_ends_its_case() {
     let message = "`measure` should have ended 2m ago: 1 thread waits for a reply of redis";
     assert_eq!(outcome, Outcome::OutOfTime { message: message.to_owned() });
     scratch.assert_nothing_left();
+}
+
+/// As `make test` has it of one.
+#[test]
+fn kills_leave_nothing_of_any_server() {
+    let test = "kills_leave_nothing_of_any_server";
+    let others = SERVERS.into_iter().filter(|engine| *engine != QUICK);
+    for engine in others.filter(|engine| needs(engine, test)) {
+        killed_server_costs_a_try(engine);
+        killed_supervisor_costs_a_try(engine);
+        does_not_outlive_its_run(engine);
+    }
 }
 
 /// Whoever is killed, and whenever: program, supervisor, client or server, in starting, loading,

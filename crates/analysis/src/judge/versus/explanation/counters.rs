@@ -4,7 +4,6 @@ use super::SideGroup;
 use crate::figures::spent::Spent;
 use crate::judge::rule::{self, Decision, Margins};
 use kvdyno_record::engine::Value;
-use kvdyno_record::files::RecordError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -32,11 +31,8 @@ pub struct CounterChange {
 type Growth = BTreeMap<String, BTreeMap<u32, f64>>;
 
 /// Those that differ by the rule, the clearest first.
-pub(super) fn moved(
-    sides: &[SideGroup<'_>; 2],
-    phase: &str,
-) -> Result<Vec<CounterChange>, RecordError> {
-    let [base, new] = [growth(&sides[0], phase)?, growth(&sides[1], phase)?];
+pub(super) fn moved(sides: &[SideGroup<'_>; 2], phase: &str) -> Vec<CounterChange> {
+    let [base, new] = [growth(&sides[0], phase), growth(&sides[1], phase)];
     let mut moved: Vec<(f64, CounterChange)> = Vec::new();
     for (name, base) in &base {
         let Some(new) = new.get(name) else { continue };
@@ -45,7 +41,7 @@ pub(super) fn moved(
         moved.extend(change(name, &pairs));
     }
     moved.sort_by(|one, other| other.0.total_cmp(&one.0));
-    Ok(moved.into_iter().take(LISTED_MAX).map(|(_, change)| change).collect())
+    moved.into_iter().take(LISTED_MAX).map(|(_, change)| change).collect()
 }
 
 /// The change over its noise, and the change; none where it may be noise.
@@ -71,15 +67,15 @@ fn change(name: &str, pairs: &[(f64, f64)]) -> Option<(f64, CounterChange)> {
     Some((mean.value.abs() / mean.error.max(f64::MIN_POSITIVE), change(Some(judgement.ratio))))
 }
 
-fn growth(side: &SideGroup<'_>, phase: &str) -> Result<Growth, RecordError> {
+/// A damaged file has none; the run's seal tells that it is.
+fn growth(side: &SideGroup<'_>, phase: &str) -> Growth {
     let mut growth = Growth::new();
     for (trial, case) in side.cases() {
         let Ok(record) = case.phase(phase) else { continue };
         let spent = Spent::from_phase(record);
         let done = if record.kind == "load" { spent.items() } else { spent.operations() };
-        let Some(counters) = case.counters()?.phases.remove(phase).filter(|_| done > 0) else {
-            continue;
-        };
+        let counters = case.counters().ok().and_then(|mut file| file.phases.remove(phase));
+        let Some(counters) = counters.filter(|_| done > 0) else { continue };
         for (name, after) in &counters.after {
             let before = counters.before.get(name).and_then(number).unwrap_or(0.0);
             // What shrinks is a level, and no counter.
@@ -88,7 +84,7 @@ fn growth(side: &SideGroup<'_>, phase: &str) -> Result<Growth, RecordError> {
             }
         }
     }
-    Ok(growth)
+    growth
 }
 
 fn number(value: &Value) -> Option<f64> {

@@ -7,7 +7,6 @@ use crate::figures::metric::Metric;
 use crate::figures::spent::Spent;
 use crate::judge::versus::judge::{Verdict, side_by_side};
 use crate::stats::mean;
-use kvdyno_record::files::RecordError;
 use kvdyno_record::functions::FunctionCount;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -84,16 +83,13 @@ struct Side {
 
 impl Ledger {
     /// None where a side has no count of functions.
-    pub(super) fn of_phase(
-        sides: &[SideGroup<'_>; 2],
-        phase: &str,
-    ) -> Result<Option<Self>, RecordError> {
-        let trials = [read_trials(&sides[0], phase)?, read_trials(&sides[1], phase)?];
+    pub(super) fn of_phase(sides: &[SideGroup<'_>; 2], phase: &str) -> Option<Self> {
+        let trials = [read_trials(&sides[0], phase), read_trials(&sides[1], phase)];
         let [base, new] = trials.each_ref().map(|trials| objects(trials));
         let common = base.intersection(&new).copied().collect();
         let [base, new] = trials.each_ref().map(|trials| Side::from_trials(trials, &common));
         if base.totals.is_empty() || new.totals.is_empty() {
-            return Ok(None);
+            return None;
         }
         let metrics = [metric(&sides[0], phase), metric(&sides[1], phase)];
         let row = metrics[0]
@@ -122,13 +118,13 @@ impl Ledger {
         }
         listed.sort_by(|one, other| other.change().abs().total_cmp(&one.change().abs()));
         others += listed.drain(LISTED_MAX.min(listed.len())..).map(|it| it.change()).sum::<f64>();
-        Ok(Some(Self {
+        Some(Self {
             base: mean(&base.totals),
             new: mean(&new.totals),
             verdict: row.map_or(Verdict::NotComparable, |row| row.verdict),
             functions: listed,
             others,
-        }))
+        })
     }
 
     /// Whether the two differ in their instructions.
@@ -148,18 +144,18 @@ struct Trial {
     functions: Vec<FunctionCount>,
 }
 
-fn read_trials(side: &SideGroup<'_>, phase: &str) -> Result<Vec<Trial>, RecordError> {
+fn read_trials(side: &SideGroup<'_>, phase: &str) -> Vec<Trial> {
     let mut trials = Vec::new();
     for (_, case) in side.cases() {
-        let (Ok(record), Some(folder)) = (case.phase(phase), case.folder()) else { continue };
-        let counted = folder.functions()?.and_then(|mut file| file.phases.remove(phase));
+        let Ok(record) = case.phase(phase) else { continue };
+        let counted = case.functions().and_then(|mut file| file.phases.remove(phase));
         let spent = Spent::from_phase(record);
         let done = if record.kind == "load" { spent.items() } else { spent.operations() };
         if let Some(functions) = counted.filter(|_| done > 0) {
             trials.push(Trial { done: done as f64, functions });
         }
     }
-    Ok(trials)
+    trials
 }
 
 fn objects(trials: &[Trial]) -> BTreeSet<&str> {

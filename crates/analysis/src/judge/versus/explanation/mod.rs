@@ -16,7 +16,6 @@ use super::{Pair, Row, Verdict, Versus};
 use crate::figures::catalogue as c;
 use crate::figures::evidence::CaseEvidence;
 use crate::figures::group::Group;
-use kvdyno_record::files::RecordError;
 use kvdyno_record::plan::counted_part;
 use kvdyno_record::units;
 use schemars::JsonSchema;
@@ -103,7 +102,7 @@ impl<'r> SideGroup<'r> {
 }
 
 /// The explanations for all differences of a comparison of two builds of one engine.
-pub(super) fn explain(sides: &Sides<'_>, versus: &Versus) -> Result<Vec<Explanation>, RecordError> {
+pub(super) fn explain(sides: &Sides<'_>, versus: &Versus) -> Vec<Explanation> {
     let (base, new) = sides.records();
     let (mut explanations, mut told) = (Vec::new(), BTreeSet::new());
     for pair in &versus.pairs {
@@ -115,9 +114,9 @@ pub(super) fn explain(sides: &Sides<'_>, versus: &Versus) -> Result<Vec<Explanat
         let counted = both[0].counted().zip(both[1].counted()).map(|(base, new)| [base, new]);
         // Cases of several thread counts have one that counts, which is told once.
         let counted = counted.filter(|[base, _]| told.insert(base.group.key.as_str()));
-        explanations.extend(explain_pair(pair, &both, counted.as_ref(), sides.side_by_side())?);
+        explanations.extend(explain_pair(pair, &both, counted.as_ref(), sides.side_by_side()));
     }
-    Ok(explanations)
+    explanations
 }
 
 fn explain_pair(
@@ -125,13 +124,10 @@ fn explain_pair(
     sides: &[SideGroup<'_>; 2],
     counted: Option<&[SideGroup<'_>; 2]>,
     side_by_side: bool,
-) -> Result<Vec<Explanation>, RecordError> {
+) -> Vec<Explanation> {
     let mut explanations = Vec::new();
     for phase in phases(pair) {
-        let instructions = match counted {
-            Some(counted) => Ledger::of_phase(counted, phase)?,
-            None => None,
-        };
+        let instructions = counted.and_then(|counted| Ledger::of_phase(counted, phase));
         let rate_differs = pair.rows.iter().any(|row| row.phase == phase && is_different_rate(row));
         let differs = rate_differs || instructions.as_ref().is_some_and(Ledger::differs);
         if !differs {
@@ -143,10 +139,10 @@ fn explain_pair(
             instructions,
             time: if rate_differs { time::changes(sides, phase) } else { Vec::new() },
             // Trials of two runs are no pairs.
-            counters: if side_by_side { counters::moved(sides, phase)? } else { Vec::new() },
+            counters: if side_by_side { counters::moved(sides, phase) } else { Vec::new() },
         });
     }
-    Ok(explanations)
+    explanations
 }
 
 /// The compared phases, in their order.
