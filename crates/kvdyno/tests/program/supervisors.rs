@@ -1,4 +1,5 @@
-//! Servers and their supervisors that are killed: not the engine's fault, so the case is done again.
+//! Servers and their supervisors that are killed: not the engine's fault, so the case is done
+//! again.
 
 use super::scratch::{Done, Scratch, record, wait_until};
 use super::servers::{QUICK, SERVERS, long, named};
