@@ -44,8 +44,8 @@ function drawn(pair: ProfilePair, base: string): HTMLElement[] {
   const rows = pair.moved.map((one) => [one.name, ORIGINS[one.origin], percent(one.base_share), percent(one.new_share), ns(one.base_ns_per_op), ns(one.new_ns_per_op)]);
   return [
     h("p", { class: "note" }, rows.length === 0
-      ? "No function's own share of the CPU time moved by more than chance does (99 %)."
-      : "Functions whose own share of the CPU time moved by more than chance does (99 %). A share also moves if others got faster or slower; time per operation does not."),
+      ? "No function's own share of the CPU time moved by more than chance does (99 % for all together)."
+      : "Functions of 20 samples or more whose own share of the CPU time moved by more than chance does (99 % for all together). A share also moves if others got faster or slower; time per operation does not."),
     ...(rows.length === 0 ? [] : [table({ head: ["function", "code of", "self, base", "self, new", "per operation, base", "per operation, new"], words: 2, rows }, "Functions that moved")]),
     h("p", { class: "note" }, `Widths are shares of the new side. Colours: the change of the share since ${base}. What waits is not sampled.`),
     flameGraph(treeOf(pair.new, pair.base), pair.new, theme(), label),

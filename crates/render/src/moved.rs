@@ -13,9 +13,9 @@ pub const TITLE: &str = "Functions whose share of the CPU time moved";
 /// How to read the table.
 pub const AID: &str = "\
 self: the share of samples in the function itself, of those of its threads. Listed are functions
-whose share moved by more than chance does (in 99 of 100 comparisons no function is listed by
-chance; samples are taken as independent), of those with 20 samples or more. A share also moves if
-other functions got faster or slower; ns/op does not. Waiting is not sampled.";
+whose share moved by more than chance does (99 % for all functions of a kind of threads together,
+samples taken as independent), of those with 20 samples or more. A share also moves if other
+functions got faster or slower; ns/op does not. Waiting is not sampled.";
 
 /// Functions of a kind of threads that are shown.
 const SHOWN: usize = 8;

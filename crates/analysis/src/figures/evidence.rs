@@ -185,7 +185,9 @@ impl Evidence {
 /// Adds an attempt's record to its case; a later attempt replaces an earlier one.
 fn file_attempt(cases: &mut [CaseEvidence], folder: CaseFolder) -> Result<(), RecordError> {
     match folder.record() {
-        Ok(record) => {
+        Ok(mut record) => {
+            let damaged = [folder.profile().err(), folder.functions().err()];
+            record.not_measured.extend(damaged.iter().flatten().map(ToString::to_string));
             let case = cases.iter_mut().find(|case| case.case.id == record.case.id);
             let earlier = |case: &CaseEvidence| {
                 case.record.as_ref().is_none_or(|recorded| recorded.attempt <= record.attempt)
@@ -394,8 +396,8 @@ impl CaseEvidence {
         self.folder.as_ref().map_or_else(|| Ok(CounterFile::default()), CaseFolder::counters)
     }
 
-    /// The functions in which it was sampled; none as well where the file is damaged, which the
-    /// run's seal tells.
+    /// The functions in which it was sampled; none as well where the file is damaged, which is
+    /// among what was not measured.
     pub(crate) fn profile(&self) -> Option<ProfileFile> {
         self.folder()?.profile().ok().flatten()
     }

@@ -188,8 +188,10 @@ fn cases_that_share_a_database_share_a_copy_of_its_state() {
     };
     let (_, (load, measured)) = run(&["--states", "1GiB"]);
     assert!(load.restored.is_none() && !load.phases.is_empty());
+    assert!(load.database_copy.is_some_and(|copy| copy.state.is_none()), "it was moved and copied");
     assert_eq!(measured[1].database_used_by.len(), 2);
     assert_eq!(states(&scratch, &[]).len(), 1);
+    scratch.run(&["state", "make", "s.toml"]).assert_ok().assert_says("1 of 1 were there");
     let (done, (load, measured)) = run(&[]);
     done.assert_says("so nothing was loaded");
     let copy = load.database_copy.unwrap();
@@ -197,7 +199,7 @@ fn cases_that_share_a_database_share_a_copy_of_its_state() {
     assert_eq!((copy.method, measured[1].database_used_by.len()), (Copying::Copy, 2));
     scratch.run(&["state", "check"]).assert_ok();
     let (_, (load, _)) = run(&["--states", "0"]);
-    assert!(load.restored.is_none());
+    assert!(load.restored.is_none() && load.database_copy.is_none());
     scratch.assert_nothing_left();
 }
 

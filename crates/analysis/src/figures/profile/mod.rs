@@ -165,9 +165,25 @@ impl Profiled {
         self.tree.add(file, threads);
     }
 
+    /// The samples of threads alone.
+    #[cfg(test)]
+    pub(crate) fn of_threads(file: &ProfileFile, threads: &ThreadsProfile) -> Self {
+        let mut profiled = Self::empty(0, &PhaseProfile::default(), threads, 99);
+        profiled.add(&PhaseProfile::default(), threads, file);
+        profiled.tree.add_up();
+        profiled
+    }
+
     /// The same threads where they have no samples.
     pub(crate) fn without_samples(&self) -> Self {
-        let sampled = ThreadsSamples { samples: 0, cut: 0, lost: 0, ..self.sampled.clone() };
+        let sampled = ThreadsSamples {
+            trials: 0,
+            samples: 0,
+            cut: 0,
+            lost: 0,
+            operations: 0,
+            ..self.sampled.clone()
+        };
         Self { sampled, case: self.case.clone(), tree: CallTree::default() }
     }
 

@@ -27,7 +27,10 @@ pub(super) fn methods(base: &Record, new: &Record) -> Vec<Difference> {
         let phases: BTreeSet<&str> = cases().flat_map(CaseEvidence::phases_without_waits).collect();
         let phases: Vec<&str> = phases.into_iter().collect();
         let left_out = if phases.is_empty() { "none".to_owned() } else { phases.join(", ") };
+        let is_restored = cases().any(CaseEvidence::is_restored);
+        let databases = if is_restored { "states of an earlier run" } else { "loaded" };
         vec![
+            ("databases", databases.to_owned()),
             ("samples of functions", samples.to_owned()),
             ("rates without waits for a CPU", left_out),
         ]

@@ -157,6 +157,7 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
     use crate::judge::versus::{FigureChoice, Question};
+    use kvdyno_record::profile::{CallPath, Function, ProfileFile, ThreadsProfile};
 
     /// The record of a run, where its files are.
     fn record(own: u64) -> (tempfile::TempDir, Record) {
@@ -237,9 +238,25 @@ mod tests {
     /// Of fifty functions one differs by what chance alone does in one of a hundred.
     #[test]
     fn many_functions_share_one_chance() {
-        let one = [chance([100, 138], [10_000, 10_000])];
-        assert!(one[0] < 0.02);
-        let many: Vec<f64> = one.into_iter().chain([0.5; 49]).collect();
-        assert!(rule::holm(&many).iter().all(|differs| !differs));
+        let sampled = |first: u64, others: usize| {
+            let functions = (0..=others)
+                .map(|index| Function { name: format!("f{index}"), module: String::new() });
+            let own = |index: usize| if index == 0 { first } else { 100 };
+            let file = ProfileFile {
+                functions: functions.collect(),
+                paths: (0..=others as u32).map(|index| CallPath(None, index)).collect(),
+                ..ProfileFile::default()
+            };
+            let threads = ThreadsProfile {
+                name: "readers".to_owned(),
+                owner: ThreadOwner::Role,
+                samples: 10_000,
+                cut: 0,
+                stacks: (0..=others).map(|index| (index as u32, own(index))).collect(),
+            };
+            Profiled::of_threads(&file, &threads)
+        };
+        let moved = |others| list_moved(&sampled(100, others), &sampled(145, others)).len();
+        assert_eq!((moved(0), moved(49)), (1, 0));
     }
 }

@@ -167,8 +167,8 @@ impl Pass<'_> {
 
     /// Makes a case's database, or takes the state that an earlier run made.
     fn load(&mut self, case: &Case) -> anyhow::Result<()> {
-        if self.env.states.database(case).is_some() {
-            return self.restore(case);
+        if self.env.states.database(case).is_some() && self.restore(case)? {
+            return Ok(());
         }
         if let Some(from) = &case.data.from {
             let what = format!("no copy of {} was found", from.path.display());
@@ -177,11 +177,40 @@ impl Pass<'_> {
         let record = self.execute(case)?;
         if case.makes_state() && record.outcome == Outcome::Done {
             self.keep(case, &record);
-            if !case.database.is_state && self.env.states.database(case).is_some() {
-                return self.restore(case);
+            if self.env.states.database(case).is_some() {
+                self.share(case, record)?;
             }
         }
         Ok(())
+    }
+
+    /// Copies what a case has loaded, and has moved into the store, for the cases that share it.
+    fn share(&mut self, case: &Case, mut record: CaseRecord) -> anyhow::Result<()> {
+        match self.copy_for_sharers(case) {
+            Ok(Some(site)) => {
+                note_copy(&mut record, site);
+                case::file(&self.env.folder.case(case, record.attempt), &record)?;
+            }
+            Ok(None) => {}
+            // Cases that need it load anew.
+            Err(error) => {
+                self.env.databases.remove(&case.database.id);
+                self.progress.warn(&error.message);
+            }
+        }
+        Ok(())
+    }
+
+    /// A copy of the state that a case loads, if cases that are left share one and change it.
+    fn copy_for_sharers(&mut self, case: &Case) -> Result<Option<DatabaseLocation>, Complaint> {
+        let shares = |other: &Case| {
+            other.database.id == case.database.id && other.id != case.id && self.is_pending(other)
+        };
+        let is_shared = self.plan.search.is_some() || self.plan.cases.iter().any(shares);
+        if case.database.is_state || !is_shared {
+            return Ok(None);
+        }
+        self.site_of_copy(case).map(Some)
     }
 
     /// Takes the states that earlier runs made, trial by trial.
@@ -206,35 +235,33 @@ impl Pass<'_> {
         Some(Maker { case, worker, data_dir, is_settled })
     }
 
-    /// The load's figures are those of the run that made it, and not of this one.
-    fn restore(&mut self, case: &Case) -> anyhow::Result<()> {
+    /// Begins with a state. The load's figures are those of the run that made it, and not of this
+    /// one. False: it cannot be copied, and is not held any more.
+    fn restore(&mut self, case: &Case) -> anyhow::Result<bool> {
         self.env.databases.remove(&case.database.id);
-        let origin = self.env.states.origin(case);
-        let is_filed = origin.is_none() || self.done.get(&case.id) == Some(&Outcome::Done);
-        // Cases that share a database change it: theirs is a copy of the state.
-        let database_copy = if case.database.is_state {
-            None
-        } else {
-            match self.site_of_copy(case) {
-                Ok(site) => site.copy,
-                Err(error) if is_filed => {
-                    self.progress.warn(&error.message);
-                    return Ok(());
-                }
-                Err(error) => return self.file_not_run(case, &error.message),
+        let site = match self.copy_for_sharers(case) {
+            Ok(site) => site,
+            Err(_) if self.env.interrupt.is_requested() => return Ok(true),
+            Err(error) => {
+                self.progress.warn(&format!("{} loads anew: {}", case.id, error.message));
+                self.env.states.release(case);
+                return Ok(false);
             }
         };
         self.env.databases.insert(case.database.id.clone(), vec![case.id.clone()]);
-        if is_filed {
-            return Ok(());
+        let origin = self.env.states.origin(case);
+        if origin.is_none() || self.done.get(&case.id) == Some(&Outcome::Done) {
+            return Ok(true);
         }
         let (folder, attempt) = self.new_folder(case)?;
         let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
-        let outcome = Outcome::Done;
-        let restored = CaseRecord { outcome, restored: origin, database_copy, ..blank };
+        let mut restored = CaseRecord { outcome: Outcome::Done, restored: origin, ..blank };
+        if let Some(site) = site {
+            note_copy(&mut restored, site);
+        }
         let record = case::file(&folder, &restored)?;
         self.record_case(&record);
-        Ok(())
+        Ok(true)
     }
 
     /// Keeps the database of a case for later runs: it moves into the store. One that is not kept
@@ -410,6 +437,12 @@ fn environment<'e>(
         database_used_by: if case.copies_state() { Vec::new() } else { used_by },
         progress,
     }
+}
+
+/// Notes that a case's database was copied.
+fn note_copy(record: &mut CaseRecord, site: DatabaseLocation) {
+    record.database_copy = site.copy;
+    record.not_measured.extend(site.not_measured);
 }
 
 /// Whether other cases may start from this database: the case completed, or it only read and was

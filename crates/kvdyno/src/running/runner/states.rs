@@ -135,6 +135,11 @@ impl RunStates {
         Ok(())
     }
 
+    /// Lets go of the state of a case's database: it is loaded instead.
+    pub(super) fn release(&mut self, case: &Case) {
+        self.held.remove(&case.database.id);
+    }
+
     fn find(&self, maker: &Maker<'_>) -> Result<Option<StoredState>, Complaint> {
         let store = store_of(&maker.data_dir, &self.run);
         if !store.is_dir() {
@@ -144,8 +149,9 @@ impl RunStates {
         state.map_err(|error| complain(&error, &maker.data_dir, &store))
     }
 
-    /// Keeps the database that a case has made: it moves into the store. `needed_bytes` must stay
-    /// free for the rest of the run. Returns what happened beside that, in words.
+    /// Keeps the database that a case has made: it moves into the store, unless its like is there.
+    /// `needed_bytes` must stay free for the rest of the run. Returns what happened beside that, in
+    /// words.
     pub(super) fn keep(
         &mut self,
         maker: &Maker<'_>,
@@ -157,6 +163,9 @@ impl RunStates {
         let Some(budget) = self.budget.filter(|budget| *budget > 0) else { return Ok(None) };
         if let Some(reason) = is_flawed(record) {
             return Err(Complaint::usage(reason));
+        }
+        if self.find(maker)?.is_some() {
+            return Ok(None);
         }
         let bytes = kvdyno_host::size::measure(database).map_or(0, |size| size.used_bytes);
         let copy_bytes = if maker.case.database.is_state { 0 } else { bytes };

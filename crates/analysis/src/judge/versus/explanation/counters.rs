@@ -67,7 +67,7 @@ fn change(name: &str, pairs: &[(f64, f64)]) -> Option<(f64, CounterChange)> {
     Some((mean.value.abs() / mean.error.max(f64::MIN_POSITIVE), change(Some(judgement.ratio))))
 }
 
-/// A damaged file has none; the run's seal tells that it is.
+/// A damaged file has none.
 fn growth(side: &SideGroup<'_>, phase: &str) -> Growth {
     let mut growth = Growth::new();
     for (trial, case) in side.cases() {
