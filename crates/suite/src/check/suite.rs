@@ -455,6 +455,7 @@ pub(crate) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
             Op::Insert => "inserts add to",
             Op::Delete if role.is_of_drive() => "discards take from",
             Op::Delete => "deletes take from",
+            _ if entry.ttl.is_some() => "times to live take from",
             _ if entry.op.is_of_graph() && entry.op.writes() => "requests change",
             _ => continue,
         };

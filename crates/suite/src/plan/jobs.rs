@@ -243,7 +243,7 @@ pub(crate) fn filling(bare: &Bare) -> Vec<Phase> {
     let mut phases = vec![Phase::new("load", Activity::Load(load))];
     if bare.precondition > 1 {
         let keys = Choice::Sequential { step: 1 };
-        let mix = vec![MixEntry { op: Op::Update, weight: 1.0, keys }];
+        let mix = vec![MixEntry::new(Op::Update, 1.0, keys)];
         let depth = Some(PRECONDITION_DEPTH);
         let role = Role { depth, ..Role::new("writes", 1, mix) };
         let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
@@ -271,13 +271,13 @@ fn role(job: &DriveJob, swept: Option<u32>) -> Role {
     let reads = job.read_share();
     let drawn = job.keys.as_ref().map_or(Choice::Uniform, |keys| keys.value.clone());
     let keys = if job.rw().is_random() { drawn } else { Choice::Sequential { step: 1 } };
-    let entry = |op, weight| MixEntry { op, weight, keys: keys.clone() };
+    let entry = |op, weight| MixEntry::new(op, weight, keys.clone());
     let mix = [entry(Op::Get, reads), entry(Op::Update, 1.0 - reads)];
     let name = job.rw().role_name();
     let mut mix: Vec<MixEntry> = mix.into_iter().filter(|entry| entry.weight > 0.0).collect();
     let flush_every = job.flush_every.as_ref().map(|writes| writes.0);
     if flush_every.is_some() {
-        mix.push(MixEntry { op: Op::Flush, weight: 0.0, keys: Choice::Uniform });
+        mix.push(MixEntry::new(Op::Flush, 0.0, Choice::Uniform));
     }
     let threads = job.threads.value_or(Threads::Are(1)).at(swept);
     let depth = (job.io() == Way::IoUring).then_some(job.depth.value_or(Several(1)).0);
