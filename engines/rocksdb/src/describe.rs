@@ -160,7 +160,7 @@ const OPTIONS: &[Entry] = &[
     Entry("column_family", Home::Code, Default::Text("default"), "Column family that is measured. One that is missing is created only in a new database. All column families of a database are opened with the same options."),
     Entry("block_cache", Home::Code, Default::Bytes(32 << 20), "Capacity of the block cache; 0: none."),
     Entry("cache_type", Home::Code, Default::Words(&["lru_cache", "hyper_clock_cache", "auto_hyper_clock_cache"]), "Kind of the block cache; hyper clock caches scale to many threads, with a configured or an automatic size of entries."),
-    Entry("cache_numshardbits", Home::Code, Default::Words(SHARD_BITS), "Shards of the block cache, as a power of two; auto: RocksDB chooses. A call for it has been in the C API since 8.x."),
+    Entry("cache_numshardbits", Home::Code, Default::Words(SHARD_BITS), "Shards of the block cache, as a power of two; auto: RocksDB chooses. Versions whose C API has no call for it have only auto."),
     Entry("bloom_bits", Home::Code, Default::Count(0), "Bits per key of a full Bloom filter; 0: no filter."),
     Entry("perf_level", Home::Code, Default::Words(&["enable_count", "disable"]), "PerfLevel of the threads that read and write; db_bench's do not count."),
     Entry("short_gets", Home::Code, Default::Words(&["get_into_buffer", "get_pinned"]), "Call that reads a value of up to 4 KiB: copied into a buffer (rocksdb_get_into_buffer, of late versions) or pinned, as longer ones always are. Several versions in one run take a call that all have."),

@@ -56,10 +56,6 @@ fn unused_keys<'m>(measure: &'m Measure) -> Vec<(&'m Span, &'static str)> {
         add(role.think_time.as_ref().map(|at| &at.span), "think_time");
         add(role.os_threads.as_ref().map(|at| &at.span), "os_threads");
         add(role.expected_hits.as_ref().map(|at| &at.span), "expected_hits");
-        add(role.trace.as_ref().map(|at| &at.span), "trace");
-        add(role.speed.as_ref().map(|at| &at.span), "speed");
-        add(role.recorded_ttl.as_ref().map(|at| &at.span), "recorded_ttl");
-        add(role.fold.as_ref().map(|at| &at.span), "fold");
         for entry in role.entries() {
             add(entry.weight.as_ref().map(|at| &at.span), "weight");
         }

@@ -412,7 +412,9 @@ fn check_depth(depth: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
             &depth.span,
             "a role with a rate has no depth: the rate decides how many operations are in flight",
         );
-        mistake.label("expected either `rate` or `depth`");
+        mistake.label("expected either `rate` or `depth`").help(
+            "more `threads`, on few `os_threads` where the engine `shares_threads`, share a rate",
+        );
     }
 }
 
