@@ -108,3 +108,30 @@ fn replayed(engine: &str, recorded_ttl: &str) -> (u64, u64, u64) {
     let measured = record.phases.iter().find(|phase| phase.kind == "measure").unwrap();
     lookups(measured)
 }
+
+/// A recording has the times to live of what it wrote, of single writes and of cycles.
+#[test]
+fn a_recording_has_the_times_to_live() {
+    if !needs("redis", "a_recording_has_the_times_to_live") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let mix = "mix = [{ op = \"get\" }, { op = \"update\", ttl = \"90s\" }, \
+               { op = \"rmw\", ttl = \"1500ms\" }, { op = \"insert\" }]";
+    let suite = data()
+        .engine_as("redis", "redis", "")
+        .load("batch = 100")
+        .measure("operations = 1000")
+        .role("clients", mix);
+    scratch.write("s.toml", &suite.text());
+    let record = ["trace", "record", "s.toml", "-o", "t.kvtrace", "--no-ram-limit"];
+    scratch.run(&record).assert_ok();
+    let shown = scratch.run(&["trace", "show", "t.kvtrace"]);
+    shown.assert_ok().assert_says("writes, 1.50 s to 1m30s");
+    let header = scratch.run(&["trace", "show", "t.kvtrace", "--json"]).json()["header"].take();
+    let count = |op: &str| header["ops"][op].as_u64().unwrap();
+    let expiring = header["ttl"]["requests"].as_u64().unwrap();
+    // Inserts are puts as well, and stay.
+    assert!(expiring > count("rmw") && expiring < count("rmw") + count("put"), "{header}");
+    scratch.assert_nothing_left();
+}
