@@ -3,8 +3,16 @@
 # this project has ever been: in a minimal Debian made by debootstrap, the oldest that the mirror has.
 # Needs root; leaves nothing.
 #
-# usage: try-dist.sh [ARCHIVE] [RELEASE...]
+# usage: try-dist.sh [ARCHIVE.tar.gz] [RELEASE...]
+# Without an archive it is that of this version in dist/.
 set -euo pipefail
+archive=
+case ${1:-} in
+*.tar.gz)
+    archive=$(realpath --canonicalize-missing "$1")
+    shift
+    ;;
+esac
 cd "$(dirname "$0")/.."
 
 fail() {
@@ -14,9 +22,9 @@ fail() {
 
 [ "$(id -u)" -eq 0 ] || fail "making and entering a system needs root" "run as root"
 command -v debootstrap >/dev/null || fail "debootstrap is not installed" "apt-get install debootstrap"
-archive=${1:-$({ find dist -name 'kvdyno-*.tar.gz' 2>/dev/null || true; } | sort -V | tail -1)}
-[ -n "$archive" ] && [ -e "$archive" ] || fail "there is no archive in dist/" "make dist"
-shift || true
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
+archive=${archive:-dist/kvdyno-$version-x86_64-linux.tar.gz}
+[ -e "$archive" ] || fail "there is no $archive" "make dist"
 releases=("$@")
 [ ${#releases[@]} -gt 0 ] || releases=(buster bullseye bookworm)
 

@@ -272,7 +272,7 @@ fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
 
 fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> FixtureCase {
     let role = |name: &str, threads, op| {
-        Role::new(name, threads, vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }])
+        Role::new(name, threads, vec![MixEntry::new(op, 1.0, Choice::Uniform)])
     };
     let drive = Mix {
         roles: vec![role("readers", threads, Op::Get), role("writer", 1, Op::Update)],

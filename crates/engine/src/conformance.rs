@@ -21,6 +21,7 @@
 
 mod adjusted;
 mod erased;
+mod expiry;
 mod field;
 mod flight;
 mod graph;
@@ -104,6 +105,8 @@ const CHECKS: &[NamedCheck] = &[
     ("batch is atomic", writes::batch_is_atomic),
     ("read-modify-write", writes::read_modify_write),
     ("read-modify-write is atomic", writes::read_modify_write_is_atomic),
+    ("records live for their time", expiry::ends),
+    ("records in flight live for their time", expiry::ends_in_flight),
     ("transactions are all or nothing", transactions::all_or_nothing),
     ("transactions scan", transactions::scans),
     ("transactions are isolated", transactions::no_dirty_reads),

@@ -6,6 +6,7 @@ use crate::{OptionKind, OptionSpec, Options, Transactions, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// An engine's description of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -125,6 +126,11 @@ pub struct Capabilities {
     /// Any piece of its bytes can be asked for: it has `read_at` and its kin.
     #[serde(default)]
     pub addressed: bool,
+    /// A record can be written with a time to live: it has
+    /// [`put_expiring`](crate::Session::put_expiring), and where it is pipelined
+    /// [`submit_put_expiring`](crate::Session::submit_put_expiring). Null: records stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_to_live: Option<TimeToLive>,
     /// All of its data must fit in memory: with less it fails, or forgets records.
     #[serde(default)]
     pub in_memory: bool,
@@ -178,6 +184,7 @@ impl Capabilities {
             shares_threads: false,
             bare_drive: false,
             addressed: false,
+            time_to_live: None,
             in_memory: false,
             library: false,
             key_bytes_max: None,
@@ -213,6 +220,29 @@ impl Capabilities {
             promise.exceptions.push(exception);
         }
         self
+    }
+}
+
+/// The times to live that an engine can keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeToLive {
+    /// It counts in units of this many nanoseconds.
+    pub unit_ns: u64,
+    /// The longest one. Null: there is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_ns: Option<u64>,
+}
+
+impl TimeToLive {
+    /// In seconds.
+    pub const SECOND: u64 = 1_000_000_000;
+    /// In milliseconds.
+    pub const MILLISECOND: u64 = 1_000_000;
+
+    /// Whole units, rounded up: a record does not end before its time because of its unit.
+    #[inline]
+    pub fn units(self, lives: Duration) -> u64 {
+        lives.as_nanos().div_ceil(u128::from(self.unit_ns.max(1))) as u64
     }
 }
 

@@ -39,7 +39,7 @@ mod transaction;
 pub mod conformance;
 
 pub use counters::{Counters, Edge, EngineEvent, EventKind, EventLog, Value};
-pub use describe::{BatchKind, Capabilities, Description, PlaceKind, Planning};
+pub use describe::{BatchKind, Capabilities, Description, PlaceKind, Planning, TimeToLive};
 pub use durability::{Durability, PowerLoss, PowerLossUnder, Promise};
 pub use error::{Error, ErrorClass, Result, list_names};
 pub use option::{OptionKind, OptionSpec, Preset, Setting};

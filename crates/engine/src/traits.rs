@@ -85,6 +85,13 @@ pub trait Session: Sized {
     /// was opened with.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
 
+    /// The same as [`put`](Session::put) for a time: once `lives` is over, the record is not there
+    /// any more. An engine that counts in longer units rounds up. Only for engines of capability
+    /// [`time_to_live`](crate::Capabilities::time_to_live).
+    fn put_expiring(&mut self, _key: &[u8], _value: &[u8], _lives: Duration) -> Result<()> {
+        Err(Error::unsupported("times to live"))
+    }
+
     /// Removes `key`. Removing what is not there is not an error.
     fn delete(&mut self, _key: &[u8]) -> Result<()> {
         Err(Error::unsupported("delete"))
@@ -203,6 +210,17 @@ pub trait Session: Sized {
     /// Takes a write on without waiting for it; the value may be gone when this returns.
     fn submit_put(&mut self, _ticket: u32, _key: &[u8], _value: &[u8]) -> Result<()> {
         Err(Error::unsupported("operations in flight"))
+    }
+
+    /// Takes a [`put_expiring`](Session::put_expiring) on, which is answered as a write is.
+    fn submit_put_expiring(
+        &mut self,
+        _ticket: u32,
+        _key: &[u8],
+        _value: &[u8],
+        _lives: Duration,
+    ) -> Result<()> {
+        Err(Error::unsupported("times to live in flight"))
     }
 
     /// Takes a [`read_at`](Session::read_at) on, which is answered as a lookup is.

@@ -3,7 +3,7 @@
 use crate::case::{Audit, OpResult, RoleResult, Verified};
 use crate::graph::Totals;
 use crate::units::grouped;
-use crate::workload::{Activity, Load, LoadOrder, Phase, deletes};
+use crate::workload::{Activity, Load, LoadOrder, Phase, allows_misses};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,8 @@ pub enum ExpectedHits {
     All,
     /// None.
     None,
+    /// Any number: records may end without the load generator's doing.
+    Any,
     /// This share, drawn by chance.
     Share {
         /// The share.
@@ -129,18 +131,20 @@ pub fn left(phases: &[Phase], records: u64) -> ExpectedHits {
         .filter_map(Phase::mix)
         .flat_map(|mix| &mix.roles)
         .map(|role| role.expected_hits);
-    let share = shares.find(|shares| matches!(shares, ExpectedHits::Share { .. }));
+    let is_partial = |hits: &_| matches!(hits, ExpectedHits::Share { .. } | ExpectedHits::Any);
+    let share = shares.find(is_partial);
     load.or(share).unwrap_or(ExpectedHits::All)
 }
 
 /// Not every number of the data set exists: the length of a scan is not predictable.
 pub fn leaves_gaps(phases: &[Phase], records: u64) -> bool {
-    deletes(phases) || !left(phases, records).is_all()
+    allows_misses(phases) || !left(phases, records).is_all()
 }
 
-/// The expected hits of a role of a phase; none: unknown, because keys are deleted.
+/// The expected hits of a role of a phase; none: unknown, because keys are deleted or end by
+/// themselves.
 fn to_be_found(phases: &[Phase], phase: &str, role: &str) -> Option<ExpectedHits> {
-    if deletes(phases) {
+    if allows_misses(phases) {
         return None;
     }
     let mixes = phases.iter().filter(|candidate| candidate.name == phase).filter_map(Phase::mix);
@@ -176,6 +180,9 @@ impl Verified {
         }
         if self.wrong > 0 {
             return Some(format!("{} of {sampled} sampled values are wrong", grouped(self.wrong)));
+        }
+        if load == ExpectedHits::Any {
+            return None;
         }
         let (counted, expected) = (self.counted?, self.expected);
         let (describe, all) = (grouped(counted), grouped(expected));

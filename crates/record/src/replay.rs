@@ -21,6 +21,9 @@ pub struct Replay {
     /// Its requests to a drive; null: it has keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<OfDrive>,
+    /// Records live as long as they were written for, divided by `speed`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recorded_ttl: bool,
     /// How many times faster than recorded requests are made, each at its time; null: each thread
     /// makes its next one when the one before has been answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,6 +103,7 @@ mod tests {
                 keys: 2,
                 value_bytes_max: 10,
                 drive: None,
+                recorded_ttl: false,
                 speed: Some(2.0),
             };
             let role = Role { replay: Some(replay), ..Role::new("clients", 1, Vec::new()) };

@@ -21,7 +21,7 @@ mod size;
 mod tests;
 
 pub use choice::{Choice, Domain, RangeDraw, Spread};
-pub use phases::{deletes, depth, reads, ycsb_items};
+pub use phases::{allows_misses, depth, reads, ycsb_items};
 pub use rate::{Rate, Schedule, Sine, Stage, Step};
 pub use size::{Over, Size, normal_quantile};
 
@@ -296,6 +296,16 @@ pub struct MixEntry {
     pub weight: f64,
     /// To which keys.
     pub keys: Choice,
+    /// How long a record lives that it writes; null: until it is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_ns: Option<u64>,
+}
+
+impl MixEntry {
+    /// An operation whose records stay.
+    pub fn new(op: Op, weight: f64, keys: Choice) -> Self {
+        Self { op, weight, keys, ttl_ns: None }
+    }
 }
 
 /// Operations.

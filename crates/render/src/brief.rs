@@ -45,18 +45,25 @@ pub fn slack(summary: &Summary) -> String {
     if let Some(words) = summary.verdicts.words() {
         text += &format!("{}\n", plain(&words));
     }
-    let table = plain_lines(&figures(summary).text_within(SLACK_WIDTH));
+    // Cells are made harmless before they are laid out: a blank more would move those behind it.
+    let table = figures(summary).map_cells(plain).text_within(SLACK_WIDTH);
     format!("{text}```\n{table}\n```\n{VERSUS} {}\n", plain(&measured_on(summary)))
 }
 
-/// A line without a quote, which would end a block, and without a mention such as `<!channel>`. The
-/// marks `&lt;` would be shown as they are where somebody pastes the message.
+/// A line without a quote, which would end a block, and without a mention such as `<!channel>` or
+/// `@here`, or an entity such as `&lt;`: a blank stands behind each mark. An entity in place of the
+/// mark would be shown as it is where somebody pastes the message.
 fn plain(text: &str) -> String {
-    plain_lines(&one_line(text))
-}
-
-fn plain_lines(text: &str) -> String {
-    text.replace('`', "'").replace('<', "< ").replace("<  ", "< ")
+    let mut plain = String::new();
+    let text = one_line(text).replace('`', "'");
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        plain.push(letter);
+        if matches!(letter, '<' | '@' | '&') && letters.peek().is_some_and(|next| *next != ' ') {
+            plain.push(' ');
+        }
+    }
+    plain
 }
 
 /// A column: whether it is there, its title, and what is in it.
@@ -230,6 +237,20 @@ mod tests {
             assert!(!text.contains("/mnt/") && !text.contains(&summary.host.hostname), "{text}");
         }
         insta::assert_snapshot!("slack", slack(&Fixture::new().summary()));
+    }
+
+    /// Names are somebody's own, and their marks move no column.
+    #[test]
+    fn a_mark_in_a_name_mentions_nobody_and_moves_no_column() {
+        assert_eq!(plain("a<b & <!here> @all &lt;`"), "a< b & < !here> @ all & lt;'");
+        let mut table = Table::new([("engine", Side::Left), ("ops/s", Side::Right)]);
+        for (engine, rate) in [("<@U1>&amp;@here", "10"), ("lmdb", "1,000")] {
+            table.row(&[engine, rate].map(str::to_owned));
+        }
+        let text = table.map_cells(plain).text_within(SLACK_WIDTH);
+        let widths: Vec<usize> = text.lines().map(str::len).collect();
+        assert!(text.contains("< @ U1>& amp;@ here     10"), "{text}");
+        assert!(widths[2] == widths[0] && widths[3] == widths[0], "{text}");
     }
 
     /// A target of 500 us would be met by both together.

@@ -67,6 +67,13 @@ impl Table {
         self.rows.push(cells.iter().map(|cell| one_line(cell).into_owned()).collect());
     }
 
+    /// With every cell changed.
+    pub(super) fn map_cells(mut self, change: impl Fn(&str) -> String) -> Self {
+        let cells = self.rows.iter_mut().flatten();
+        cells.for_each(|cell| *cell = change(cell));
+        self
+    }
+
     /// Its columns: titles, and the side their cells stand on.
     pub fn columns(&self) -> &[(String, Side)] {
         &self.titles

@@ -2,7 +2,7 @@
 
 use crate::table::{Side, Table};
 use kvdyno_record::units;
-use kvdyno_trace::{Header, Kind, Quantiles, Recorded, Statistics, Times, Window};
+use kvdyno_trace::{Header, Kind, Quantiles, Recorded, Statistics, Times, TtlRange, Window};
 use std::path::Path;
 
 /// Lines of the table of windows: they fit a screen.
@@ -41,6 +41,11 @@ pub fn facts(statistics: &Statistics, digest: &str) -> Vec<(&'static str, String
     if let Some(share) = statistics.sequential {
         let text = format!("{} of requests begin where the last one ended", units::percent(share));
         lines.push(("sequential", text));
+    }
+    if let Some(TtlRange { requests, shortest_ns, longest_ns }) = header.ttl {
+        let (requests, least) = (units::grouped(requests), units::duration(shortest_ns));
+        let longest = units::duration(longest_ns);
+        lines.push(("times to live", format!("{requests} writes, {least} to {longest}")));
     }
     for (from, count) in &header.mapped {
         lines.push(("taken", format!("{from}: {}", units::grouped(*count))));

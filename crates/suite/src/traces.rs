@@ -8,6 +8,7 @@ use crate::written::mistake::{Mistakes, SuiteError};
 use crate::written::names::push_unique;
 use crate::written::operation::Entry;
 use crate::written::phase::{Phase, Role};
+use crate::written::read::Or as _;
 use crate::written::suite::Suite;
 use crate::written::trace::{Trace, timed};
 use kvdyno_record::replay::operation;
@@ -69,6 +70,12 @@ fn read_trace(
         let mistake = mistakes.at(&fold.span, "this trace has keys, not offsets to fold");
         mistake.label("expected no `fold` here");
     }
+    let uses_ttl = role.recorded_ttl.value_or(false);
+    if let (Some(recorded), None) = (role.recorded_ttl.as_ref().filter(|_| uses_ttl), &trace.ttl_ns)
+    {
+        let mistake = mistakes.at(&recorded.span, "this trace has no times to live");
+        mistake.label("expected no `recorded_ttl` here");
+    }
     if let Some(depth) = &role.depth {
         check_depth(depth, &trace, mistakes);
     }
@@ -83,7 +90,7 @@ fn read_trace(
     }
     let entry = |(name, count): (&String, &u64)| {
         let op = operation(name)?;
-        Some(file.with(Entry { op, weight: Some(file.with(*count as f64)), keys: None }))
+        Some(file.with(Entry { op, weight: Some(file.with(*count as f64)), keys: None, ttl: None }))
     };
     role.mix = Some(file.with(trace.requests.iter().filter_map(entry).collect()));
     let requests = units::grouped(trace.count());
@@ -92,5 +99,12 @@ fn read_trace(
         None => format!("{} keys", units::grouped(trace.keys)),
     };
     notes.push(format!("trace {}: {requests} requests, {reach}", file.path));
+    if trace.ttl_ns.is_some() && !uses_ttl {
+        notes.push(format!(
+            "trace {}: its times to live are left out, records stay (`recorded_ttl = true` keeps \
+             them)",
+            file.path
+        ));
+    }
     file.value.trace = Some(trace);
 }

@@ -7,7 +7,7 @@ use super::varint;
 pub(crate) const REQUESTS_MAX: usize = 1 << 16;
 
 /// Bytes that a block may have: more than any of [`REQUESTS_MAX`] requests takes.
-pub(crate) const BYTES_MAX: usize = REQUESTS_MAX * 52 + 64;
+pub(crate) const BYTES_MAX: usize = REQUESTS_MAX * 62 + 64;
 
 const JOINED: u8 = 0x80;
 
@@ -34,6 +34,9 @@ pub(crate) fn encode(requests: &[Request], before_ns: u64, out: &mut Vec<u8>) {
     for request in requests {
         varint::encode(out, request.client.into());
     }
+    for request in requests {
+        varint::encode(out, request.ttl_ns);
+    }
 }
 
 /// Reads a block of `count` requests into `requests`, in place of what was there. `None`: these
@@ -52,6 +55,7 @@ pub(crate) fn decode(
         key_bytes: 0,
         value_bytes: 0,
         client: 0,
+        ttl_ns: 0,
     };
     requests.clear();
     requests.resize(count, empty);
@@ -79,6 +83,9 @@ pub(crate) fn decode(
     }
     for request in requests.iter_mut() {
         request.client = varint::decode(&mut bytes)?.try_into().ok()?;
+    }
+    for request in requests.iter_mut() {
+        request.ttl_ns = varint::decode(&mut bytes)?;
     }
     bytes.is_empty().then_some(())
 }

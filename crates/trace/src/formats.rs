@@ -124,6 +124,8 @@ pub(crate) struct RawRequest {
     pub(crate) offset: u64,
     pub(crate) value_bytes: u64,
     pub(crate) client: u32,
+    /// Of a write: how long its record lives; 0: until it is removed.
+    pub(crate) ttl_ns: u64,
     /// How many times, one after the other.
     pub(crate) times: u64,
 }
@@ -139,6 +141,7 @@ impl Default for RawRequest {
             offset: 0,
             value_bytes: 0,
             client: 0,
+            ttl_ns: 0,
             times: 1,
         }
     }
@@ -156,6 +159,11 @@ impl RawRequest {
         let text = format!("a {op} of {bytes} bytes at offset {offset}");
         Err(Wrong::new(text, "one that ends below 8 EiB"))
     }
+}
+
+/// The time to live of a request, which a trace has in seconds; reads have none.
+fn ttl_of(op: Op, seconds: u64) -> u64 {
+    if op.writes() { seconds.saturating_mul(1_000_000_000) } else { 0 }
 }
 
 /// Counts of records that are not plain requests.

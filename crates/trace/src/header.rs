@@ -83,6 +83,30 @@ pub struct Recorded {
     pub records: u64,
 }
 
+/// Times to live of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TtlRange {
+    /// How many requests write a record with one.
+    pub requests: u64,
+    /// The shortest.
+    pub shortest_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
+}
+
+impl TtlRange {
+    /// With one more.
+    pub(crate) fn with(range: Option<Self>, ttl_ns: u64) -> Self {
+        let Self { requests, shortest_ns, longest_ns } =
+            range.unwrap_or(Self { requests: 0, shortest_ns: ttl_ns, longest_ns: ttl_ns });
+        Self {
+            requests: requests + 1,
+            shortest_ns: shortest_ns.min(ttl_ns),
+            longest_ns: longest_ns.max(ttl_ns),
+        }
+    }
+}
+
 /// The front of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
@@ -111,6 +135,9 @@ pub struct Header {
     pub key_bytes_max: u32,
     /// Bytes of the longest value; of a drive, of the longest read or write.
     pub value_bytes_max: u64,
+    /// The times to live of the records that it writes; null: none has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<TtlRange>,
     /// Of a drive: offsets and lengths are multiples of this; 0: it has keys.
     #[serde(default)]
     pub multiple_of: u64,
@@ -145,6 +172,7 @@ impl Header {
             joined: 0,
             key_bytes_max: 0,
             value_bytes_max: 0,
+            ttl: None,
             multiple_of: 0,
             left_out: BTreeMap::new(),
             mapped: BTreeMap::new(),

@@ -183,7 +183,8 @@ impl Collected {
         }
         varint::write(to, request.key_bytes.into())?;
         varint::write(to, request.value_bytes)?;
-        varint::write(to, request.client.into())
+        varint::write(to, request.client.into())?;
+        varint::write(to, request.ttl_ns)
     }
 
     fn again(mut self) -> io::Result<SecondPass> {
@@ -238,8 +239,9 @@ impl SecondPass {
         let key_bytes = varint::read(from)? as u32;
         let value_bytes = varint::read(from)?;
         let client = varint::read(from)? as u32;
+        let ttl_ns = varint::read(from)?;
         let (joined, at_ns) = (code[0] & JOINED != 0, self.time()?);
-        Ok(Some(Request { at_ns, op, joined, key, key_bytes, value_bytes, client }))
+        Ok(Some(Request { at_ns, op, joined, key, key_bytes, value_bytes, client, ttl_ns }))
     }
 
     fn time(&mut self) -> io::Result<u64> {

@@ -31,7 +31,7 @@ mod writer;
 pub use error::{At, TraceError};
 pub use first_reads::FirstReads;
 pub use formats::Format;
-pub use header::{Header, Kind, Recorded, Source, Times};
+pub use header::{Header, Kind, Recorded, Source, Times, TtlRange};
 pub use import::{Import, import};
 pub use reader::TraceReader;
 pub use recording::{Spool, merge};

@@ -46,6 +46,7 @@ impl Spool {
         varint::encode(bytes, request.key);
         varint::encode(bytes, request.key_bytes.into());
         varint::encode(bytes, request.value_bytes);
+        varint::encode(bytes, request.ttl_ns);
         self.last_ns = at_ns;
         self.file.write_all(bytes)
     }
@@ -112,7 +113,8 @@ impl Thread {
         let (at_ns, joined, client) = (*last_ns, code[0] & JOINED != 0, *client);
         let key = varint::read(file)?;
         let (key_bytes, value_bytes) = (varint::read(file)? as u32, varint::read(file)?);
-        Ok(Some(Request { at_ns, op, joined, key, key_bytes, value_bytes, client }))
+        let ttl_ns = varint::read(file)?;
+        Ok(Some(Request { at_ns, op, joined, key, key_bytes, value_bytes, client, ttl_ns }))
     }
 }
 
@@ -166,8 +168,9 @@ mod tests {
                 let joined = *joined && index > 0;
                 at_ns += if joined { 0 } else { *gap };
                 let (op, key_bytes, value_bytes) = (Op::Put, 16, key % 300);
+                let (key, client, ttl_ns) = (*key, 9, key % 5);
                 let request =
-                    Request { at_ns, op, joined, key: *key, key_bytes, value_bytes, client: 9 };
+                    Request { at_ns, op, joined, key, key_bytes, value_bytes, client, ttl_ns };
                 spool.push(&request).unwrap();
             }
             spool.leave_out_walk();
@@ -197,7 +200,8 @@ mod tests {
             prop_assert!(requests.first().is_none_or(|request| request.at_ns == 0));
             for (client, rows) in (0u32..).zip(&threads) {
                 let own_requests = requests.iter().filter(|request| request.client == client);
-                prop_assert!(own_requests.map(|one| one.key).eq(rows.iter().map(|row| row.2)));
+                let own_requests = own_requests.map(|one| (one.key, one.ttl_ns));
+                prop_assert!(own_requests.eq(rows.iter().map(|row| (row.2, row.2 % 5))));
             }
             for pair in requests.windows(2).filter(|pair| pair[1].joined) {
                 prop_assert_eq!(pair[0].client, pair[1].client);

@@ -99,4 +99,6 @@ pub struct Request {
     pub value_bytes: u64,
     /// The client, where the trace has it.
     pub client: u32,
+    /// How long the record lives that is written; 0: until it is removed, or unknown.
+    pub ttl_ns: u64,
 }

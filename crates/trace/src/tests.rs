@@ -19,7 +19,9 @@ fn write(path: &Path, requests: &[Request]) -> Header {
 
 fn request(at_ns: u64, key: u64) -> Request {
     let (op, value_bytes) = (Op::ALL[(key % 6) as usize], key % 1_000);
-    Request { at_ns, op, joined: key.is_multiple_of(7), key, key_bytes: 16, value_bytes, client: 3 }
+    let joined = key.is_multiple_of(7);
+    let ttl_ns = key % 3 * 1_000_000_000;
+    Request { at_ns, op, joined, key, key_bytes: 16, value_bytes, client: 3, ttl_ns }
 }
 
 proptest! {
@@ -43,6 +45,7 @@ proptest! {
                 key_bytes: *small,
                 value_bytes: *large,
                 client: !small,
+                ttl_ns: large.rotate_left(7),
             }
         }).collect();
         let header = write(&path, &requests);

@@ -6,7 +6,7 @@
 
 use super::block::{self, REQUESTS_MAX};
 use super::error::TraceError;
-use super::header::{Header, Kind};
+use super::header::{Header, Kind, TtlRange};
 use super::request::{Op, Request};
 use super::unnamed::Unnamed;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -78,6 +78,9 @@ impl TraceWriter {
         *header.ops.entry(request.op).or_default() += 1;
         header.joined += u64::from(request.joined);
         header.key_bytes_max = header.key_bytes_max.max(request.key_bytes);
+        if request.ttl_ns > 0 {
+            header.ttl = Some(TtlRange::with(header.ttl, request.ttl_ns));
+        }
         // A discard may be a whole drive, and needs no room.
         if request.op != Op::Discard {
             header.value_bytes_max = header.value_bytes_max.max(request.value_bytes);

@@ -20,13 +20,16 @@ use crate::kind::Supply;
 use crate::missing::MissingKeys;
 use crate::recorder::Recorder;
 use crate::recording::note_together;
-use crate::rng::Rng;
 use crate::shared::ThreadContext;
-use crate::source::{KeySupply, Source};
+use crate::source::Source;
 use crate::tally::{OVER, Tally};
 use crate::values::{fetch, is_sound};
 use kvdyno_engine::{Error, ErrorClass, Result, Session};
+use retry::{RetryBuffers, submit_put};
 use std::hint::black_box;
+use std::time::Duration;
+
+mod retry;
 
 /// Operations prepared in one go: while they are prepared nothing is handed over.
 const BLOCK_STEPS_MAX: usize = 32;
@@ -62,19 +65,11 @@ struct InFlight {
     /// Of a drive; of a key, 1: the number itself.
     length: u64,
     write_bytes: u64,
+    /// Of the record that it writes; none: it stays.
+    lives: Option<Duration>,
     start: u64,
     sent: u64,
     busy: bool,
-}
-
-/// Operations that met a conflict and are submitted again. Their block may be gone by then: the
-/// key is written from its number, and the value is made anew.
-struct RetryBuffers {
-    tickets: Vec<u32>,
-    supply: KeySupply,
-    rng: Rng,
-    key: Vec<u8>,
-    arena: Vec<u8>,
 }
 
 /// Operations of one round that were begun and submitted together, as most are: they share one
@@ -273,7 +268,10 @@ impl Flight<'_> {
         let (offset, bytes) = (request.number, request.length);
         match step.action {
             Action::Get => session.submit_get(ticket, view.key(step.first)),
-            Action::Put => session.submit_put(ticket, view.key(step.first), view.value(step.value)),
+            Action::Put | Action::PutExpiring => {
+                let (key, value) = (view.key(step.first), view.value(step.value));
+                submit_put(session, ticket, key, value, request.lives)
+            }
             Action::ReadAt => session.submit_read_at(ticket, offset, bytes as usize),
             Action::WriteAt => session.submit_write_at(ticket, offset, view.value(step.value)),
             _ => Err(Error::unsupported("this operation in flight")),
@@ -428,39 +426,13 @@ impl InFlight {
             number,
             length,
             write_bytes: *write_bytes,
+            lives: view.lives(step.value).filter(|_| step.action == Action::PutExpiring),
             ..Self::default()
         }
     }
 
     fn may_retry(&self) -> bool {
         u32::from(self.retries) < RETRIES_MAX
-    }
-}
-
-impl RetryBuffers {
-    fn new(supply: &KeySupply, thread: usize) -> Self {
-        let rng = Rng::new(&[supply.keyspace.seed, thread as u64]);
-        let (tickets, supply, key, arena) = (Vec::new(), supply.clone(), Vec::new(), Vec::new());
-        Self { tickets, supply, rng, key, arena }
-    }
-
-    fn submit<S: Session>(
-        &mut self,
-        session: &mut S,
-        ticket: u32,
-        request: &mut InFlight,
-    ) -> Result<()> {
-        let Self { supply: KeySupply { keys, values, .. }, rng, key, arena, .. } = self;
-        key.clear();
-        keys.push(request.number, key);
-        if request.reads {
-            return session.submit_get(ticket, key);
-        }
-        arena.clear();
-        let bytes = request.write_bytes.saturating_sub(key.len() as u64);
-        let stored = values.prepare_long(request.number, request.retries.into(), bytes, rng, arena);
-        request.write_bytes = (key.len() + stored.bytes) as u64;
-        session.submit_put(ticket, key, &values.bytes(arena)[stored.start..][..stored.bytes])
     }
 }
 

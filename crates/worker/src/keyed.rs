@@ -9,6 +9,7 @@ use crate::block::{Block, Step};
 use crate::keys::{Digits, KeyWriter};
 use crate::values::ValueAt;
 use kvdyno_engine::{Direction, Session, Walk, Write};
+use std::time::Duration;
 
 /// What a step does. `Put` is both insert and update: to an engine they are the same call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +24,23 @@ pub(crate) enum Action {
     Batch,
     WalkForward,
     WalkReverse,
+    PutExpiring,
     ReadAt,
     WriteAt,
     Discard,
     Flush,
+}
+
+impl Action {
+    /// The same, of a record that may end by itself. Others look a time to live up as they write.
+    pub(crate) fn expiring(self, expires: bool) -> Self {
+        if expires && self == Self::Put { Self::PutExpiring } else { self }
+    }
+
+    /// It writes each of its keys, with a value.
+    pub(crate) fn writes_values(self) -> bool {
+        matches!(self, Self::Put | Self::PutExpiring | Self::Batch | Self::ReadModifyWrite)
+    }
 }
 
 /// What, on which prepared keys and values.
@@ -50,6 +64,9 @@ pub(crate) struct Keyed {
     /// Where each key ends, where not all have one length.
     pub(crate) key_ends: Vec<u32>,
     pub(crate) values: Vec<ValueAt>,
+    /// How long each record lives that a value is written to; 0: until it is removed. Empty where
+    /// all do.
+    pub(crate) ttl_ns: Vec<u64>,
     /// Values that carry a header.
     pub(crate) arena: Vec<u8>,
     /// Some step is a multiget: keys are needed as slices.
@@ -91,6 +108,7 @@ impl KeyedBlock {
         data.keys.clear();
         data.key_ends.clear();
         data.values.clear();
+        data.ttl_ns.clear();
         data.arena.clear();
         (data.multigets, data.batches) = (false, false);
     }
@@ -144,11 +162,17 @@ impl<'b> View<'b> {
         &self.value_bytes[stored.start..][..stored.bytes]
     }
 
+    /// How long the record lives that this value is written to; none: until it is removed.
+    pub(crate) fn lives(&self, index: u32) -> Option<Duration> {
+        let ttl_ns = self.data.ttl_ns.get(index as usize).filter(|ttl_ns| **ttl_ns > 0)?;
+        Some(Duration::from_nanos(*ttl_ns))
+    }
+
     /// All writes of a block in the order of its values: steps that write are prepared key by key.
     pub(crate) fn batch_writes(&self, steps: &[Step<KeyedStep>]) -> Vec<Write<'b>> {
         let mut writes = Vec::with_capacity(self.data.values.len());
         for step in steps.iter().map(|step| step.action) {
-            if matches!(step.action, Action::Batch | Action::Put | Action::ReadModifyWrite) {
+            if step.action.writes_values() {
                 writes.extend((0..step.items).map(|item| Write::Put {
                     key: self.key(step.first + item),
                     value: self.value(step.value + item),

@@ -21,6 +21,7 @@ use kvdyno_trace::Spool;
 use std::io;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 /// Key-value operations on an engine.
 pub(crate) struct KeyValue<E>(PhantomData<E>);
@@ -132,12 +133,21 @@ fn perform_rare<S: Session>(
             let mut lookups = LookupCounts::default();
             let key = view.key(step.first);
             let key_ref = (step.first, key.len());
-            session.read_modify_write(key, buffer, |old, buffer| {
-                lookups.value::<S>(view, key_ref, old, sink);
-                buffer.extend_from_slice(new);
-            })?;
+            if let Some(lives) = view.lives(step.value) {
+                session.get(key, |old| lookups.value::<S>(view, key_ref, old, sink))?;
+                session.put_expiring(key, new, lives)?;
+            } else {
+                session.read_modify_write(key, buffer, |old, buffer| {
+                    lookups.value::<S>(view, key_ref, old, sink);
+                    buffer.extend_from_slice(new);
+                })?;
+            }
             lookups.add_to(tally);
             Ok(())
+        }
+        Action::PutExpiring => {
+            let lives = view.lives(step.value).unwrap_or(Duration::MAX);
+            session.put_expiring(view.key(step.first), view.value(step.value), lives)
         }
         Action::ReadAt => {
             let (offset, bytes) = view.piece(step.first);

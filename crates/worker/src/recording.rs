@@ -74,7 +74,7 @@ pub(crate) fn of_keys(
     let KeyedStep { action, first, items, value } = step.action;
     let (op, keys, writes) = match action {
         Action::Get => (Op::Get, 1, false),
-        Action::Put => (Op::Put, 1, true),
+        Action::Put | Action::PutExpiring => (Op::Put, 1, true),
         Action::Delete => (Op::Delete, 1, false),
         Action::ScanForward => (Op::Scan, 1, false),
         Action::ScanReverse => (Op::ScanReverse, 1, false),
@@ -91,6 +91,7 @@ pub(crate) fn of_keys(
     };
     for item in 0..keys {
         let value_bytes = if writes { view.value(value + item).len() as u64 } else { 0 };
+        let lives = view.lives(value + item).filter(|_| writes).unwrap_or_default();
         spool.push(&Request {
             at_ns,
             op,
@@ -99,6 +100,7 @@ pub(crate) fn of_keys(
             key_bytes: view.key(first + item).len() as u32,
             value_bytes,
             client: 0,
+            ttl_ns: lives.as_nanos() as u64,
         })?;
     }
     Ok(())

@@ -44,6 +44,8 @@ struct ReplayRequest {
     number: u64,
     /// Of the value; of a drive, of the request.
     bytes: u64,
+    /// How long the record lives that is written; 0: until it is removed.
+    ttl_ns: u64,
     /// Of the operation in the role's mix.
     slot: u8,
 }
@@ -80,6 +82,8 @@ pub(crate) struct Dealer {
     requests_left: u64,
     /// How many times faster than recorded; none: as fast as it goes.
     speed: Option<f64>,
+    /// Records live as long as they were written for.
+    recorded_ttl: bool,
     slots: [Option<u8>; Op::ALL.len()],
     /// Of a load: what was there already is not written again.
     first_reads: Option<FirstReads>,
@@ -127,6 +131,7 @@ pub(crate) fn open(
         reader: open()?,
         requests_left: deal.requests,
         speed: replay.speed,
+        recorded_ttl: replay.recorded_ttl && !loads,
         slots: Op::ALL.map(slot),
         first_reads: loads.then(FirstReads::default),
         of_drive: replay.drive.is_some(),
@@ -226,7 +231,8 @@ impl Dealer {
             };
             let (number, bytes) = self.key_and_bytes(request);
             let due_ns = self.speed.map_or(0, |speed| (request.at_ns as f64 / speed) as u64);
-            let request_dealt = ReplayRequest { due_ns, number, bytes, slot };
+            let ttl_ns = if self.recorded_ttl { self.ttl_ns(request) } else { 0 };
+            let request_dealt = ReplayRequest { due_ns, number, bytes, ttl_ns, slot };
             let thread = self.thread_of(request.op, request_dealt.number);
             // Of a crew, the other ranks have the others.
             if let Some(batch) = batches.get_mut(thread.wrapping_sub(self.threads.start as usize)) {
@@ -243,6 +249,12 @@ impl Dealer {
         // Only a discard is longer than all there is.
         let bytes = *value_bytes.min(&all);
         ((key % all).min(all - bytes), bytes)
+    }
+
+    /// The time to live of its record, shorter where time goes faster.
+    fn ttl_ns(&self, request: &Request) -> u64 {
+        let ttl_ns = request.ttl_ns as f64 / self.speed.unwrap_or(1.0);
+        ttl_ns.ceil() as u64
     }
 
     fn thread_of(&mut self, op: Op, number: u64) -> usize {

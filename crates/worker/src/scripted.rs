@@ -390,7 +390,7 @@ pub(crate) fn supply() -> KeySupply {
 
 fn one_op(op: Op, population: &Population) -> Source<'_> {
     let grows = op == Op::Insert;
-    let mix = vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }];
+    let mix = vec![MixEntry::new(op, 1.0, Choice::Uniform)];
     let role = Role::new("clients", 1, mix);
     Source::Mix(MixSource::new(&role, 0, grows, &supply(), Rng::new(&[1]), population))
 }

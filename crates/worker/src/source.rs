@@ -11,7 +11,7 @@ use crate::replay::Dealt;
 use crate::rng::Rng;
 use crate::shared::Task;
 use crate::values::{Values, draw};
-use kvdyno_record::workload::{Op, Role, Size};
+use kvdyno_record::workload::{MixEntry, Op, Role, Size};
 
 mod load;
 #[cfg(test)]
@@ -173,6 +173,8 @@ pub(crate) struct MixSource<'p> {
     inserter: Option<Inserter<'p>>,
     version: u32,
     flushes: Option<Flushes>,
+    /// Some records end by themselves.
+    expires: bool,
 }
 
 /// The flushes between a thread's writes.
@@ -213,6 +215,8 @@ struct Entry {
     inserts: bool,
     /// Its keys come with values.
     values: bool,
+    /// How long its records live; 0: until they are removed.
+    ttl_ns: u64,
     /// Its keys are bytes given to the engine to write.
     counts: bool,
     /// How many it takes.
@@ -223,7 +227,7 @@ struct Entry {
 }
 
 impl Entry {
-    fn new(op: &Op, until: f64, chooser: Chooser) -> Self {
+    fn new(MixEntry { op, ttl_ns, .. }: &MixEntry, until: f64, chooser: Chooser) -> Self {
         let one = Size::Fixed { bytes: 1 };
         let (keys, records) = match op.clone() {
             Op::Scan { length, .. } => (one, Some(length)),
@@ -234,9 +238,10 @@ impl Entry {
         };
         Self {
             until,
-            action: action_of(op),
+            action: action_of(op).expiring(ttl_ns.is_some()),
             inserts: *op == Op::Insert,
             values: op.writes() && *op != Op::Delete,
+            ttl_ns: ttl_ns.unwrap_or(0),
             counts: op.writes(),
             keys,
             records,
@@ -283,7 +288,7 @@ impl<'p> MixSource<'p> {
                 until += entry.weight / total;
                 let chooser =
                     Chooser::new(&entry.keys, &supply.keyspace, records, (thread, role.threads));
-                Entry::new(&entry.op, until, chooser)
+                Entry::new(entry, until, chooser)
             })
             .collect();
         let inserts = entries.iter().any(|entry| entry.inserts);
@@ -298,6 +303,7 @@ impl<'p> MixSource<'p> {
             inserter: inserts.then(|| Inserter::new(population)),
             version: 0,
             flushes: Flushes::new(role),
+            expires: role.mix.iter().any(|entry| entry.ttl_ns.is_some()),
         }
     }
 
@@ -347,7 +353,7 @@ impl<'p> MixSource<'p> {
             }
             let slot = self.slot();
             let Self { supply, rng, entries, records, inserter, version, .. } = self;
-            let Self { population, strides, flushes, .. } = self;
+            let Self { population, strides, flushes, expires, .. } = self;
             let (entry, data) = (&mut entries[slot], &mut block.data);
             let (first, value) = (data.numbers.len() as u32, data.values.len() as u32);
             let keys = draw(&entry.keys, rng) as u32;
@@ -362,6 +368,7 @@ impl<'p> MixSource<'p> {
                 if entry.values {
                     let stored = supply.values.prepare(number, *version, rng, &mut data.arena);
                     data.values.push(stored);
+                    data.ttl_ns.extend(expires.then_some(entry.ttl_ns));
                     write_bytes += stored.bytes as u64;
                 }
                 write_bytes += if entry.counts { key_bytes } else { 0 };
@@ -408,7 +415,7 @@ impl<'p> MixSource<'p> {
 fn mark(missing: &MissingKeys, data: &Keyed, step: KeyedStep) {
     let mark: fn(&MissingKeys, u64) = match step.action {
         Action::Delete => MissingKeys::add,
-        Action::Put | Action::Batch | Action::ReadModifyWrite => MissingKeys::remove,
+        action if action.writes_values() => MissingKeys::remove,
         _ => return,
     };
     for number in &data.numbers[step.first as usize..][..step.items as usize] {

@@ -245,6 +245,14 @@ impl Session for DriveSession<'_> {
         }
     }
 
+    /// Discards the block. It is there as before, and its bytes are zeros or anything: no `delete`
+    /// of a store, so the engine does not claim one.
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.demand_whole()?;
+        let offset = self.drive.offset(key)?;
+        self.discard(offset, self.drive.block_bytes as u64)
+    }
+
     /// All reads are in flight at once, up to a limit, and are shown as they come back.
     fn multiget(
         &mut self,

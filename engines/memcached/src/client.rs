@@ -1,14 +1,14 @@
 //! The client. Each session has its own connection.
 
 use crate::connection::{Answer, Connection};
-use crate::describe::description;
+use crate::describe::{TIME_TO_LIVE, description};
 use crate::server::PROGRAM;
 use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, nonsense};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, Location, Options, Result, Session, Settled, Value,
-    Write,
+    Counters, DataShape, Description, Engine, Error, Location, Options, Result, Session, Settled,
+    Value, Write,
 };
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Entries of `stats` that do not describe the work, or change at each read.
 const NOT_COUNTED: [&str; 4] = ["pid", "time", "pointer_size", "libevent"];
@@ -87,6 +87,26 @@ impl Engine for Memcached {
     }
 }
 
+/// Up to 30 days a number is so many seconds from now. A larger one is a date.
+const RELATIVE_SECONDS_MAX: u64 = 30 * 24 * 3_600;
+
+/// The number by which memcached ends a record that lives so long.
+fn expiry(lives: Duration) -> Result<u64> {
+    let seconds = TIME_TO_LIVE.units(lives);
+    if seconds <= RELATIVE_SECONDS_MAX {
+        return Ok(seconds);
+    }
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.map_or(0, |since| since.as_secs());
+    let date = now.saturating_add(seconds);
+    if date > i32::MAX as u64 {
+        return Err(Error::invalid(format!(
+            "expected a time to live that ends before 2038-01-19, found {seconds} seconds"
+        )));
+    }
+    Ok(date)
+}
+
 /// One thread's connection.
 pub(crate) struct Client {
     connection: Connection,
@@ -106,7 +126,12 @@ impl Session for Client {
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.connection.set(key, value, false)?;
+        self.connection.set(key, value, None, false)?;
+        self.connection.ask().map(drop)
+    }
+
+    fn put_expiring(&mut self, key: &[u8], value: &[u8], lives: Duration) -> Result<()> {
+        self.connection.set(key, value, Some(expiry(lives)?), false)?;
         self.connection.ask().map(drop)
     }
 
@@ -143,7 +168,7 @@ impl Session for Client {
     /// One round trip: each is answered only where it failed, and then comes the end.
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         let all = writes.iter().try_for_each(|write| match *write {
-            Write::Put { key, value } => self.connection.set(key, value, true),
+            Write::Put { key, value } => self.connection.set(key, value, None, true),
             Write::Delete { key } => self.connection.delete(key, true),
         });
         if all.is_err() {
@@ -170,7 +195,19 @@ impl Session for Client {
     }
 
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
-        self.connection.set(key, value, false)?;
+        self.connection.set(key, value, None, false)?;
+        self.tickets.take_on(ticket);
+        Ok(())
+    }
+
+    fn submit_put_expiring(
+        &mut self,
+        ticket: u32,
+        key: &[u8],
+        value: &[u8],
+        lives: Duration,
+    ) -> Result<()> {
+        self.connection.set(key, value, Some(expiry(lives)?), false)?;
         self.tickets.take_on(ticket);
         Ok(())
     }
@@ -182,5 +219,22 @@ impl Session for Client {
 
     fn complete(&mut self, done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
         self.tickets.complete(&mut self.connection, done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The day on which a number of seconds becomes a date.
+    #[test]
+    fn more_than_thirty_days_are_a_date() {
+        let days = |days: u64| Duration::from_secs(days * 24 * 3_600);
+        assert_eq!(expiry(Duration::from_millis(1_001)).unwrap(), 2);
+        assert_eq!(expiry(days(30)).unwrap(), 30 * 24 * 3_600);
+        let date = expiry(days(31)).unwrap();
+        assert!(date > 1_700_000_000 + 31 * 24 * 3_600, "{date}");
+        let refused = expiry(days(100 * 365)).unwrap_err();
+        assert!(refused.message.contains("2038"), "{refused}");
     }
 }

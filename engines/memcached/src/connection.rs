@@ -79,12 +79,23 @@ impl Connection {
         Ok(())
     }
 
-    /// Writes down that a value is stored; quietly: without an answer where it was.
+    /// Writes down that a value is stored, until `expiry` if there is one; quietly: without an
+    /// answer where it was.
     #[inline]
-    pub(crate) fn set(&mut self, key: &[u8], value: &[u8], quietly: bool) -> Result<()> {
+    pub(crate) fn set(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        expiry: Option<u64>,
+        quietly: bool,
+    ) -> Result<()> {
         self.head(b"ms ", key)?;
         self.wire.out.push(b' ');
         self.wire.decimal(value.len());
+        if let Some(expiry) = expiry {
+            self.wire.out.extend_from_slice(b" T");
+            self.wire.decimal(expiry as usize);
+        }
         self.wire.out.extend_from_slice(if quietly { b" b q\r\n" } else { b" b\r\n" });
         self.wire.out.extend_from_slice(value);
         self.wire.out.extend_from_slice(b"\r\n");
@@ -246,9 +257,12 @@ mod tests {
     fn commands_are_written_with_their_keys_as_text() {
         let (mut connection, _theirs) = connected(b"");
         connection.get(b"\0\xff ").unwrap();
-        connection.set(b"a", b"\r\n", true).unwrap();
+        connection.set(b"a", b"\r\n", None, true).unwrap();
         connection.delete(b"a", false).unwrap();
         assert_eq!(connection.wire.out, b"mg AP8g b v\r\nms YQ== 2 b q\r\n\r\n\r\nmd YQ== b\r\n");
+        connection.wire.out.clear();
+        connection.set(b"a", b"v", Some(60), false).unwrap();
+        assert_eq!(connection.wire.out, b"ms YQ== 1 T60 b\r\nv\r\n");
         let written = connection.wire.out.len();
         for wrong in [&[][..], &[7; KEY_BYTES_MAX + 1]] {
             assert_eq!(connection.get(wrong).unwrap_err().class, ErrorClass::Invalid);

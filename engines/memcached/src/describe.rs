@@ -4,6 +4,13 @@ use crate::connection::KEY_BYTES_MAX;
 use kvdyno_engine::server::{LISTEN, LISTENS, Program};
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, PowerLoss, Result,
+    TimeToLive,
+};
+
+/// Its clock counts seconds since it was started in 32 bits, and takes dates up to 2038.
+pub(crate) const TIME_TO_LIVE: TimeToLive = TimeToLive {
+    unit_ns: TimeToLive::SECOND,
+    longest_ns: Some(5 * 365 * 24 * 3_600 * TimeToLive::SECOND),
 };
 
 /// An item is 1 GiB at most, and half of the memory.
@@ -26,6 +33,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             library: true,
             pipelined: true,
             shares_threads: true,
+            time_to_live: Some(TIME_TO_LIVE),
             key_bytes_max: Some(KEY_BYTES_MAX as u64),
             value_bytes_max: Some(VALUE_BYTES_MAX),
             ..Capabilities::least([(

@@ -1,7 +1,7 @@
 //! The client. Each session has its own connection.
 
 use crate::connection::{Answer, Connection};
-use crate::describe::description;
+use crate::describe::{TIME_TO_LIVE, description};
 use crate::server::PROGRAM;
 use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, nonsense};
 use kvdyno_engine::{
@@ -138,6 +138,12 @@ impl Session for Client {
         self.connection.ask(&[b"SET", key, value]).map(drop)
     }
 
+    fn put_expiring(&mut self, key: &[u8], value: &[u8], lives: Duration) -> Result<()> {
+        self.connection.set_expiring(key, value, TIME_TO_LIVE.units(lives));
+        self.connection.wire.send()?;
+        self.connection.answer().map(drop)
+    }
+
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         self.connection.ask(&[b"DEL", key]).map(drop)
     }
@@ -199,6 +205,18 @@ impl Session for Client {
 
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
         self.connection.command(&[b"SET", key, value]);
+        self.tickets.take_on(ticket);
+        Ok(())
+    }
+
+    fn submit_put_expiring(
+        &mut self,
+        ticket: u32,
+        key: &[u8],
+        value: &[u8],
+        lives: Duration,
+    ) -> Result<()> {
+        self.connection.set_expiring(key, value, TIME_TO_LIVE.units(lives));
         self.tickets.take_on(ticket);
         Ok(())
     }

@@ -85,6 +85,11 @@ impl Connection {
         }
     }
 
+    /// Writes down that a value is stored for so many milliseconds.
+    pub(crate) fn set_expiring(&mut self, key: &[u8], value: &[u8], milliseconds: u64) {
+        self.command(&[b"SET", key, value, b"PX", milliseconds.to_string().as_bytes()]);
+    }
+
     #[inline]
     fn header(&mut self, kind: u8, number: usize) {
         self.wire.out.push(kind);

@@ -3,7 +3,12 @@
 use kvdyno_engine::server::{LISTEN, LISTENS, Program};
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, PowerLoss, Result,
+    TimeToLive,
 };
+
+/// Of `SET key value PX milliseconds`.
+pub(crate) const TIME_TO_LIVE: TimeToLive =
+    TimeToLive { unit_ns: TimeToLive::MILLISECOND, longest_ns: None };
 
 /// The description with the program in use. `Err`: the reason why there is none.
 pub(crate) fn description(program: Result<&Program>) -> Description {
@@ -22,6 +27,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             library: true,
             pipelined: true,
             shares_threads: true,
+            time_to_live: Some(TIME_TO_LIVE),
             counted: [
                 ("get", "cmdstat_get.calls"),
                 ("insert", "cmdstat_set.calls"),

@@ -10,6 +10,8 @@
 
 #[path = "../src/api.rs"]
 mod api;
+#[path = "../src/cache.rs"]
+mod cache;
 #[path = "../src/calls.rs"]
 mod calls;
 #[path = "../src/cursor.rs"]

@@ -10,6 +10,7 @@ use std::ffi::{c_char, c_int, c_uchar, c_void};
 opaque_types! {
     Db Family Options Table Cache ReadOptions WriteOptions FlushOptions CompactOptions WaitOptions
     Pinned Cursor Batch Listener FlushInfo CompactionInfo StallInfo Unused
+    LruOptions HyperClockOptions
     LockingDb LockingDbOptions LockingOptions OptimisticDb OptimisticOptions Transaction
 }
 
@@ -44,6 +45,10 @@ library_functions! {
         fn open_column_families(
             *const Options, Bytes, c_int, *const Bytes, *const *const Options, *mut *mut Family,
             Failure
+        ) -> *mut Db;
+        fn open_column_families_with_ttl(
+            *const Options, Bytes, c_int, *const Bytes, *const *const Options, *mut *mut Family,
+            *const c_int, Failure
         ) -> *mut Db;
         fn column_family_handle_destroy(*mut Family);
         fn cancel_all_background_work(*mut Db, c_uchar);
@@ -101,6 +106,15 @@ library_functions! {
     }
     optional {
         fn cache_create_hyper_clock(usize, usize) -> *mut Cache;
+        fn lru_cache_options_create() -> *mut LruOptions;
+        fn lru_cache_options_destroy(*mut LruOptions);
+        fn lru_cache_options_set_capacity(*mut LruOptions, usize);
+        fn lru_cache_options_set_num_shard_bits(*mut LruOptions, c_int);
+        fn cache_create_lru_opts(*const LruOptions) -> *mut Cache;
+        fn hyper_clock_cache_options_create(usize, usize) -> *mut HyperClockOptions;
+        fn hyper_clock_cache_options_destroy(*mut HyperClockOptions);
+        fn hyper_clock_cache_options_set_num_shard_bits(*mut HyperClockOptions, c_int);
+        fn cache_create_hyper_clock_opts(*const HyperClockOptions) -> *mut Cache;
         fn get_into_buffer(
             *mut Db, *const ReadOptions, Bytes, usize, *mut c_char, usize,
             *mut usize, *mut c_uchar, Failure

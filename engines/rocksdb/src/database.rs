@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::api::{self, Api};
+use crate::cache::BlockCache;
 use crate::families::{Families, NamedFamily};
 use crate::owned::{Owned, call_checked, owned_text};
 use crate::transactions::{FamilyArguments, OpenTransactions, TransactionDb};
@@ -12,13 +13,6 @@ use std::path::Path;
 use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
 
-/// The block cache, by the options.
-pub(crate) struct CacheSize {
-    pub(crate) bytes: usize,
-    /// The approximate size of an entry, which the hyper clock cache needs.
-    pub(crate) entry_bytes: Option<usize>,
-}
-
 /// Options of the database and of each of its column families.
 pub(crate) struct OpenOptions {
     api: &'static Api,
@@ -27,23 +21,14 @@ pub(crate) struct OpenOptions {
 
 impl OpenOptions {
     /// `RocksDB`'s defaults, with a cache.
-    pub(crate) fn new(api: &'static Api, cache: Option<&CacheSize>) -> Result<Self> {
+    pub(crate) fn new(api: &'static Api, cache: Option<&BlockCache>) -> Result<Self> {
         // SAFETY: constructors that do not fail; the options keep the table's, those the cache.
         unsafe {
             let options = Owned::new((api.options_create)(), api.options_destroy);
             let create = api.block_based_options_create;
             let table = Owned::new(create(), api.block_based_options_destroy);
             if let Some(cache) = cache {
-                let cache = match (cache.entry_bytes, api.cache_create_hyper_clock) {
-                    (None, _) => (api.cache_create_lru)(cache.bytes),
-                    (Some(entry), Some(create)) => create(cache.bytes, entry),
-                    (Some(_), None) => {
-                        let what = "this version of RocksDB has no hyper clock cache; set \
-                                    cache_type = lru_cache";
-                        return Err(Error::invalid(what));
-                    }
-                };
-                let cache = Owned::new(cache, api.cache_destroy);
+                let cache = cache.create(api)?;
                 (api.block_based_options_set_block_cache)(table.raw(), cache.raw());
             }
             (api.options_set_block_based_table_factory)(options.raw(), table.raw());
@@ -74,6 +59,19 @@ impl OpenOptions {
     }
 }
 
+/// What is opened: a plain database, or another kind.
+pub(crate) enum Semantics {
+    /// A plain one.
+    Plain,
+    /// One whose records end so many seconds after they were written (`DBWithTTL`).
+    Expiring {
+        /// From the write to the end.
+        seconds: c_int,
+    },
+    /// One with transactions.
+    Transactions(OpenTransactions),
+}
+
 /// An open database. Any thread may use it.
 pub(crate) struct Database {
     pub(crate) api: &'static Api,
@@ -100,22 +98,23 @@ impl Database {
         options: OpenOptions,
         folder: &Path,
         families: &Families,
-        transactions: Option<OpenTransactions>,
+        semantics: Semantics,
     ) -> Result<Self> {
         let api = options.api;
         let folder = c_string(&folder.to_string_lossy())?;
         let names: Vec<_> = families.names.iter().map(|name| name.as_ptr()).collect();
         let all = options.raw().cast_const();
-        let each = vec![all; names.len()];
-        let mut handles = vec![null_mut(); names.len()];
+        let names_count = names.len();
+        let each = vec![all; names_count];
+        let mut handles = vec![null_mut(); names_count];
         let arguments = FamilyArguments {
-            count: names.len() as c_int,
+            count: names_count as c_int,
             names: names.as_ptr(),
             options: each.as_ptr(),
             handles: handles.as_mut_ptr(),
         };
-        let (db, transactions) = match transactions {
-            None => {
+        let (db, transactions) = match semantics {
+            Semantics::Plain => {
                 let FamilyArguments { count, names, options, handles } = arguments;
                 let open = api.open_column_families;
                 // SAFETY: as many names, sets of options and handles as there are families.
@@ -124,7 +123,17 @@ impl Database {
                 })?;
                 (db, None)
             }
-            Some(open) => {
+            Semantics::Expiring { seconds } => {
+                let FamilyArguments { count, names, options, handles } = arguments;
+                let (open, each) = (api.open_column_families_with_ttl, vec![seconds; names_count]);
+                // SAFETY: as above, and as many times to live.
+                let db = call_checked(api, |error| unsafe {
+                    let (folder, each) = (folder.as_ptr(), each.as_ptr());
+                    open(all, folder, count, names, options, handles, each, error)
+                })?;
+                (db, None)
+            }
+            Semantics::Transactions(open) => {
                 let opened =
                     call_checked(api, |error| open(all, folder.as_ptr(), arguments, error))?;
                 (opened.base(), Some(opened))

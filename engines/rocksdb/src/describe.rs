@@ -1,5 +1,6 @@
 //! What `RocksDB` is and can do, and its options under `RocksDB`'s own names.
 
+use crate::cache::AUTO;
 use crate::families::DEFAULT_FAMILY;
 use crate::library::RocksLibrary;
 use crate::presets::with_presets;
@@ -28,6 +29,7 @@ pub(crate) fn description(library: Result<&RocksLibrary>) -> Description {
         capabilities: capabilities(),
         options: OPTIONS
             .iter()
+            .filter(|Entry(name, ..)| !lacks.contains(name))
             .map(|entry| with_presets(entry.spec(&lacks), line(&version)))
             .collect(),
         // Random load of 1 M x 16/100 bytes, no compression: the files peak at 2.25 times the data
@@ -74,6 +76,10 @@ fn capabilities() -> Capabilities {
 /// The first line of releases of which all have the cache that sizes itself.
 const AUTO_CACHE_SINCE: u64 = 9;
 
+/// The first line of releases of which a lookup of several keys shows their values without the
+/// times behind them, and of which OPTIONS says that there are some.
+const TTL_SINCE: u64 = 9;
+
 /// The first number of a version.
 fn line(version: &str) -> u64 {
     version.split('.').next().and_then(|line| line.parse().ok()).unwrap_or_default()
@@ -88,10 +94,13 @@ fn lacks(library: &RocksLibrary, line: u64) -> Vec<&'static str> {
     let mut lacks: Vec<_> =
         compressions.filter(|name| !available.is_empty() && !available.contains(name)).collect();
     lacks.extend(library.api.cache_create_hyper_clock.is_none().then_some("hyper_clock_cache"));
+    let shards = library.api.lru_cache_options_set_num_shard_bits;
+    lacks.extend(shards.is_none().then(|| SHARD_BITS[1..].to_vec()).into_iter().flatten());
     lacks.extend(library.api.get_into_buffer.is_none().then_some("get_into_buffer"));
     lacks.extend(library.api.batched_multi_get_cf.is_none().then_some("batched_multi_get_cf"));
     // Before, a cache whose entries are of no known size was refused.
     lacks.extend((line < AUTO_CACHE_SINCE).then_some("auto_hyper_clock_cache"));
+    lacks.extend((line < TTL_SINCE).then_some("db_ttl"));
     let transactions = library.transactions.as_ref();
     lacks.extend(transactions.is_none().then_some("optimistic"));
     let locking = transactions.and_then(|api| api.transactiondb_get_base_db);
@@ -138,6 +147,12 @@ impl Entry {
     }
 }
 
+/// Powers of two; `RocksDB` takes no more.
+const SHARD_BITS: &[&str] = &[
+    AUTO, "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15",
+    "16", "17", "18", "19",
+];
+
 /// Defaults are `RocksDB`'s own of the 11 line, for every version: versions are compared at the
 /// same settings, and what a version chose for itself is one more option to give.
 #[rustfmt::skip]
@@ -145,11 +160,13 @@ const OPTIONS: &[Entry] = &[
     Entry("column_family", Home::Code, Default::Text("default"), "Column family that is measured. One that is missing is created only in a new database. All column families of a database are opened with the same options."),
     Entry("block_cache", Home::Code, Default::Bytes(32 << 20), "Capacity of the block cache; 0: none."),
     Entry("cache_type", Home::Code, Default::Words(&["lru_cache", "hyper_clock_cache", "auto_hyper_clock_cache"]), "Kind of the block cache; hyper clock caches scale to many threads, with a configured or an automatic size of entries."),
+    Entry("cache_numshardbits", Home::Code, Default::Words(SHARD_BITS), "Shards of the block cache, as a power of two; auto: RocksDB chooses. Versions whose C API has no call for it have only auto."),
     Entry("bloom_bits", Home::Code, Default::Count(0), "Bits per key of a full Bloom filter; 0: no filter."),
     Entry("perf_level", Home::Code, Default::Words(&["enable_count", "disable"]), "PerfLevel of the threads that read and write; db_bench's do not count."),
     Entry("short_gets", Home::Code, Default::Words(&["get_into_buffer", "get_pinned"]), "Call that reads a value of up to 4 KiB: copied into a buffer (rocksdb_get_into_buffer, of late versions) or pinned, as longer ones always are. Several versions in one run take a call that all have."),
     Entry("multigets", Home::Code, Default::Words(&["batched_multi_get_cf", "multi_get"]), "Call that looks several keys up. Several versions in one run take a call that all have."),
     Entry("transactions", Home::Code, Default::Words(&["off", "optimistic", "pessimistic"]), "Kind of the database: plain, OptimisticTransactionDB, or TransactionDB; with the last every single write is a transaction as well."),
+    Entry("db_ttl", Home::Code, Default::Count(0), "Seconds after which a compaction drops a record (DBWithTTL, rocksdb_open_with_ttl): one time to live for all records of the database; until that compaction they are found. 0: a plain database. From RocksDB 9 on; not with transactions."),
     Entry("optimize_filters_for_memory", Home::Table, Default::Flag(true), "Filters of sizes that the allocator keeps without waste."),
     Entry("block_size", Home::Table, Default::Bytes(4096), "Uncompressed size of a data block."),
     Entry("cache_index_and_filter_blocks", Home::Table, Default::Flag(false), "Keep index and filter blocks in the block cache instead of outside it."),
@@ -219,7 +236,7 @@ pub(crate) fn options_string(options: &Options) -> Result<String> {
     }
     let (mut table, mut universal) = (Vec::new(), Vec::new());
     for Entry(name, home, ..) in OPTIONS {
-        let value = &options.values[*name];
+        let Some(value) = options.values.get(*name) else { continue };
         match home {
             Home::Options => parts.push(format!("{name}={value}")),
             Home::Table => table.push(format!("{name}={value}")),

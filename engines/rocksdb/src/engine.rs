@@ -1,11 +1,12 @@
 //! `RocksDB` behind the two traits.
 
-use crate::database::{CacheSize, Database, OpenOptions};
+use crate::cache::BlockCache;
+use crate::database::{Database, OpenOptions, Semantics};
 use crate::describe;
 use crate::events::Events;
 use crate::existing::{self, newest_options_file};
 use crate::families::Families;
-use crate::library;
+use crate::library::{self, RocksLibrary};
 use crate::samples::Samples;
 use crate::session::{ReadCalls, RocksDbSession};
 use crate::transactions;
@@ -55,7 +56,7 @@ impl Engine for RocksDb {
         let api = &library.api;
         let directory = location.directory()?.to_owned();
         check_open_files(options, data)?;
-        let base = OpenOptions::new(api, cache(options, data)?.as_ref())?;
+        let base = OpenOptions::new(api, BlockCache::from_options(options, data)?.as_ref())?;
         let described = base.with(&describe::options_string(options)?)?;
         // On top of the described ones, so that a nested `{..}` adds to them and does not replace.
         let effective = described.with(describe::own_options(options)?)?;
@@ -63,11 +64,12 @@ impl Engine for RocksDb {
             effective.enable_statistics();
             Samples::default()
         });
-        let transactions = transactions::opening(library, options)?;
-        existing::refuse_other_semantics(&directory, describe::own_options(options)?)?;
+        let semantics = semantics(library, options)?;
+        let expires = matches!(semantics, Semantics::Expiring { .. });
+        existing::refuse_other_semantics(&directory, describe::own_options(options)?, expires)?;
         let families = Families::in_folder(library, &effective, &directory, options)?;
         let events = Events::listen(api, &effective, &directory);
-        let database = Database::open(effective, &directory, &families, transactions)?;
+        let database = Database::open(effective, &directory, &families, semantics)?;
         Ok(Self {
             database: Arc::new(database),
             durability: options.durability,
@@ -182,16 +184,18 @@ impl RocksDb {
     }
 }
 
-fn cache(options: &Options, data: &DataShape) -> Result<Option<CacheSize>> {
-    let bytes = options.integer("block_cache")? as usize;
-    let entry = (options.integer("block_size")? + data.value_bytes_mean) as usize;
-    let entry_bytes = match options.text("cache_type")? {
-        "hyper_clock_cache" => Some(entry),
-        // It finds out by itself how large they are.
-        "auto_hyper_clock_cache" => Some(0),
-        _ => None,
-    };
-    Ok((bytes > 0).then_some(CacheSize { bytes, entry_bytes }))
+/// The kind of the database, by the options.
+fn semantics(library: &'static RocksLibrary, options: &Options) -> Result<Semantics> {
+    let seconds = options.integer("db_ttl").unwrap_or(0);
+    match transactions::opening(library, options)? {
+        Some(_) if seconds > 0 => Err(Error::invalid(
+            "expected transactions = off beside db_ttl: RocksDB's database with a time to live has \
+             none",
+        )),
+        Some(open) => Ok(Semantics::Transactions(open)),
+        None if seconds > 0 => Ok(Semantics::Expiring { seconds: seconds as i32 }),
+        None => Ok(Semantics::Plain),
+    }
 }
 
 /// How many files this process may have open, after raising the soft limit to the hard one: a

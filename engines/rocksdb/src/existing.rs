@@ -6,6 +6,9 @@ use std::path::Path;
 /// The order of keys in which this adapter scans.
 const COMPARATOR: &str = "leveldb.BytewiseComparator";
 
+/// What drops the records of a database that was opened with a time to live.
+const TTL_FILTER: &str = "TtlCompactionFilter";
+
 /// What `RocksDB` really runs with, every default written out.
 pub(crate) fn newest_options_file(directory: &Path) -> Option<String> {
     let names = std::fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
@@ -17,10 +20,23 @@ pub(crate) fn newest_options_file(directory: &Path) -> Option<String> {
 
 /// Refuses a database whose keys are in another order, or whose values a merge operator makes,
 /// which is code of the program that made the database. One of `RocksDB`'s own may be named in
-/// `own_options`, the user's.
-pub(crate) fn refuse_other_semantics(directory: &Path, own_options: &str) -> Result<()> {
+/// `own_options`, the user's. A database whose records end by themselves has a time behind each
+/// value: `expires` must be as it was made.
+pub(crate) fn refuse_other_semantics(
+    directory: &Path,
+    own_options: &str,
+    expires: bool,
+) -> Result<()> {
     let has_operator = own_options.contains("merge_operator");
-    newest_options_file(directory).map_or(Ok(()), |text| refuse_in(&text, has_operator))
+    let Some(text) = newest_options_file(directory) else { return Ok(()) };
+    refuse_in(&text, has_operator)?;
+    let made_with_ttl = text.contains(TTL_FILTER);
+    if made_with_ttl == expires {
+        return Ok(());
+    }
+    let (made, wanted) =
+        if made_with_ttl { ("with", "a db_ttl above 0") } else { ("without", "db_ttl = 0") };
+    Err(Error::invalid(format!("this database was made {made} a time to live: expected {wanted}")))
 }
 
 fn refuse_in(text: &str, has_operator: bool) -> Result<()> {

@@ -6,9 +6,10 @@ use crate::database::{OpenOptions, c_string};
 use crate::engine::RocksDb;
 use crate::library;
 use crate::owned::{Owned, call_checked};
+use crate::session::RocksDbSession;
 use kvdyno_engine::{
-    DataShape, Direction, Durability, Engine, ErrorClass, Location, Options, Range, Result,
-    Session, Value, Write,
+    DataShape, Direction, Durability, Engine, ErrorClass, Location, OptionKind, Options, Range,
+    Result, Session, Value, Write,
 };
 use std::ffi::{CString, c_int};
 use std::ops::ControlFlow;
@@ -75,7 +76,7 @@ fn open(folder: &Path, changes: &[(&str, &str)]) -> Result<RocksDb> {
     for (name, value) in changes {
         options.values.insert((*name).to_owned(), Value::Text((*value).to_owned()));
     }
-    let options = options.resolve(&description).unwrap();
+    let options = options.resolve(&description)?;
     RocksDb::open(&Location::Directory(folder.to_owned()), &options, &DataShape::uniform(10, 1, 8))
 }
 
@@ -219,4 +220,81 @@ fn other_orders_and_merge_operators_are_refused_by_name() {
     let engine = open(folder.path(), &named).unwrap();
     assert_eq!(keys(&mut engine.session().unwrap()), "abc");
     engine.close().unwrap();
+}
+
+/// Records of a database with a time to live are there until a compaction finds that it is over.
+#[test]
+fn records_end_with_the_time_to_live_of_their_database() {
+    if !has_library("records_end_with_the_time_to_live_of_their_database") {
+        return;
+    }
+    let description = RocksDb::describe();
+    if !description.options.iter().any(|option| option.name == "db_ttl") {
+        assert!(description.version.split('.').next().unwrap().parse::<u64>().unwrap() < 9);
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let open = |changes: &[(&str, Value)]| {
+        let mut options = Options::defaults(&RocksDb::describe(), Durability::Async);
+        for (name, value) in changes {
+            options.values.insert((*name).to_owned(), value.clone());
+        }
+        let location = Location::Directory(scratch.path().to_owned());
+        RocksDb::open(&location, &options, &DataShape::uniform(10, 1, 8))
+    };
+    let expiring = [("db_ttl", Value::Integer(1)), ("settle", Value::Text("compact".to_owned()))];
+    let engine = open(&expiring).unwrap();
+    let mut session = engine.session().unwrap();
+    let keys = [b"a", b"b"];
+    for key in keys {
+        session.put(key, b"value").unwrap();
+    }
+    let count = |session: &mut RocksDbSession<'_>| {
+        let mut shown = Vec::new();
+        let mut found = |value: Option<&[u8]>| shown.extend(value.map(<[u8]>::to_vec));
+        session.get(keys[0], &mut found).unwrap();
+        session.multiget(&keys.map(|key| &key[..]), |_, value| found(value)).unwrap();
+        assert!(shown.iter().all(|value| value == b"value"), "without its time: {shown:?}");
+        shown.len()
+    };
+    assert_eq!(count(&mut session), 3);
+    std::thread::sleep(Duration::from_millis(2_100));
+    assert_eq!(count(&mut session), 3, "no compaction has looked");
+    assert!(engine.settle(Duration::from_mins(1)).unwrap().idle);
+    assert_eq!(count(&mut session), 0);
+    drop(session);
+    engine.close().unwrap();
+    let refused = open(&[]).err().unwrap();
+    assert!(refused.message.contains("made with a time to live"), "{refused}");
+    let both = [("db_ttl", Value::Integer(1)), ("transactions", "optimistic".into())];
+    let refused = open(&both).err().unwrap();
+    assert!(refused.message.contains("transactions = off"), "{refused}");
+    std::fs::remove_dir_all(scratch.path()).unwrap();
+    std::fs::create_dir(scratch.path()).unwrap();
+    open(&[]).unwrap().close().unwrap();
+    let refused = open(&expiring).err().unwrap();
+    assert!(refused.message.contains("made without a time to live"), "{refused}");
+}
+
+/// `RocksDB` writes the options of its cache into its LOG.
+#[test]
+fn the_cache_has_the_shards_that_are_asked_for() {
+    if !has_library("the_cache_has_the_shards_that_are_asked_for") {
+        return;
+    }
+    for cache in ["lru_cache", "hyper_clock_cache"] {
+        let scratch = tempfile::tempdir().unwrap();
+        let shards = [("cache_numshardbits", "3"), ("cache_type", cache)];
+        let Ok(engine) = open(scratch.path(), &shards) else {
+            let description = RocksDb::describe();
+            let shards = description.options.iter().find(|one| one.name == "cache_numshardbits");
+            let OptionKind::Choice { of } = &shards.unwrap().kind else { panic!("no choice") };
+            assert_eq!(of, &["auto"], "{} has the call", description.version);
+            return;
+        };
+        engine.close().unwrap();
+        let log = std::fs::read_to_string(scratch.path().join("LOG")).unwrap();
+        let words = log.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("num_shard_bits : 3"), "{cache}: {log}");
+    }
 }

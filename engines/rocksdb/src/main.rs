@@ -1,6 +1,7 @@
 //! `kvdyno-rocksdb`: the worker of engine `rocksdb`.
 
 mod api;
+mod cache;
 mod calls;
 mod cursor;
 mod database;

@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_job_of_trims_only_has_its_name() {
-        let entry = |op| MixEntry { op, weight: 1.0, keys: Choice::Uniform };
+        let entry = |op| MixEntry::new(op, 1.0, Choice::Uniform);
         let words = |ops: Vec<Op>| {
             let role = Role {
                 name: "drive".to_owned(),

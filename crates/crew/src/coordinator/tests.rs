@@ -14,7 +14,7 @@ const RANKS: u32 = 2;
 
 /// Three readers for a second.
 pub(crate) fn job() -> Job {
-    let entry = MixEntry { op: Op::Get, weight: 1.0, keys: Choice::Uniform };
+    let entry = MixEntry::new(Op::Get, 1.0, Choice::Uniform);
     let role = Role {
         name: "readers".to_owned(),
         threads: 3,

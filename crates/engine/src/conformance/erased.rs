@@ -90,6 +90,7 @@ type Change<'a> = dyn FnMut(Option<&[u8]>, &mut Vec<u8>) + 'a;
 pub(super) trait DynSession {
     fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()>;
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+    fn put_expiring(&mut self, key: &[u8], value: &[u8], lives: Duration) -> Result<()>;
     fn delete(&mut self, key: &[u8]) -> Result<()>;
     fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64>;
     fn walk(&mut self, walk: &mut Walk, limit: u64, visit: &mut Records<'_>) -> Result<u64>;
@@ -111,6 +112,13 @@ pub(super) trait DynSession {
     ) -> Result<bool>;
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()>;
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()>;
+    fn submit_put_expiring(
+        &mut self,
+        ticket: u32,
+        key: &[u8],
+        value: &[u8],
+        lives: Duration,
+    ) -> Result<()>;
     fn send(&mut self) -> Result<()>;
     fn complete(&mut self, done: &mut Answered<'_>) -> Result<usize>;
 }
@@ -122,6 +130,10 @@ impl<S: Session> DynSession for S {
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         Session::put(self, key, value)
+    }
+
+    fn put_expiring(&mut self, key: &[u8], value: &[u8], lives: Duration) -> Result<()> {
+        Session::put_expiring(self, key, value, lives)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
@@ -170,6 +182,16 @@ impl<S: Session> DynSession for S {
 
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
         Session::submit_put(self, ticket, key, value)
+    }
+
+    fn submit_put_expiring(
+        &mut self,
+        ticket: u32,
+        key: &[u8],
+        value: &[u8],
+        lives: Duration,
+    ) -> Result<()> {
+        Session::submit_put_expiring(self, ticket, key, value, lives)
     }
 
     fn send(&mut self) -> Result<()> {

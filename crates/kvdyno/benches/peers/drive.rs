@@ -211,7 +211,7 @@ fn reads(depth: u32, seconds: u64) -> Mix {
 
 fn half(depth: u32, seconds: u64) -> Mix {
     let mut mix = reads(depth, seconds);
-    let update = MixEntry { op: Op::Update, weight: 1.0, keys: Choice::Uniform };
+    let update = MixEntry::new(Op::Update, 1.0, Choice::Uniform);
     mix.roles[0].mix.push(update);
     mix
 }

@@ -162,11 +162,41 @@ fn save(path: &Path, text: &str, args: &QuickArgs, printer: &Printer) -> anyhow:
     }
     write_atomic(path, text.as_bytes())
         .with_context(|| format!("failed to write the suite {}", path.display()))?;
-    let properties = args.ycsb.properties.iter().map(|text| format!(" --set-ycsb '{text}'"));
-    let duration = args.duration.iter().filter(|_| args.has_ycsb());
-    let duration = duration.map(|time| format!(" --duration {time}"));
-    let set = args.set.iter().map(|set| format!(" --set '{set}'"));
-    let set: String = properties.chain(duration).chain(set).collect();
-    printer.note(&format!("wrote {0}; `kvdyno run {0}{set}` does the same work", path.display()));
+    let path = path.display().to_string();
+    printer.note(&format!("wrote {path}; `{}` does the same work", run_command(&path, args)));
     Ok(())
+}
+
+/// The command that runs the suite of `quick` in a file.
+fn run_command(path: &str, args: &QuickArgs) -> String {
+    let properties = args.ycsb.properties.iter().map(|text| ("--set-ycsb", text));
+    let duration = args.duration.iter().filter(|_| args.has_ycsb());
+    let duration = duration.map(|time| ("--duration", time));
+    let set = args.set.iter().map(|set| ("--set", set));
+    let options = properties.chain(duration).chain(set);
+    let options = options.flat_map(|(option, value)| [option.to_owned(), value.clone()]);
+    let words = ["kvdyno", "run", path].map(str::to_owned);
+    kvdyno_render::command::command_line(&words.into_iter().chain(options).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::YcsbArgs;
+
+    #[test]
+    fn the_command_that_is_shown_can_be_pasted() {
+        let properties = vec!["-p table='a b'".to_owned(), "recordcount=7".to_owned()];
+        let args = QuickArgs {
+            ycsb: YcsbArgs { properties },
+            duration: Some("5s".to_owned()),
+            set: vec!["run.trials=2".to_owned()],
+            ..QuickArgs::default()
+        };
+        assert_eq!(
+            run_command("my suite.toml", &args),
+            "kvdyno run 'my suite.toml' --set-ycsb '-p table='\\''a b'\\''' --set-ycsb \
+             recordcount=7 --duration 5s --set run.trials=2"
+        );
+    }
 }

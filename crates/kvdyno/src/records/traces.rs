@@ -28,6 +28,7 @@ pub(crate) fn look_at(suite: &Path, named: &str, first_reads: bool) -> Result<Tr
         keys: header.keys,
         records: header.source.recorded().map(|recorded| recorded.records),
         value_bytes_max: header.value_bytes_max,
+        ttl_ns: header.ttl.map(|ttl| ttl.shortest_ns..=ttl.longest_ns),
         first_reads,
         span_ns: (header.times != Times::None).then_some(header.span_ns),
         multiple_of: (header.kind == Kind::Blocks).then(|| header.multiple_of.max(1)),
@@ -105,8 +106,9 @@ mod tests {
     fn write(file: &Path, key: u64) -> String {
         let header = Header::new(Kind::Keys, Format::Twitter, "t", Times::Exact);
         let mut writer = TraceWriter::create(file, header).unwrap();
-        let (at_ns, joined, key_bytes, value_bytes, client) = (0, false, 8, 0, 0);
-        let request = Request { at_ns, op: Op::Get, joined, key, key_bytes, value_bytes, client };
+        let (at_ns, joined, key_bytes, value_bytes, client, ttl_ns) = (0, false, 8, 0, 0, 0);
+        let op = Op::Get;
+        let request = Request { at_ns, op, joined, key, key_bytes, value_bytes, client, ttl_ns };
         writer.write(request).unwrap();
         writer.finish().unwrap();
         digest(file).unwrap()
@@ -126,6 +128,7 @@ mod tests {
                 keys: 8,
                 value_bytes_max: 0,
                 drive: None,
+                recorded_ttl: false,
                 speed: None,
             });
         }

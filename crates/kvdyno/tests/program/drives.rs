@@ -286,4 +286,37 @@ fn jobs_of_a_fio_file_are_run() {
     scratch.write("jobs.fio", &text.replace("bs=1000", "bs=1000,2000"));
     let refused = scratch.run(&run);
     refused.assert_code(2).assert_says("jobs.fio, line 11").assert_says("one size");
+    scratch.assert_nothing_left();
+}
+
+/// The job that trims has its own file: the one after it reads blocks that are written. All of its
+/// blocks are discarded once.
+#[test]
+fn a_fio_job_that_trims_takes_nothing_from_the_next() {
+    let test = "a_fio_job_that_trims_takes_nothing_from_the_next";
+    if !needs("drive", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let text = "[global]\nioengine=libaio\ndirect=1\nsize=8m\nruntime=1\nstonewall\nbs=64k\n\
+                [discard]\nrw=trim\niodepth=8\n[reads]\nrw=randread\n";
+    scratch.write("jobs.fio", text);
+    let run = ["drive", "place", "--create-data-dir", "--trials", "2", "--fio-job", "jobs.fio"];
+    scratch.run(&run).assert_ok().assert_says("file of its own");
+    let cases = records(&scratch.only_run());
+    assert!(cases.values().all(|case| case.outcome.word() == "done"), "{cases:?}");
+    let labelled = |label: &'static str| {
+        let cases = cases.values().filter(move |case| case.case.label == label);
+        cases.map(|case| (case.case.database.id == case.case.id, done(case)))
+    };
+    assert!(labelled("discard").eq([(true, 128), (true, 128)]), "128 blocks of 64 KiB");
+    assert!(labelled("reads").all(|(owns, reads)| !owns && reads > 0));
+    let discard = cases.values().find(|case| case.case.label == "discard").unwrap();
+    let used = |kind: &str| {
+        let phase = discard.phases.iter().find(|phase| phase.kind == kind).unwrap();
+        phase.database.as_ref().unwrap().used_bytes
+    };
+    assert!(used("load") >= 8 << 20 && used("measure") < 1 << 20, "holes in its file");
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
 }

@@ -73,6 +73,7 @@ mod supervisors;
 mod targets;
 mod theirs;
 mod tiers;
+mod times_to_live;
 mod torture;
 mod traces;
 mod turns;

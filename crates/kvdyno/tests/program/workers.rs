@@ -84,7 +84,7 @@ pub(crate) fn null_is_a_debug_build() -> bool {
 }
 
 /// Engines that need `kvdyno engines get`.
-const LIBRARIES: [&str; 4] = ["rocksdb", "redis", "postgres", "mariadb"];
+const LIBRARIES: [&str; 5] = ["rocksdb", "redis", "postgres", "mariadb", "memcached"];
 
 /// An engine that a test needs; prints a note if it is missing.
 pub(crate) fn needs(engine: &str, test: &str) -> bool {

@@ -1,14 +1,15 @@
 //! What follows from the phases of a case together, and from an operation's name.
 
-use super::{Mix, Op, Phase};
+use super::{Mix, MixEntry, Op, Phase};
 use crate::operations::OpInfo;
 use crate::replay::replays;
 
-/// Some phase deletes, replays a trace, or reads links that may be missing: a miss is a valid
-/// answer.
-pub fn deletes(phases: &[Phase]) -> bool {
+/// Some phase deletes, writes records that end by themselves, replays a trace, or reads links that
+/// may be missing: a miss is a valid answer.
+pub fn allows_misses(phases: &[Phase]) -> bool {
+    let removes = |entry: &MixEntry| entry.op == Op::Delete || entry.ttl_ns.is_some();
     let mut entries = phases.iter().filter_map(Phase::mix).flat_map(Mix::entries);
-    entries.any(|entry| entry.op == Op::Delete || entry.op.is_of_graph())
+    entries.any(|entry| removes(entry) || entry.op.is_of_graph())
         || replays(phases).next().is_some()
 }
 

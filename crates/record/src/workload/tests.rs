@@ -197,7 +197,7 @@ fn old_words_are_kept() {
 
 #[test]
 fn ycsb_expects_twice_the_inserts_of_a_counted_phase() {
-    let entry = |op, weight| MixEntry { op, weight, keys: Choice::YcsbZipfian };
+    let entry = |op, weight| MixEntry::new(op, weight, Choice::YcsbZipfian);
     let mix = vec![entry(Op::Get, 95.0), entry(Op::Insert, 5.0)];
     let role = Role {
         name: "clients".into(),

@@ -154,7 +154,8 @@ mod tests {
     use kvdyno_record::workload::{Domain, Ends};
 
     fn role(name: &str, threads: u32, mix: Vec<(Op, f64, Choice)>) -> Role {
-        let mix = mix.into_iter().map(|(op, weight, keys)| MixEntry { op, weight, keys }).collect();
+        let mix =
+            mix.into_iter().map(|(op, weight, keys)| MixEntry::new(op, weight, keys)).collect();
         Role::new(name, threads, mix)
     }
 

@@ -8,11 +8,13 @@ use crate::written::operation::Entry;
 use crate::written::phase::{ExpectedHitsKey, Phase, Role, Verify};
 use crate::written::phase_names::phase_name;
 use crate::written::read::At;
-use crate::written::scalar::Switch;
+use crate::written::scalar::{Nanoseconds, Switch};
 use crate::written::source::Span;
+use crate::written::trace::timed;
 use crate::written::typed::Typed;
-use kvdyno_record::engine::{Capabilities, Description, PlaceKind};
+use kvdyno_record::engine::{Capabilities, Description, PlaceKind, TimeToLive};
 use kvdyno_record::operations::Ability;
+use kvdyno_record::units;
 use kvdyno_record::workload::{Data, KeyFormat, Op};
 
 /// A phase that an engine skips, and the reason.
@@ -165,6 +167,11 @@ fn lacks_of(role: &Role, description: &Description) -> Vec<RoleLack> {
             lacks.push((absent.span.clone(), why, message, "expected keys of stored records"));
         }
     }
+    for times in times_to_live(role) {
+        if let Some((why, message)) = lacks_ttl(description, &times) {
+            lacks.push((times.span, why, message, ""));
+        }
+    }
     // Requests by offset and length are checked with their trace.
     for entry in role.entries().iter().filter(|_| !role.is_of_drive()) {
         if let Some(missing) = missing(abilities, entry) {
@@ -173,6 +180,55 @@ fn lacks_of(role: &Role, description: &Description) -> Vec<RoleLack> {
         }
     }
     lacks
+}
+
+/// Times to live at one place of a role.
+struct TimesToLive {
+    span: Span,
+    shortest_ns: u64,
+    longest_ns: u64,
+    /// They must be whole units of the engine; others are rounded up.
+    are_whole: bool,
+}
+
+/// All times to live of a role: of its operations, or of its trace.
+fn times_to_live(role: &Role) -> Vec<TimesToLive> {
+    let typed = role.entries().iter().filter_map(|entry| entry.ttl.as_ref());
+    let typed = typed.map(|At { span, value: Nanoseconds(ttl_ns) }| TimesToLive {
+        span: span.clone(),
+        shortest_ns: *ttl_ns,
+        longest_ns: *ttl_ns,
+        are_whole: true,
+    });
+    let recorded = role.recorded_ttl.as_ref().filter(|recorded| recorded.value);
+    let recorded = recorded.zip(role.recorded().and_then(|trace| trace.ttl_ns.clone()));
+    let speed = timed(role.speed.as_ref()).map_or(1.0, |speed| speed.value);
+    let at_speed = |ttl_ns: &u64| (*ttl_ns as f64 / speed) as u64;
+    let recorded = recorded.map(|(recorded, ttl_ns)| TimesToLive {
+        span: recorded.span.clone(),
+        shortest_ns: at_speed(ttl_ns.start()),
+        longest_ns: at_speed(ttl_ns.end()),
+        are_whole: false,
+    });
+    typed.chain(recorded).collect()
+}
+
+/// Why the engine cannot keep such times to live, in brief and as a message.
+fn lacks_ttl(description: &Description, times: &TimesToLive) -> Option<(String, String)> {
+    let name = &description.name;
+    let Some(TimeToLive { unit_ns, longest_ns }) = description.capabilities.time_to_live else {
+        return Some(("it has no times to live".into(), format!("{name} has no times to live")));
+    };
+    let TimesToLive { shortest_ns, are_whole, .. } = *times;
+    if shortest_ns < unit_ns || are_whole && !shortest_ns.is_multiple_of(unit_ns) {
+        let (unit, found) = (units::duration(unit_ns), units::duration(shortest_ns));
+        let message = format!("{name} counts times to live in units of {unit}, found {found}");
+        return Some((format!("it counts times to live in units of {unit}"), message));
+    }
+    let most_ns = longest_ns.filter(|most_ns| times.longest_ns > *most_ns)?;
+    let (most, found) = (units::duration(most_ns), units::duration(times.longest_ns));
+    let message = format!("{name} keeps times to live of at most {most}, found {found}");
+    Some((format!("it keeps times to live of at most {most}"), message))
 }
 
 /// Keys of one kind only: numbers in their order.

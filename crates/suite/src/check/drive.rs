@@ -33,12 +33,17 @@ pub(crate) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
         if let Some(flushes) = &job.flush_every {
             let why = match job.io() {
                 Way::Mmap => "stores into a map are not flushed by this",
-                _ if job.read_share() >= 1.0 => "this job writes nothing that could be flushed",
+                _ if job.rw().trims() || job.read_share() >= 1.0 => {
+                    "this job writes nothing that could be flushed"
+                }
                 _ => continue,
             };
             mistakes.at(&flushes.span, why).label("expected no `flush_every`");
         }
         check_pace(job, drive, mistakes);
+        if job.rw().trims() {
+            check_trims(job, drive, mistakes);
+        }
         if let Some(keys) = job.keys.as_ref().filter(|_| drive.is_with_fio()) {
             let mistake = mistakes.at(&keys.span, "fio is given no distribution of blocks");
             mistake.label("expected no `keys` beside `with_fio`");
@@ -52,6 +57,23 @@ pub(crate) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
                 mistakes.at(&share.span, "`read_share` needs a job that reads and writes");
             mistake.label("expected rw = \"randrw\" or \"rw\"");
         }
+    }
+}
+
+/// Discards are calls that the kernel answers one at a time.
+fn check_trims(job: &At<DriveJob>, drive: &Drive, mistakes: &mut Mistakes) {
+    let span = job.rw.as_ref().map_or(&job.span, |rw| &rw.span);
+    if let Some(depth) = job.depth.as_ref().filter(|depth| depth.0 > 1) {
+        let mistake = mistakes.at(&depth.span, "a thread discards one block at a time");
+        mistake.label("expected no `depth`, or more `threads`");
+    }
+    if job.io() == Way::Mmap {
+        let mistake = mistakes.at(span, "a map of the file discards nothing");
+        mistake.label("expected io = \"psync\" or \"io_uring\" with this");
+    }
+    if drive.is_with_fio() {
+        let mistake = mistakes.at(span, "fio is given no discards");
+        mistake.label("expected no discards beside `with_fio`");
     }
 }
 

@@ -55,6 +55,10 @@ fn unused_keys<'m>(measure: &'m Measure) -> Vec<(&'m Span, &'static str)> {
         add(role.depth.as_ref().map(|at| &at.span), "depth");
         add(role.think_time.as_ref().map(|at| &at.span), "think_time");
         add(role.os_threads.as_ref().map(|at| &at.span), "os_threads");
+        add(role.expected_hits.as_ref().map(|at| &at.span), "expected_hits");
+        for entry in role.entries() {
+            add(entry.weight.as_ref().map(|at| &at.span), "weight");
+        }
     }
     keys
 }

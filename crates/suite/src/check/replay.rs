@@ -27,6 +27,11 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
                         let mistake = mistakes.at(&speed.span, "`speed` without a trace");
                         mistake.label("expected `trace` next to it, or `rate`");
                     }
+                    if let Some(recorded) = &role.recorded_ttl {
+                        let what = "`recorded_ttl` without a trace";
+                        let mistake = mistakes.at(&recorded.span, what);
+                        mistake.label("expected `trace` next to it, or `ttl` at an operation");
+                    }
                     if let Some(fold) = &role.fold {
                         let mistake = mistakes.at(&fold.span, "`fold` without a trace of a drive");
                         mistake.label("expected `trace` next to it");

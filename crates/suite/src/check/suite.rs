@@ -412,7 +412,9 @@ fn check_depth(depth: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
             &depth.span,
             "a role with a rate has no depth: the rate decides how many operations are in flight",
         );
-        mistake.label("expected either `rate` or `depth`");
+        mistake.label("expected either `rate` or `depth`").help(
+            "more `threads`, on few `os_threads` where the engine `shares_threads`, share a rate",
+        );
     }
 }
 
@@ -455,6 +457,7 @@ pub(crate) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
             Op::Insert => "inserts add to",
             Op::Delete if role.is_of_drive() => "discards take from",
             Op::Delete => "deletes take from",
+            _ if entry.ttl.is_some() => "times to live take from",
             _ if entry.op.is_of_graph() && entry.op.writes() => "requests change",
             _ => continue,
         };

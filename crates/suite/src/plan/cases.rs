@@ -263,7 +263,7 @@ impl Cases {
         seed: u64,
     ) {
         let first_job = self.listed + 1;
-        if self.filled[grid.index].is_none() && !drive.section.is_read_only() {
+        if self.filled[grid.index].is_none() && drive.is_filled() {
             self.filled[grid.index] = Some(self.fill(grid, drive, volume, trial));
         }
         let filler = self.filled[grid.index].clone();
@@ -280,18 +280,20 @@ impl Cases {
             let setup = &EngineSetup { volume, ..setup.clone() };
             let phases = &jobs::phases(drive, job, swept);
             let filled = jobs::filling(drive).len();
-            let loaded = filler.as_deref().map(|loader| LoadedDatabase { phases: filled, loader });
+            let trims = job.rw().trims();
+            let shared = filler.as_deref().filter(|_| !trims);
+            let loaded = shared.map(|loader| LoadedDatabase { phases: filled, loader });
             let ceiling = drive.section.is_ceiling();
             let draft = CaseDraft::new(grid, setup, trial);
             self.push(CaseDraft { swept, phases, loaded, ceiling, ..draft });
-            if drive.section.is_read_only() {
+            if drive.section.is_read_only() || trims {
                 self.end_last();
             }
         }
         // A volume exists from its load to its last use.
-        if drive.overwritten || volume.is_some() {
-            self.end_last();
-            self.filled[grid.index] = None;
+        let ends = drive.overwritten || volume.is_some();
+        if let Some(filler) = self.filled[grid.index].take_if(|_| ends) {
+            self.end_drive(&filler);
         }
     }
 
@@ -314,13 +316,18 @@ impl Cases {
         }
     }
 
-    /// A drive's file is removed with the last case that uses it.
     fn end_drives(&mut self) {
-        for filler in self.filled.iter().flatten() {
-            let last = self.made.iter_mut().rev().find(|case| case.database.id == *filler);
-            if let Some(last) = last {
-                last.database.last_use = true;
-            }
+        let fillers: Vec<String> = self.filled.iter_mut().filter_map(Option::take).collect();
+        for filler in &fillers {
+            self.end_drive(filler);
+        }
+    }
+
+    /// A drive's file is removed with the last case that uses it.
+    fn end_drive(&mut self, filler: &str) {
+        let last = self.made.iter_mut().rev().find(|case| case.database.id == filler);
+        if let Some(last) = last {
+            last.database.last_use = true;
         }
     }
 

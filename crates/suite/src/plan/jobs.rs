@@ -37,8 +37,9 @@ pub(crate) struct Bare<'a> {
     pub(crate) fill: EngineSetup<'a>,
     /// The jobs on it, each under each RAM limit.
     pub(crate) jobs: Vec<(EngineSetup<'a>, &'a DriveJob)>,
-    /// Blocks of the file.
+    /// Blocks of the file, as it is written.
     blocks: u64,
+    fill_bytes: u64,
     /// Number of trials.
     pub(crate) trials: u32,
     /// How often the file is written completely before the first job; 0: once, to create it.
@@ -55,9 +56,18 @@ impl Bare<'_> {
     pub(crate) fn cases(&self, swept: &[Option<u32>]) -> usize {
         let swept = &self.points(swept);
         let points: usize = self.jobs.iter().map(|(_, job)| threads(job, swept).len()).sum();
-        let fills =
-            if self.overwritten { self.trials } else { u32::from(!self.section.is_read_only()) };
+        let fills = if self.overwritten { self.trials } else { u32::from(self.is_filled()) };
         fills as usize + points * self.trials as usize
+    }
+
+    /// Bytes of the file.
+    fn file_bytes(&self) -> u64 {
+        self.blocks * self.fill_bytes
+    }
+
+    /// A case writes the file that jobs share; those that discard write their own.
+    pub(crate) fn is_filled(&self) -> bool {
+        !self.section.is_read_only() && !self.section.job.iter().all(|job| job.rw().trims())
     }
 
     /// Thread counts of a ceiling at each point of the sweep: as many as the engines have, all
@@ -130,6 +140,9 @@ pub(crate) fn resolve<'a>(
         .max_by(|(a, _), (b, _)| a.user_bytes().total_cmp(&b.user_bytes()))?;
     let bytes = file_bytes(part, drive, sized, host);
     let measures = options::Measures { memory: host.memory_bytes, scale: part.scale };
+    if host.device {
+        check_trims_alone(drive, part, mistakes);
+    }
     let (fill, others) = engines.split_first()?;
     let unlimited = Limit::default();
     let seed = sized.data.seed;
@@ -161,11 +174,24 @@ pub(crate) fn resolve<'a>(
         fill,
         jobs,
         blocks: bytes / fill_bytes,
+        fill_bytes,
         trials,
         precondition,
         section: &drive.value,
         overwritten: host.device && !part.typed.engine.is_empty(),
     })
+}
+
+/// Jobs on a device share its blocks: none may find those that another has discarded.
+fn check_trims_alone(drive: &At<Drive>, part: &Part, mistakes: &mut Mistakes) {
+    let alone = part.typed.engine.is_empty() && drive.job.iter().all(|job| job.rw().trims());
+    let trims = drive.job.iter().find(|job| job.rw().trims()).filter(|_| !alone);
+    let Some(job) = trims else { return };
+    let span = job.rw.as_ref().map_or(&job.span, |rw| &rw.span);
+    let mistake = mistakes.at(span, "this discards blocks of the device that others use");
+    mistake
+        .label("expected discards alone on a device")
+        .help("measure the other jobs in a run of their own, or all of them in a directory");
 }
 
 /// The size of the file: whole blocks, at least the requested size. If only the drive uses a
@@ -243,7 +269,7 @@ pub(crate) fn filling(bare: &Bare) -> Vec<Phase> {
     let mut phases = vec![Phase::new("load", Activity::Load(load))];
     if bare.precondition > 1 {
         let keys = Choice::Sequential { step: 1 };
-        let mix = vec![MixEntry { op: Op::Update, weight: 1.0, keys }];
+        let mix = vec![MixEntry::new(Op::Update, 1.0, keys)];
         let depth = Some(PRECONDITION_DEPTH);
         let role = Role { depth, ..Role::new("writes", 1, mix) };
         let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
@@ -256,10 +282,13 @@ pub(crate) fn filling(bare: &Bare) -> Vec<Phase> {
 /// A job's phases, with the phases that write its file.
 pub(crate) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Phase> {
     let roles = vec![role(job, swept)];
-    let timed = |ns| Mix { roles: roles.clone(), ends: Ends::after_ns(ns) };
+    let trims = job.rw().trims();
+    // A block that is discarded again is a hole already.
+    let operations = trims.then(|| bare.file_bytes() / block_bytes(job));
+    let timed = |ns| Mix { roles: roles.clone(), ends: Ends { operations, ..Ends::after_ns(ns) } };
     let mut phases = filling(bare);
     phases.push(Phase::new("cold", Activity::Evict));
-    if let Some(warmup) = &job.warmup {
+    if let Some(warmup) = job.warmup.as_ref().filter(|_| !trims) {
         phases.push(Phase::new("warmup", Activity::Warmup(timed(warmup.0))));
     }
     let duration = job.duration.value_or(Nanoseconds(DURATION_NS));
@@ -271,16 +300,18 @@ fn role(job: &DriveJob, swept: Option<u32>) -> Role {
     let reads = job.read_share();
     let drawn = job.keys.as_ref().map_or(Choice::Uniform, |keys| keys.value.clone());
     let keys = if job.rw().is_random() { drawn } else { Choice::Sequential { step: 1 } };
-    let entry = |op, weight| MixEntry { op, weight, keys: keys.clone() };
-    let mix = [entry(Op::Get, reads), entry(Op::Update, 1.0 - reads)];
+    let entry = |op, weight| MixEntry::new(op, weight, keys.clone());
+    let trims = job.rw().trims();
+    let writes = if trims { Op::Delete } else { Op::Update };
+    let mix = [entry(Op::Get, reads), entry(writes, 1.0 - reads)];
     let name = job.rw().role_name();
     let mut mix: Vec<MixEntry> = mix.into_iter().filter(|entry| entry.weight > 0.0).collect();
     let flush_every = job.flush_every.as_ref().map(|writes| writes.0);
     if flush_every.is_some() {
-        mix.push(MixEntry { op: Op::Flush, weight: 0.0, keys: Choice::Uniform });
+        mix.push(MixEntry::new(Op::Flush, 0.0, Choice::Uniform));
     }
     let threads = job.threads.value_or(Threads::Are(1)).at(swept);
-    let depth = (job.io() == Way::IoUring).then_some(job.depth.value_or(Several(1)).0);
+    let depth = (job.io() == Way::IoUring && !trims).then_some(job.depth.value_or(Several(1)).0);
     let rate = job.rate.as_ref().map(|rate| Rate::new(rate.0, Schedule::Fixed));
     let think_ns = job.think_time.as_ref().map(|time| time.0);
     Role { depth, flush_every, rate, think_ns, ..Role::new(name, threads, mix) }

@@ -81,7 +81,7 @@ fn overwrites(part: &Part, load: &Activity, context: PhaseContext<'_>) -> Option
     let Activity::Load(load) = load else { return None };
     let times = part.typed.data.overwritten.as_ref().map_or(0, |times| times.0);
     let operations = context.sized.data.records.saturating_mul(times);
-    let mix = vec![MixEntry { op: Op::Update, weight: 1.0, keys: Choice::Uniform }];
+    let mix = vec![MixEntry::new(Op::Update, 1.0, Choice::Uniform)];
     let roles = vec![plan::Role::new("writers", load.threads, mix)];
     let ends = Ends { operations: Some(operations), ..Ends::default() };
     (times > 0).then_some(Activity::Warmup(Mix { roles, ends }))
@@ -285,7 +285,8 @@ fn resolve_role(
             Some(keys) => keys.value.clone(),
             None => keys.clone(),
         };
-        MixEntry { op: entry.op.clone(), weight: entry.weight.value_or(1.0), keys }
+        let ttl_ns = entry.ttl.as_ref().map(|ttl| ttl.0);
+        MixEntry { ttl_ns, ..MixEntry::new(entry.op.clone(), entry.weight.value_or(1.0), keys) }
     };
     let mix: Vec<MixEntry> = role.entries().iter().map(entry).collect();
     let (replay, recorded) = role.replayed().unzip();
@@ -332,6 +333,7 @@ fn expected_hits(role: &Role, mix: &[MixEntry], drawn: ExpectedHits) -> Expected
         None | Some(ExpectedHitsKey::Drawn) => drawn,
         Some(ExpectedHitsKey::All) => ExpectedHits::All,
         Some(ExpectedHitsKey::None) => ExpectedHits::None,
+        Some(ExpectedHitsKey::Any) => ExpectedHits::Any,
         Some(ExpectedHitsKey::Share(share)) => {
             ExpectedHits::Share { share, deviation: 0.0, or_more: false }
         }

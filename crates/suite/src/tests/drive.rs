@@ -197,3 +197,30 @@ fn what_is_only_read_is_not_filled() {
     ];
     insta::assert_snapshot!("read_only_refusals", refused.join("\n"));
 }
+
+/// A job that discards writes its own file in each trial, and removes it; the others share one that
+/// is whole.
+#[test]
+fn what_a_job_discards_no_other_reads() {
+    let plan = plan(ALONE, &["drive.job.large.rw=randtrim", "drive.job.large.depth=1"]);
+    insta::assert_snapshot!(outline(&plan));
+    let trims = plan.cases.iter().filter(|case| case.label == "large");
+    for case in trims {
+        let mix = case.phases.iter().find_map(|phase| phase.mix()).unwrap();
+        assert_eq!(mix.ends.operations, Some(16), "each block of 4 MiB once");
+    }
+    // Where all jobs discard, nothing is written for others.
+    let alone = ["drive.job.small.rw=trim", "drive.job.large.rw=trim", "drive.job.large.depth=1"];
+    let alone = self::plan(ALONE, &alone);
+    assert!(alone.cases.iter().all(|case| case.label != "drive"), "{}", outline(&alone));
+    assert_eq!(alone.cases.len(), 2 * 2);
+    let refused = |set: &[&str]| refusal(ALONE, &self::set(set));
+    let deep = refused(&["drive.job.large.rw=trim"]);
+    assert!(deep.contains("one block at a time"), "{deep}");
+    let mapped = refused(&["drive.job.small.rw=trim", "drive.job.small.io=mmap"]);
+    assert!(mapped.contains("a map of the file discards nothing"), "{mapped}");
+    // On a device, all jobs use the same blocks.
+    let trims = ["drive.job.large.rw=trim", "drive.job.large.depth=1"];
+    let refused = plan_on_a_device(ALONE, &trims).unwrap_err().render(false);
+    assert!(refused.contains("blocks of the device that others use"), "{refused}");
+}

@@ -24,7 +24,7 @@ mod volumes;
 use super::*;
 use kvdyno_record::engine::{
     BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, PlaceKind, Planning,
-    PowerLoss, Value,
+    PowerLoss, TimeToLive, Value,
 };
 use kvdyno_record::left_out::sentences;
 use kvdyno_record::plan::Plan;

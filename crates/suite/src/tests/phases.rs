@@ -433,3 +433,39 @@ fn records_are_overwritten_before_a_state_is_kept() {
     let refused = refusal(&drawn, &set(&["data.overwritten=2"]));
     assert!(refused.contains("leaves records out"), "{refused}");
 }
+
+/// A suite with times to live on an engine that keeps them in seconds, for a year at most.
+fn expiring(mix: &str, time_to_live: Option<TimeToLive>) -> Result<Plan, SuiteError> {
+    let text = SMALL.replace("mix = [{ op = \"get\" }]", &format!("mix = [{mix}]"));
+    let mut all = engines();
+    engine_of(&mut all, "null").capabilities.time_to_live = time_to_live;
+    let suite = Suite::parse("suite.toml", &text, &set(&["run.database=fresh"]))?;
+    expand(&suite, &all, &HOST)
+}
+
+#[test]
+fn times_to_live_are_kept_or_refused_by_name() {
+    let year_ns = 365 * 24 * 3_600 * TimeToLive::SECOND;
+    let seconds = Some(TimeToLive { unit_ns: TimeToLive::SECOND, longest_ns: Some(year_ns) });
+    let both = "{ op = \"get\" }, { op = \"update\", ttl = \"1h\" }";
+    let plan = expiring(both, seconds).unwrap();
+    let mixes = plan.cases.iter().flat_map(|case| &case.phases).filter_map(|phase| phase.mix());
+    let entries: Vec<_> = mixes.flat_map(kvdyno_record::workload::Mix::entries).collect();
+    assert!(entries.iter().any(|entry| entry.ttl_ns == Some(3_600 * TimeToLive::SECOND)));
+    assert!(entries.iter().all(|entry| entry.op.writes() == entry.ttl_ns.is_some()));
+    let refused = |mix: &str, engine| expiring(mix, engine).unwrap_err().render(false);
+    for (mix, engine, reason) in [
+        (both, None, "null has no times to live"),
+        ("{ op = \"update\", ttl = \"1500ms\" }", seconds, "units of 1.00 s, found 1.50 s"),
+        ("{ op = \"rmw\", ttl = \"500d\" }", seconds, "at most"),
+        ("{ op = \"get\", ttl = \"1h\" }", seconds, "a get takes no time to live"),
+        ("{ op = \"batch\", ttl = \"1h\" }", seconds, "a batch takes no time to live"),
+    ] {
+        let message = refused(mix, engine);
+        assert!(message.contains(reason), "{message}");
+    }
+    // What ends by itself is not there for the next case.
+    let text = SMALL.replace("mix = [{ op = \"get\" }]", &format!("mix = [{both}]"));
+    let shared = refusal(&text, &set(&["run.database=shared"]));
+    assert!(shared.contains("times to live take from a database"), "{shared}");
+}

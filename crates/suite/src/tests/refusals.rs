@@ -82,6 +82,8 @@ refused! {
     a_graph_of_keys: "value_bytes = 100" => "linkbench = { mix = \"2012\" }";
     a_graph_of_too_few: "\"1M\"\nvalue_bytes = 100" => "10\nlinkbench = {}";
     a_request_of_no_graph: "\"get\"" => "\"get_node\"";
+    an_opening_with_keys_of_no_use: "mix = [{ op = \"get\" }]" =>
+        "expected_hits = \"any\"\nmix = [{ op = \"open\", weight = 2 }]";
     an_opening_beside_others: "mix = [{ op = \"get\" }]" =>
         "threads = 2\nmix = [{ op = \"open\" }, { op = \"get\" }]";
     no_mix: "mix = [{ op = \"get\" }]" => "";

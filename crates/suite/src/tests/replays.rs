@@ -21,6 +21,7 @@ fn trace() -> Trace {
         value_bytes_max: 5_000,
         span_ns: Some(2_000_000_000),
         multiple_of: None,
+        ttl_ns: None,
         first_reads: None,
     }
 }
@@ -233,4 +234,40 @@ fn a_load_of_what_is_read_first_has_so_many_records() {
     assert!(message.contains("a drive is always loaded completely"), "{message}");
     let message = refusal(SMALL, &super::set(&["phase.load.order=first_read"]));
     assert!(message.contains("no role replays a trace"), "{message}");
+}
+
+/// At a speed the times are shorter: those of a trace are rounded up to the engine's units, and not
+/// below one.
+#[test]
+fn recorded_times_to_live_are_kept_where_the_engine_can() {
+    let seconds = 2 * TimeToLive::SECOND..=3_600 * TimeToLive::SECOND;
+    let trace = Ok(Trace { ttl_ns: Some(seconds), ..trace() });
+    let planned = |lines: &str, time_to_live: Option<TimeToLive>| {
+        let text =
+            SMALL.replace("mix = [{ op = \"get\" }]", &format!("trace = \"a.kvtrace\"\n{lines}"));
+        let text = text.replace("name = \"null\"", "name = \"lmdb\"");
+        let mut all = engines();
+        engine_of(&mut all, "lmdb").capabilities.time_to_live = time_to_live;
+        let mut suite = Suite::parse("small.toml", &text, &set(&[FRESH])).unwrap();
+        suite.read_traces(|_, _| trace.clone())?;
+        expand(&suite, &all, &HOST)
+    };
+    let seconds = Some(TimeToLive { unit_ns: TimeToLive::SECOND, longest_ns: None });
+    let replay = |plan: &Plan| mix_of(plan).roles[0].replay.clone().unwrap();
+    let without = planned("", None).unwrap();
+    assert!(!replay(&without).recorded_ttl);
+    assert!(without.sized.iter().any(|note| note.contains("recorded_ttl")), "{:?}", without.sized);
+    assert!(replay(&planned("recorded_ttl = true", seconds).unwrap()).recorded_ttl);
+    assert!(planned("recorded_ttl = true\nspeed = 2.0", seconds).is_ok());
+    for (lines, engine, reason) in [
+        ("recorded_ttl = true", None, "lmdb has no times to live"),
+        ("recorded_ttl = true\nspeed = 3.0", seconds, "units of 1.00 s, found 667 ms"),
+    ] {
+        let message = planned(lines, engine).unwrap_err().render(false);
+        assert!(message.contains(reason), "{message}");
+    }
+    let message = refused("recorded_ttl = true", &[FRESH], &Ok(self::trace()));
+    assert!(message.contains("this trace has no times to live"), "{message}");
+    let alone = refusal(&SMALL.replace("mix =", "recorded_ttl = true\nmix ="), &set(&[FRESH]));
+    assert!(alone.contains("without a trace"), "{alone}");
 }

@@ -142,6 +142,11 @@ pub(crate) enum Pattern {
     Write,
     /// Sequential reads and writes.
     Rw,
+    /// Random discards of blocks, in a file of the job's own that is written for each trial. The
+    /// job ends once it has made as many as the file has blocks.
+    Randtrim,
+    /// The same, sequential.
+    Trim,
 }
 
 impl Word for Preset {
@@ -164,6 +169,8 @@ impl Word for Pattern {
         ("read", Self::Read),
         ("write", Self::Write),
         ("rw", Self::Rw),
+        ("randtrim", Self::Randtrim),
+        ("trim", Self::Trim),
     ];
 }
 
@@ -176,7 +183,7 @@ impl Way {
 
 impl Pattern {
     pub(crate) fn is_random(self) -> bool {
-        matches!(self, Self::Randread | Self::Randwrite | Self::Randrw)
+        matches!(self, Self::Randread | Self::Randwrite | Self::Randrw | Self::Randtrim)
     }
 
     /// The name of its role.
@@ -185,7 +192,13 @@ impl Pattern {
             Self::Randread | Self::Read => "reads",
             Self::Randwrite | Self::Write => "writes",
             Self::Randrw | Self::Rw => "mixed",
+            Self::Randtrim | Self::Trim => "trims",
         }
+    }
+
+    /// It discards blocks: what it leaves is of no use to another job.
+    pub(crate) fn trims(self) -> bool {
+        matches!(self, Self::Randtrim | Self::Trim)
     }
 
     pub(crate) fn is_mixed(self) -> bool {
@@ -206,7 +219,7 @@ impl DriveJob {
     pub(crate) fn read_share(&self) -> f64 {
         match self.rw() {
             Pattern::Randread | Pattern::Read => 1.0,
-            Pattern::Randwrite | Pattern::Write => 0.0,
+            Pattern::Randwrite | Pattern::Write | Pattern::Randtrim | Pattern::Trim => 0.0,
             Pattern::Randrw | Pattern::Rw => self.read_share.value_or(Share(0.5)).0,
         }
     }
@@ -241,7 +254,7 @@ impl Drive {
     pub(crate) fn complete(&mut self, swept: bool) {
         for job in &mut self.job {
             let job = &mut job.value;
-            let pipelined = job.io() == Way::IoUring;
+            let pipelined = job.io() == Way::IoUring && !job.rw().trims();
             inherit(&mut job.block, self.block.as_ref());
             inherit(&mut job.threads, self.threads.as_ref());
             inherit(&mut job.duration, self.duration.as_ref());

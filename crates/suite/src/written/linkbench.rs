@@ -131,7 +131,7 @@ pub(crate) fn fill(data: &At<Data>, phases: &mut [At<Phase>]) {
     let year = linkbench.year();
     let entry = |role: &At<Role>, (op, weight_2011, weight_2020): (Op, f64, f64)| {
         let weight = if year == Year::Y2011 { weight_2011 } else { weight_2020 };
-        role.with(Entry { op, weight: Some(role.with(weight)), keys: None })
+        role.with(Entry { op, weight: Some(role.with(weight)), keys: None, ttl: None })
     };
     for phase in phases {
         let Phase::Measure(measure) = &mut phase.value else { continue };

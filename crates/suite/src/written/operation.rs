@@ -3,7 +3,7 @@
 use crate::written::length::{Keys, Length};
 use crate::written::mistake::Mistakes;
 use crate::written::read::{At, Fields, FromToml, Or as _, Toml};
-use crate::written::scalar::Count;
+use crate::written::scalar::{Count, Nanoseconds};
 use kvdyno_record::operations::{KeySource, OpInfo};
 use kvdyno_record::workload::{Choice, Op, Size};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -22,6 +22,10 @@ pub(crate) struct Entry {
     /// The keys of this operation; not for `walk` and the requests of a graph. Default: those of
     /// the role.
     pub(crate) keys: Option<At<Choice>>,
+    /// How long a record lives that this operation writes; for `insert`, `update` and `rmw` on
+    /// engines with `time_to_live`. Misses are then counted and fail nothing. Default: until it is
+    /// removed.
+    pub(crate) ttl: Option<At<Nanoseconds>>,
 }
 
 impl FromToml for Entry {
@@ -46,8 +50,15 @@ impl FromToml for Entry {
             let mistake = fields.mistakes.at(&keys.span, what);
             mistake.label(format!("expected nothing: {takes}"));
         }
+        let ttl: Option<At<Nanoseconds>> = fields.optional("ttl");
+        let lives = matches!(op, Op::Insert | Op::Update | Op::ReadModifyWrite);
+        if let Some(ttl) = ttl.as_ref().filter(|_| !lives) {
+            let what = format!("a {} takes no time to live", name.value);
+            let mistake = fields.mistakes.at(&ttl.span, what);
+            mistake.label("expected `ttl` at insert, update or rmw");
+        }
         fields.finish();
-        Some(Self { op, weight, keys })
+        Some(Self { op, weight, keys, ttl })
     }
 }
 

@@ -179,9 +179,10 @@ pub(crate) struct Role {
     /// (docs/servers.md). With `depth` each thread keeps as many operations in flight. For engines
     /// with `shares_threads`, without TLS. Default: one for each thread.
     pub(crate) os_threads: Option<At<Several>>,
-    /// The share of looked-up keys that must exist. It is `"all"`, `"none"`, `"drawn"` (the share
-    /// after a load with `order = "drawn"`), or a number such as 0.5. A share that is six standard
-    /// deviations off fails the case. After deletes kvdyno checks nothing. Default: all, or drawn
+    /// The share of looked-up keys that must exist. It is `"all"`, `"none"`, `"any"` (misses fail
+    /// nothing), `"drawn"` (the share after a load with `order = "drawn"`), or a number such as
+    /// 0.5. A share that is six standard deviations off fails the case. After deletes, and where
+    /// records have a `ttl`, kvdyno checks nothing. Default: all, or drawn
     /// after a load in that order.
     pub(crate) expected_hits: Option<At<ExpectedHitsKey>>,
     /// A trace file to replay in place of a mix, relative to the suite (docs/traces.md). Only in
@@ -192,6 +193,9 @@ pub(crate) struct Role {
     /// replay is an open loop. `"max"` starts each request after the previous answer. A number
     /// excludes `depth`. Default: max.
     pub(crate) speed: Option<At<Speed>>,
+    /// Records of a replay live as long as the trace says, divided by the number that `speed` is.
+    /// For engines with `time_to_live`. Default: false, until they are removed.
+    pub(crate) recorded_ttl: Option<At<bool>>,
     /// Takes the offsets of a drive's trace modulo the size of the data. A trace of a large drive
     /// then runs on a small one. Default: false.
     pub(crate) fold: Option<At<bool>>,
@@ -202,20 +206,22 @@ pub(crate) struct Role {
 pub(crate) enum ExpectedHitsKey {
     All,
     None,
+    Any,
     Drawn,
     Share(f64),
 }
 
-const HITS: [(&str, ExpectedHitsKey); 3] = [
+const HITS: [(&str, ExpectedHitsKey); 4] = [
     ("all", ExpectedHitsKey::All),
     ("none", ExpectedHitsKey::None),
+    ("any", ExpectedHitsKey::Any),
     ("drawn", ExpectedHitsKey::Drawn),
 ];
 
 scalar_schema!(
     ExpectedHitsKey,
     "Found",
-    "`\"all\"`, `\"none\"`, `\"drawn\"`, or a share of keys.",
+    "`\"all\"`, `\"none\"`, `\"any\"`, `\"drawn\"`, or a share of keys.",
     {
         "anyOf": [
             { "enum": HITS.map(|(word, _)| word) },
@@ -226,7 +232,8 @@ scalar_schema!(
 
 impl FromToml for ExpectedHitsKey {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        const EXPECTED: &str = "expected \"all\", \"none\", \"drawn\", or a share such as 0.5";
+        const EXPECTED: &str =
+            "expected \"all\", \"none\", \"any\", \"drawn\", or a share such as 0.5";
         let span = toml.span();
         let text = match toml.into_inner() {
             DeValue::String(text) => match HITS.iter().find(|(word, _)| *word == text) {
@@ -327,4 +334,4 @@ table!(Evict, "an evict phase": name);
 table!(Reopen, "a reopen phase": name options);
 table!(Measure, "a measure phase": name warmup duration windows operations once role);
 table!(Role, "[[phase.role]]": name threads mix keys rate depth think_time os_threads expected_hits
-    trace speed fold);
+    trace speed recorded_ttl fold);

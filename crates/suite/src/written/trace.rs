@@ -9,6 +9,7 @@ use kvdyno_record::replay::{OfDrive, Replay};
 use kvdyno_record::workload::{Rate, Schedule};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use toml::de::DeValue;
 
@@ -27,6 +28,8 @@ pub struct Trace {
     pub records: Option<u64>,
     /// Bytes of its longest value; for a drive, of its longest read or write.
     pub value_bytes_max: u64,
+    /// The shortest and the longest time to live of its records; none: it has none.
+    pub ttl_ns: Option<RangeInclusive<u64>>,
     /// Number of keys that are read before they are written; none: not counted.
     pub first_reads: Option<u64>,
     /// Time from the first request to the last; none: it has no times.
@@ -50,6 +53,7 @@ impl Trace {
             keys: self.keys,
             value_bytes_max: self.value_bytes_max,
             drive,
+            recorded_ttl: false,
             speed: None,
         }
     }
@@ -128,7 +132,8 @@ impl Role {
         let speed = timed(self.speed.as_ref()).map(|speed| speed.value);
         let fold = self.fold.value_or(false);
         let drive = trace.multiple_of.map(|multiple_of| OfDrive { multiple_of, fold });
-        let replay = Replay { speed, ..trace.replay(drive) };
+        let recorded_ttl = self.recorded_ttl.value_or(false);
+        let replay = Replay { speed, recorded_ttl, ..trace.replay(drive) };
         let seconds = trace.span_ns.unwrap_or(0).max(1) as f64 / 1e9;
         let per_s = speed.map(|speed| trace.count() as f64 / seconds * speed);
         Some((replay, per_s.map(|per_s| Rate::new(per_s, Schedule::Recorded))))

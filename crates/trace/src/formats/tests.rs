@@ -1,6 +1,7 @@
 //! Each format: what is read of it, and what is said of a file that is not one.
 
 use super::*;
+use crate::header::TtlRange;
 use crate::request::Request;
 use crate::testing::{imported, refusal};
 
@@ -108,12 +109,18 @@ fn cachelib_columns_are_found_by_name() {
     assert_eq!(header.mapped["GET_LEASE as get"], 3);
 
     let of_2024 = b"op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase,sub_usecase\n\
-        604,b,48,GET,2,87,1,0,366,300\n606,a,24,DELETE,1,0,0,0,6,9\n";
+        604,b,48,GET,2,87,1,0,366,300\n606,a,24,DELETE,1,0,0,0,6,9\n\
+        606,a,24,SET,1,5,0,7200,6,9\n607,a,24,SET,1,5,0,0,6,9\n";
     let (header, rows_read) = rows(Format::Cachelib, of_2024);
+    let ttl_ns = 7_200_000_000_000;
+    let ttl = TtlRange { requests: 1, shortest_ns: ttl_ns, longest_ns: ttl_ns };
+    assert_eq!(header.ttl, Some(ttl));
     let expected = [
         (0, Op::Get, 1, 48, 87, 0),
         (500, Op::Get, 1, 48, 87, 0),
         (2_000, Op::Delete, 0, 24, 0, 0),
+        (2_500, Op::Put, 0, 24, 5, 0),
+        (3_000, Op::Put, 0, 24, 5, 0),
     ];
     assert_eq!(rows_read, expected);
     assert_eq!(header.times, Times::SpreadOverSeconds);

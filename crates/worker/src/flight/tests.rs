@@ -186,7 +186,8 @@ fn recorded(path: &Path, requests: u64) -> Replay {
     for n in 0..requests {
         let op = if n % 3 == 0 { kvdyno_trace::Op::Put } else { kvdyno_trace::Op::Get };
         let (at_ns, joined, key, value_bytes) = (0, false, n * n % 37, n + 1);
-        let request = Request { at_ns, op, joined, key, key_bytes: 8, value_bytes, client: 0 };
+        let request =
+            Request { at_ns, op, joined, key, key_bytes: 8, value_bytes, client: 0, ttl_ns: 0 };
         writer.write(request).unwrap();
     }
     let header = writer.finish().unwrap();
@@ -197,13 +198,14 @@ fn recorded(path: &Path, requests: u64) -> Replay {
         keys: header.keys,
         value_bytes_max: header.value_bytes_max,
         drive: None,
+        recorded_ttl: false,
         speed: None,
     }
 }
 
 /// A session on which a trace was replayed with so many in flight.
 fn replayed(replay: &Replay, depth: u32) -> LifoServer {
-    let entry = |op| MixEntry { op, weight: 1.0, keys: Choice::Uniform };
+    let entry = |op| MixEntry::new(op, 1.0, Choice::Uniform);
     let mix = [entry(Op::Get), entry(Op::Update)];
     let (work, requests) = (Work::Mix(&mix), replay.requests);
     let deal = Deal { replay, work, requests, threads: 0..1, threads_total: 1, data_bytes: 0 };

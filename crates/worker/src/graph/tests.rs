@@ -68,7 +68,7 @@ fn a_load_is_whole() {
 }
 
 fn drawn(case: &GraphCase, op: &Op, count: usize) -> GraphBlock {
-    let entry = MixEntry { op: op.clone(), weight: 1.0, keys: Choice::Uniform };
+    let entry = MixEntry::new(op.clone(), 1.0, Choice::Uniform);
     let role = Role {
         name: "requesters".to_owned(),
         threads: 1,

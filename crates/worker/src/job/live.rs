@@ -48,10 +48,11 @@ impl LiveRecords {
     }
 
     /// Requests of a graph and of a trace have keys of their own; of a crew no rank knows which
-    /// keys the others deleted.
+    /// keys the others deleted; which records have ended, only the engine knows.
     fn loses_count(&self, mix: &Mix) -> bool {
         self.is_graph
             || mix.roles.iter().any(|role| role.replay.is_some())
+            || mix.entries().any(|entry| entry.ttl_ns.is_some())
             || self.has_gaps && self.seat.ranks > 1
     }
 }
@@ -121,7 +122,7 @@ mod tests {
     }
 
     fn measure(op: Op) -> Phase {
-        let entry = MixEntry { op, weight: 1.0, keys: Choice::Uniform };
+        let entry = MixEntry::new(op, 1.0, Choice::Uniform);
         let ends = Ends::after_operations(1);
         let roles = vec![Role::new("clients", 1, vec![entry])];
         Phase::new("measure", Activity::Measure(Mix { roles, ends }))

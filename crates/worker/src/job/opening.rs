@@ -183,7 +183,7 @@ fn write_and_kill(job: &Job, index: u32, number: u64, writes: u64, folder: &Path
 
 /// The job of the process that is killed: updates of random records at a rate.
 fn writing_job(job: &Job, index: u32, number: u64, writes: u64, folder: &Path) -> Job {
-    let update = MixEntry { op: Op::Update, weight: 1.0, keys: Choice::Uniform };
+    let update = MixEntry::new(Op::Update, 1.0, Choice::Uniform);
     let mut role = Role::new("writers", WRITERS, vec![update]);
     role.rate = Some(Rate::new(writes as f64 / WRITES_FOR.as_secs_f64(), Schedule::Fixed));
     let ends = Ends::after_ns(WRITES_MAX.as_nanos() as u64);

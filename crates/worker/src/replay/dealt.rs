@@ -132,6 +132,7 @@ impl Dealt {
         let mut prepared = 0;
         for request in ready {
             let (action, has_value) = actions[usize::from(request.slot)];
+            let action = action.expiring(request.ttl_ns > 0);
             let data = &mut block.data;
             let (first, value) = (data.numbers.len() as u32, data.values.len() as u32);
             let mut write_bytes = push(data, request);
@@ -143,6 +144,7 @@ impl Dealt {
                     _ => supply.values.prepare_long(number, *version, bytes, rng, arena),
                 };
                 data.values.push(stored);
+                data.ttl_ns.push(request.ttl_ns);
                 write_bytes += stored.bytes as u64;
             }
             let writes = has_value || action == Action::Delete;

@@ -33,7 +33,8 @@ fn written_as(
     let mut writer = TraceWriter::create(path, header).unwrap();
     for (n, (op, key, value_bytes)) in (0..).zip(requests) {
         let (at_ns, joined) = (n * MS, false);
-        let request = Request { at_ns, op, joined, key, key_bytes: 8, value_bytes, client: 0 };
+        let (key_bytes, client, ttl_ns) = (8, 0, if op == Op::Put { 10 * MS } else { 0 });
+        let request = Request { at_ns, op, joined, key, key_bytes, value_bytes, client, ttl_ns };
         writer.write(request).unwrap();
     }
     let header = writer.finish().unwrap();
@@ -45,11 +46,12 @@ fn written_as(
         keys: header.keys,
         value_bytes_max: header.value_bytes_max,
         drive: (kind == Kind::Blocks).then_some(drive),
+        recorded_ttl: false,
         speed: None,
     };
     let entry = |recorded: &Op| {
         let op = kvdyno_record::replay::operation(recorded.name()).unwrap();
-        MixEntry { op, weight: 1.0, keys: Choice::Uniform }
+        MixEntry::new(op, 1.0, Choice::Uniform)
     };
     (replay, Role::new("clients", 1, header.ops.keys().map(entry).collect()))
 }
@@ -300,4 +302,39 @@ fn a_damaged_trace_ends_those_who_wait_for_it() {
         let error = dealing.join().unwrap().unwrap_err();
         assert!(error.message.contains("a block with its checksum"), "{error}");
     });
+}
+
+/// At twice the speed records live half as long; without `recorded_ttl` they stay.
+#[test]
+fn records_live_as_long_as_the_trace_says_at_its_speed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (replay, role) = written(&folder.path().join("t"), 3_000, |n| n);
+    let lives = |recorded_ttl: bool, speed: Option<f64>| {
+        let replay = Replay { recorded_ttl, speed, ..replay.clone() };
+        let deal = whole(&replay, &role, 1);
+        let (dealer, mut hands) = open(&deal, &supply(), [Rng::new(&[1])].into_iter()).unwrap();
+        let mut dealt = hands.remove(0);
+        std::thread::scope(|scope| {
+            let dealing = scope.spawn(move || dealer.run(Scripted::default()));
+            let (mut block, mut all) = (KeyedBlock::default(), Vec::new());
+            dealt.fill(&mut block, 1);
+            loop {
+                dealt.fill(&mut block, 100);
+                if block.steps.is_empty() {
+                    break;
+                }
+                for step in block.steps.iter().filter(|step| step.slot == 1) {
+                    let ttl_ns = block.data.ttl_ns.get(step.action.value as usize).copied();
+                    all.push((step.action.action, ttl_ns));
+                }
+            }
+            drop(dealt);
+            dealing.join().unwrap().unwrap();
+            all.dedup();
+            all
+        })
+    };
+    assert_eq!(lives(true, None), [(Action::PutExpiring, Some(10 * MS))]);
+    assert_eq!(lives(true, Some(2.0)), [(Action::PutExpiring, Some(5 * MS))]);
+    assert_eq!(lives(false, None), [(Action::Put, Some(0))]);
 }

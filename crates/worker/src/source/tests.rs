@@ -50,11 +50,8 @@ fn hot_keys_are_not_those_loaded_first() {
 /// A block of a role that only walks holds no key.
 #[test]
 fn a_walk_needs_no_keys() {
-    let entry = MixEntry {
-        op: Op::Walk { reverse: false, length: Size::Fixed { bytes: 3 } },
-        weight: 1.0,
-        keys: Choice::Uniform,
-    };
+    let walk = Op::Walk { reverse: false, length: Size::Fixed { bytes: 3 } };
+    let entry = MixEntry::new(walk, 1.0, Choice::Uniform);
     let role = Role {
         name: "walker".into(),
         threads: 1,
@@ -77,7 +74,7 @@ fn a_walk_needs_no_keys() {
 
 #[test]
 fn a_mix_has_its_weights_and_reads_only_what_exists() {
-    let entry = |op, weight| MixEntry { op, weight, keys: Choice::Uniform };
+    let entry = |op, weight| MixEntry::new(op, weight, Choice::Uniform);
     let role = Role {
         name: "users".into(),
         threads: 1,
@@ -125,7 +122,7 @@ fn a_mix_has_its_weights_and_reads_only_what_exists() {
 #[test]
 fn operations_take_as_many_keys_as_are_drawn() {
     let keys = Size::Geometric { p: 0.25, min: 2, max: 9 };
-    let entry = |op| MixEntry { op, weight: 1.0, keys: Choice::Uniform };
+    let entry = |op| MixEntry::new(op, 1.0, Choice::Uniform);
     let role = Role {
         name: "users".into(),
         threads: 1,
@@ -171,7 +168,7 @@ fn operations_take_as_many_keys_as_are_drawn() {
 /// Readers of a crew look up what was loaded and what their own rank has inserted, by its keys.
 #[test]
 fn a_rank_reads_and_inserts_its_own_keys() {
-    let mix = |op, weight| MixEntry { op, weight, keys: Choice::Uniform };
+    let mix = |op, weight| MixEntry::new(op, weight, Choice::Uniform);
     let role = Role {
         name: "both".to_owned(),
         threads: 1,
@@ -209,7 +206,7 @@ fn a_rank_reads_and_inserts_its_own_keys() {
 /// Keys that are written again are there again.
 #[test]
 fn what_is_deleted_is_missing_until_it_is_written() {
-    let entry = |op, weight| MixEntry { op, weight, keys: Choice::Uniform };
+    let entry = |op, weight| MixEntry::new(op, weight, Choice::Uniform);
     let role = |op| Role::new("writers", 1, vec![entry(op, 1.0)]);
     let population = Population::new(100, RankId::ALONE).without(Some(MissingKeys::none(200)));
     let run = |op, steps: usize, done: usize, failed: &[usize]| {

@@ -364,7 +364,7 @@ mod tests {
         let role = |name: &str, op: Op| Role {
             name: name.to_owned(),
             threads: 1,
-            mix: vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }],
+            mix: vec![MixEntry::new(op, 1.0, Choice::Uniform)],
             rate: None,
             depth: None,
             think_ns: None,

@@ -22,8 +22,8 @@ fn too_small(evidence: &Evidence) -> Option<Finding> {
         let (user_bytes, packed) = (case.user_bytes(), case.data.value.compress_to);
         let least = (user_bytes as f64 * packed.min(1.0)) as u64 / PACKS_AT_MOST;
         let on_disk = database.used_bytes.max(database.apparent_bytes);
-        let deletes = workload::deletes(&case.phases);
-        (user_bytes >= SMALL_DATA && !deletes && on_disk < least).then(|| {
+        let shrinks = workload::allows_misses(&case.phases);
+        (user_bytes >= SMALL_DATA && !shrinks && on_disk < least).then(|| {
             format!(
                 "expected {} in its database, found {} in files at the end of phase {}",
                 bytes(user_bytes),
@@ -44,8 +44,8 @@ fn compressed(evidence: &Evidence) -> Option<Finding> {
         let case = &measured.case.case;
         let (data, used) = (case.user_bytes(), database.used_bytes);
         let is_small = (used as f64) < data as f64 * COMPRESSED;
-        let deletes = workload::deletes(&case.phases);
-        (data >= SMALL_DATA && !deletes && is_small)
+        let shrinks = workload::allows_misses(&case.phases);
+        (data >= SMALL_DATA && !shrinks && is_small)
             .then(|| format!("{} of data in {} of files", bytes(data), bytes(used)))
     };
     Finding::of_phases(Id::DatabaseCompressed, evidence, smaller)

@@ -151,8 +151,10 @@ fn check_hits(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
     if let Some(mistake) = phase.roles.iter().find_map(mistake) {
         return Answer::Failed(mistake);
     }
-    if missing > 0 && workload::deletes(planned) {
-        return Answer::NotCheckable("keys are deleted in this case".to_owned());
+    if missing > 0 && workload::allows_misses(planned) {
+        return Answer::NotCheckable(
+            "keys are deleted, or end by themselves, in this case".to_owned(),
+        );
     }
     if looked_up == 0 {
         return Answer::NotCheckable("no key was looked up".to_owned());

@@ -56,7 +56,7 @@ pub fn small_records(records: u64) -> Data {
 
 /// Uniform random reads by one role.
 pub fn random_reads(threads: u32, duration_ns: u64) -> Mix {
-    let get = MixEntry { op: Op::Get, weight: 1.0, keys: Choice::Uniform };
+    let get = MixEntry::new(Op::Get, 1.0, Choice::Uniform);
     let role = Role {
         name: "readers".to_owned(),
         threads,

@@ -299,7 +299,7 @@ fn wanted_of(name: &str) -> &'static str {
     match name {
         "runtime" => "add `runtime=60` (with `time_based`), or use `--duration 60s`",
         "bs" => "kvdyno has one block size for each job: make a section for each size",
-        "rw" => "kvdyno has the kinds randread, randwrite, randrw, read, write and rw",
+        "rw" => "kvdyno has randread, randwrite, randrw, read, write, rw, randtrim and trim",
         "ioengine" => "kvdyno has io_uring (for libaio too), psync (for sync too) and mmap",
         "size" => "give a size in bytes, as 16g; the file is made in PATH",
         "rate" | "rate_iops" => "make a section of reads, and one of writes: each has its rate",
@@ -318,15 +318,25 @@ fn job(
     let rw = section.get("rw").map_or("read", |rw| rw.value.as_str());
     let rw = match rw {
         "readwrite" => "rw",
-        "randread" | "randwrite" | "randrw" | "read" | "write" | "rw" => rw,
-        _ => return Err(section.wrong("rw", "reads or writes, at random or in order")),
+        "randread" | "randwrite" | "randrw" | "read" | "write" | "rw" | "randtrim" | "trim" => rw,
+        _ => return Err(section.wrong("rw", "reads, writes or trims, at random or in order")),
     };
+    let trims = matches!(rw, "randtrim" | "trim");
     let way = match section.get("ioengine").map_or("psync", |engine| engine.value.as_str()) {
         "io_uring" | "libaio" | "posixaio" => DriveWay::IoUring,
         "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => DriveWay::Psync,
         "mmap" => DriveWay::Mmap,
         _ => return Err(section.wrong("ioengine", "asynchronous, synchronous or mapped I/O")),
     };
+    if trims && way == DriveWay::Mmap {
+        return Err(section.wrong("ioengine", "no map of the file in a job that trims"));
+    }
+    let depth = section.number("iodepth", 1)?.max(1);
+    if trims {
+        let text = "a job that trims has a file of its own, trims each block once at most, and \
+                    makes one trim at a time per thread, as fio does";
+        notes.push(text.to_owned());
+    }
     if section.get("ioengine").is_some_and(|engine| engine.value.ends_with("aio")) {
         notes.push("asynchronous I/O is done by io_uring".to_owned());
     }
@@ -352,7 +362,7 @@ fn job(
         rw: rw.to_owned(),
         read_share: read_share(section, rw)?,
         block: format!("{block}B"),
-        depth: section.number("iodepth", 1)?.max(1),
+        depth: if trims { 1 } else { depth },
         threads: Some(threads),
         flush_every,
         rate: rate(section, rw, block)?.map(|rate| rate * f64::from(threads)),

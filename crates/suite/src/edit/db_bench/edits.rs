@@ -155,6 +155,10 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
             Flag::Option(name) | Flag::Positive(name) => self.option(name, value),
             Flag::Switch(name) => self.option(name, if switch(value)? { "true" } else { "false" }),
             Flag::EitherWord(name, words) => self.option(name, words[usize::from(switch(value)?)]),
+            Flag::PowerOrAuto(name) => {
+                let power: i32 = value.parse().map_err(|_| "expected a whole number")?;
+                self.option(name, if power < 0 { "auto" } else { value })
+            }
             Flag::Numbered(name, first, words) => {
                 numbered(value, first, words).and_then(|word| self.option(name, word))
             }

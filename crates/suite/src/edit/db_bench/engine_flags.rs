@@ -3,7 +3,7 @@
 use super::flags::Flag;
 use Flag::{
     EitherWord, Least, Numbered, Option, Own, OwnIf, OwnNumbered, OwnPositive, OwnSwitch, OwnWords,
-    Percent, Positive, Switch, Transactions,
+    Percent, Positive, PowerOrAuto, Switch, Transactions,
 };
 
 const COMPACTION_PRIORITIES: &[&str] = &[
@@ -45,6 +45,7 @@ pub(super) const ENGINE_FLAGS: &[(&str, Flag)] = &[
     ("bloom_bits", Least("bloom_bits")),
     ("open_files", Least("max_open_files")),
     ("cache_type", Option("cache_type")),
+    ("cache_numshardbits", PowerOrAuto("cache_numshardbits")),
     ("block_size", Option("block_size")),
     ("write_buffer_size", Option("write_buffer_size")),
     ("max_write_buffer_number", Option("max_write_buffer_number")),

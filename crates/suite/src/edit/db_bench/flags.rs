@@ -18,6 +18,8 @@ pub(super) enum Flag {
     EitherWord(&'static str, [&'static str; 2]),
     /// The same: one of these words, in the order of the flag's numbers, which start at this one.
     Numbered(&'static str, usize, &'static [&'static str]),
+    /// The same: a power of two, or a negative number for `auto`.
+    PowerOrAuto(&'static str),
     /// The same: the flag is a share, the option is in percent.
     Percent(&'static str),
     /// The kind of database, if it is on.

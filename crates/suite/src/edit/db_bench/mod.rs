@@ -44,6 +44,7 @@ pub fn db_bench_options() -> Vec<&'static str> {
         | Flag::Switch(name)
         | Flag::EitherWord(name, _)
         | Flag::Numbered(name, _, _)
+        | Flag::PowerOrAuto(name)
         | Flag::Percent(name) => Some(name),
         Flag::Transactions(_) => Some("transactions"),
         Flag::Own(_)

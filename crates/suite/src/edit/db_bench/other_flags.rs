@@ -28,7 +28,7 @@ const LOG: &str = "use `--disable_wal` and `--sync` for the promise of a write";
 const BLOBS: &str = "use `--enable_blob_files` for BlobDB";
 const TABLES: &str = "the engine has block-based tables only";
 const CHECKED: &str = "reads verify checksums";
-const CACHE: &str = "the cache chooses its shards and pools";
+const CACHE: &str = "the cache chooses its pools: RocksDB's C API has no call";
 const OLD: &str = "recent versions of db_bench have no such flag";
 const OLD_CACHE: &str = "use `--cache_type`";
 const SHELL: &str = "write the flags themselves";
@@ -169,7 +169,6 @@ pub(super) const OTHER_FLAGS: &[(&str, Flag)] = &[
     ("openandcompact_allow_resumption", HarmlessSwitch),
     ("openandcompact_test_cancel_on_odd", HarmlessSwitch),
     ("compaction_measure_io_stats", HarmlessSwitch),
-    ("cache_numshardbits", Automatic(CACHE)),
     ("cache_high_pri_pool_ratio", Automatic(CACHE)),
     ("cache_low_pri_pool_ratio", Automatic(CACHE)),
     ("num_multi_db", Only(&["0", "1"], SINGLE)),

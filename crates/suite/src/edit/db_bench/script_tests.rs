@@ -71,15 +71,15 @@ fn a_mistake_does_not_repeat_the_command_line() {
 fn what_changes_nothing_is_left_out_in_one_note() {
     let line = "./db_bench --benchmarks=fillrandom,stats,levelstats,readrandom --db=/data/x \
                 --wal_dir=/data/x --histogram=1 --stats_interval_seconds=60 --verify_checksum=1 \
-                --report_file=r.csv --use_existing_db=0 --cache_numshardbits=6 --num_multi_db=0 \
-                --use_plain_table=false --trace_file= --keyrange_num=30";
+                --report_file=r.csv --use_existing_db=0 --cache_high_pri_pool_ratio=0.5 \
+                --num_multi_db=0 --use_plain_table=false --trace_file= --keyrange_num=30";
     let notes = notes(line, &[]).unwrap();
     let left_out: Vec<&String> = notes.iter().filter(|note| note.contains("--histogram")).collect();
     let [note] = left_out[..] else { panic!("{notes:?}") };
     for flag in ["--db,", "--wal_dir", "--verify_checksum", "--trace_file", "--keyrange_num"] {
         assert!(note.contains(flag), "{flag}: {note}");
     }
-    assert!(note.contains("--cache_numshardbits (the cache chooses"), "{note}");
+    assert!(note.contains("--cache_high_pri_pool_ratio (the cache chooses"), "{note}");
     assert!(notes.iter().any(|note| note.contains("stats, levelstats")), "{notes:?}");
 }
 
@@ -196,6 +196,13 @@ fn counts_of_operations_end_their_phases() {
     refused("--benchmarks=fillseq --writes=5 --threads=1", &["a fill writes `num` records"]);
     set("--benchmarks=fillseq --writes=5 --num=5").unwrap();
     has("--reads=5", "run.threads=[1]");
+    // A phase that reads nothing keeps its length.
+    let reads_alone = set("--benchmarks=overwrite,readrandom --reads=5").unwrap();
+    for phase in ["overwrite", "deleterandom"] {
+        let of_phase = format!("phases.{phase}.");
+        assert!(!reads_alone.iter().any(|set| set.starts_with(&of_phase)), "{reads_alone:?}");
+    }
+    has("--reads=5", "phases.updaterandom.operations=5");
 }
 
 #[test]

@@ -92,6 +92,8 @@ fn options_are_set_at_every_rocksdb() {
         ("--block_size=8192", "block_size=8192"),
         ("-write_buffer_size=134217728", "write_buffer_size=134217728"),
         ("--cache_size=-1", "block_cache=0"),
+        ("--cache_numshardbits=6", "cache_numshardbits=6"),
+        ("--cache_numshardbits=-1", "cache_numshardbits=auto"),
         ("--bloom_bits=10", "bloom_bits=10"),
         ("--open_files=-1", "max_open_files=0"),
         ("--compression_type=zstd", "compression=zstd"),

@@ -17,6 +17,9 @@ const WRITERS: [(&str, &str); 5] = [
     ("seekrandomwhilewriting", "writer"),
 ];
 
+/// Phases that read nothing: `--reads` says nothing about them.
+const WRITE_ONLY: [&str; 2] = ["overwrite", "deleterandom"];
+
 /// Phases that read with `benchmark_read_rate_limit`.
 const READERS: [&str; 5] =
     ["readrandom", "readmissing", "readwhilewriting", "seekrandom", "seekrandomwhilewriting"];
@@ -255,7 +258,11 @@ impl FlagEdits<'_, '_> {
             Some(each.saturating_mul(threads.unwrap_or(1)).to_string())
         };
         if let Some(reads) = all(reads) {
-            self.set_measured("operations", &reads, "duration");
+            for path in self.phases(|kind| kind == "measure") {
+                if !WRITE_ONLY.iter().any(|phase| path == format!("phases.{phase}")) {
+                    self.set_end(&path, "operations", &reads, "duration");
+                }
+            }
         }
         if let Some(writes) = all(writes) {
             self.operations("overwrite", &writes);
@@ -295,9 +302,14 @@ impl FlagEdits<'_, '_> {
     /// Sets a key of every measured phase, and removes another.
     fn set_measured(&mut self, key: &str, value: &str, other: &str) {
         for path in self.phases(|kind| kind == "measure") {
-            let set = [(other, ""), ("windows", ""), (key, value)];
-            self.set.extend(set.map(|(key, value)| format!("{path}.{key}={value}")));
+            self.set_end(&path, key, value, other);
         }
+    }
+
+    /// Sets one key of a phase's end, and removes another.
+    fn set_end(&mut self, path: &str, key: &str, value: &str, other: &str) {
+        let set = [(other, ""), ("windows", ""), (key, value)];
+        self.set.extend(set.map(|(key, value)| format!("{path}.{key}={value}")));
     }
 
     /// The paths of the suite's phases with these kinds.

@@ -1,7 +1,7 @@
 //! The properties of YCSB: `CoreWorkload`'s, its client's, and those without effect here.
 
 /// Properties with an effect here.
-const KNOWN: [&str; 32] = [
+const KNOWN: [&str; 33] = [
     "workload",
     "recordcount",
     "operationcount",
@@ -34,17 +34,17 @@ const KNOWN: [&str; 32] = [
     "insertorder",
     "zeropadding",
     "keyprefix",
+    "dotransactions",
 ];
 
 /// Properties that say what YCSB reports, how it names things, or where a store is.
-const HARMLESS: [&str; 24] = [
+const HARMLESS: [&str; 23] = [
     "table",
     "columnfamily",
     "fieldnameprefix",
     "fieldlengthhistogram",
     "readallfieldsbyname",
     "db",
-    "dotransactions",
     "hosts",
     "port",
     "label",

@@ -131,19 +131,30 @@ const OPTIONS: [(&str, Option<&str>); 7] = [
     ("tool", None),
 ];
 
-/// Options of YCSB's client without a value: none has an effect here.
-const SWITCHES: [&str; 3] = ["s", "t", "load"];
+/// Options of YCSB's client without a value, and whether each has transactions. None: without
+/// effect here.
+const SWITCHES: [(&str, Option<bool>); 3] = [("s", None), ("t", Some(true)), ("load", Some(false))];
+
+/// What a client does after the load: its requests, or nothing.
+const TRANSACTIONS: &str = "dotransactions";
 
 /// The files and properties of a command line, as `bin/ycsb run rocksdb -P workloads/workloada -p
 /// recordcount=1000000 -threads 4`, or of properties alone.
 pub(super) fn parse_line(text: &str, source: &mut Source, mistakes: &mut Mistakes) -> Vec<Word> {
     let is_program = |word: &String| !word.starts_with('-') && !word.contains('=');
-    // The program, its command and the binding.
-    let mut words = shell_words(text).into_iter().skip_while(is_program);
+    let mut words = shell_words(text).into_iter().peekable();
     let mut parts = Vec::new();
+    // The program, its command and the binding.
+    while let Some(word) = words.next_if(is_program) {
+        if word == "load" {
+            parts.push(transactions(false, &word, source));
+        }
+    }
     while let Some(word) = words.next() {
         let option = word.strip_prefix('-').map(|name| name.trim_start_matches('-'));
-        if option.is_some_and(|name| SWITCHES.contains(&name)) {
+        let switch = option.and_then(|name| SWITCHES.iter().find(|(known, _)| *known == name));
+        if let Some((_, has_transactions)) = switch {
+            parts.extend(has_transactions.map(|has| transactions(has, &word, source)));
             continue;
         }
         let value = if option.is_some() { words.next() } else { None };
@@ -170,6 +181,13 @@ pub(super) fn parse_line(text: &str, source: &mut Source, mistakes: &mut Mistake
         }
     }
     parts
+}
+
+/// The property that a word of the command line stands for.
+fn transactions(has: bool, word: &str, source: &mut Source) -> Word {
+    let start = source.add(OPTION, word);
+    let (name, value) = (TRANSACTIONS.to_owned(), has.to_string());
+    Word::Property(Property { name, value, span: start..start + word.len() })
 }
 
 /// `name=value`.

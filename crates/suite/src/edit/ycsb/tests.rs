@@ -128,7 +128,7 @@ proptest::proptest! {
 
 #[test]
 fn command_lines_of_ycsb_are_read() {
-    let line = "./bin/ycsb load rocksdb -s -P dir/workloadx -p recordcount=7 -threads 4 \\\n \
+    let line = "./bin/ycsb run rocksdb -s -t -P dir/workloadx -p recordcount=7 -threads 4 \\\n \
                 -p rocksdb.dir='/tmp/a b' -target 100 -jvm-args -Xmx1g > out.txt";
     let mut source = Source::new("suite.toml", "");
     let mut mistakes = Mistakes::default();
@@ -141,9 +141,19 @@ fn command_lines_of_ycsb_are_read() {
             Word::Property(Property { name, value, .. }) => format!("{name}={value}"),
         })
         .collect();
-    let expected =
-        ["dir/workloadx", "recordcount=7", "threadcount=4", "rocksdb.dir=/tmp/a b", "target=100"];
+    let expected = [
+        "dotransactions=true",
+        "dir/workloadx",
+        "recordcount=7",
+        "threadcount=4",
+        "rocksdb.dir=/tmp/a b",
+        "target=100",
+    ];
     assert_eq!(words, expected);
+    set("-t -p dotransactions=true");
+    for load in ["bin/ycsb load basic -s", "-load", "-p dotransactions=false"] {
+        refused(load, &["`dotransactions` cannot be `false`", "phase `load` has a row of its own"]);
+    }
     refused("-threads", &["[--set-ycsb:1:1]", "`-threads` has no value"]);
     refused("-thread 4", &["`-thread` is not an option of YCSB", "-threads N"]);
     refused("-p recordcount", &["`recordcount` sets no property", "name=value"]);
@@ -270,6 +280,10 @@ fn ordered_keys_have_their_length() {
     has("recordcount=1000", ["data.key_format=ycsb", "data.key_order=", "data.key_bytes="]);
     let ordered = "recordcount=1000 insertorder=ordered";
     has(ordered, ["data.key_format=", "data.key_order=ordered", "data.key_bytes=7"]);
+    // Those that are inserted have a digit more.
+    let inserted = format!("{ordered} operationcount=20 insertproportion=0.1");
+    has(&inserted, ["data.key_format=", "data.key_order=ordered", "data.key_bytes=8"]);
+    refused("insertorder=ordered", &["`insertorder` cannot be `ordered`", "`recordcount` beside"]);
     let padded = format!("{ordered} zeropadding=12");
     has(&padded, ["data.key_format=", "data.key_order=ordered", "data.key_bytes=16"]);
     refused("zeropadding=12", &["`zeropadding` cannot be `12`", "expected 1"]);

@@ -59,6 +59,9 @@ impl<'p, 'm> Workload<'p, 'm> {
             let names = left_out.join(", ");
             self.notes.push(format!("properties of YCSB without effect here: {names}"));
         }
+        let why = "a run of kvdyno loads before it measures, and its phase `load` has a row of its \
+                   own: leave out `load`, `-load` and `dotransactions`";
+        self.values.only("dotransactions", "true", why, self.mistakes);
         self.set_data();
         let threads = self.values.number("threadcount", 1, 0_u32, self.mistakes);
         if threads > 0 && overrides.threads.is_empty() {
@@ -127,7 +130,13 @@ impl<'p, 'm> Workload<'p, 'm> {
             ("ycsb", "", String::new())
         } else {
             let padding = self.values.number("zeropadding", 0, 1_usize, self.mistakes);
-            let bytes = "user".len() + padding.max(records.saturating_sub(1).to_string().len());
+            if let (0, Some(order)) = (records, self.values.get("insertorder")) {
+                let expected = "expected `recordcount` beside it: keys have the digits of the last";
+                refuse(order, expected.to_owned(), self.mistakes);
+                return;
+            }
+            let last = (records + self.inserts()).saturating_sub(1);
+            let bytes = "user".len() + padding.max(last.to_string().len());
             self.notes.push(format!(
                 "insertorder=ordered: keys are {bytes} bytes long and in the order of their \
                  numbers (YCSB's are so with `zeropadding`)"
@@ -137,6 +146,14 @@ impl<'p, 'm> Workload<'p, 'm> {
         self.set.push(format!("data.key_format={format}"));
         self.set.push(format!("data.key_order={key_order}"));
         self.set.push(format!("data.key_bytes={bytes}"));
+    }
+
+    /// Records that the requests are expected to insert.
+    fn inserts(&self) -> u64 {
+        let mut read_again = Mistakes::default();
+        let operations = self.values.number("operationcount", 0, 0_u64, &mut read_again);
+        let share = self.values.number("insertproportion", 0.0, 0.0, &mut read_again);
+        (operations as f64 * share) as u64
     }
 
     /// The length of a value, which holds all fields of a record.

@@ -54,7 +54,10 @@ struct Reference<'s> {
 impl<'s> Reference<'s> {
     /// Finds the headers of all tables below a path.
     fn name_tables(&mut self, schema: &'s Value, path: &str) {
-        for (key, value) in variants(schema).chain([schema]).flat_map(properties) {
+        let mut keys: Vec<_> = variants(schema).chain([schema]).flat_map(properties).collect();
+        // What a role and a drive's job have in common is found under the role.
+        keys.sort_by_key(|(key, _)| path.is_empty() && *key == "drive");
+        for (key, value) in keys {
             let items = value.get("items");
             let Some(name) = self.table(items.unwrap_or(value)) else { continue };
             if !self.headings.contains_key(name) {

@@ -101,7 +101,7 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
         (Op::Flush, job.syncs()),
     ];
     let done = sides.into_iter().filter(|(_, ios)| *ios > 0);
-    let entry = |(op, ios)| MixEntry { op, weight: ios as f64, keys: keys.clone() };
+    let entry = |(op, ios)| MixEntry::new(op, ios as f64, keys.clone());
     let role = Role { depth, ..Role::new(role_name(job), threads, done.map(entry).collect()) };
     let ends = Ends::after_ns(job.window_ns());
     Phase::new(MEASURE, Activity::Measure(Mix { roles: vec![role], ends }))

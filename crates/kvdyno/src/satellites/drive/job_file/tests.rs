@@ -69,7 +69,7 @@ fn what_has_no_counterpart_is_refused_at_its_line() {
         ("stonewall ; waits\n", ""),
         ("bs=4k", "bs=4k,8k"),
         ("bs=4k", "bssplit=4k/50:8k/50"),
-        ("rw=randread", "rw=randtrim"),
+        ("rw=randread", "rw=trimwrite"),
         ("ioengine=libaio", "ioengine=rbd"),
         ("runtime=60", "runtime=soon"),
         ("runtime=60\n", ""),
@@ -105,4 +105,16 @@ fn sections_of_one_name_are_told_apart() {
     let file = parse(text, false).map_err(|m| m.what).unwrap();
     let names: Vec<&str> = file.jobs.iter().map(|job| job.name.as_str()).collect();
     assert_eq!(names, ["a-b", "a-b-2", "job"]);
+}
+
+/// Trims are made one at a time, and not in a file that another job reads.
+#[test]
+fn a_job_that_trims_has_no_depth() {
+    let text = MIXED.replacen("rw=randread", "rw=randtrim", 1);
+    let file = parse(&text, false).map_err(|m| m.what).unwrap();
+    assert_eq!((file.jobs[0].rw.as_str(), file.jobs[0].depth), ("randtrim", 1));
+    assert!(file.notes.iter().any(|note| note.contains("file of its own")), "{:?}", file.notes);
+    let mapped = text.replacen("iodepth=32", "ioengine=mmap", 1);
+    let Err(mistake) = parse(&mapped, false) else { panic!("a map that trims") };
+    assert!(mistake.what.contains("ioengine=mmap"), "{}", mistake.what);
 }
