@@ -52,11 +52,16 @@ fn make(scratch: &Scratch, language: &str) -> PathBuf {
 /// It is found beside other engines, and runs as they do.
 #[track_caller]
 fn run(scratch: &Scratch, plugin: &Path) {
+    run_as(scratch, "mine", plugin);
+}
+
+#[track_caller]
+fn run_as(scratch: &Scratch, engine: &str, plugin: &Path) {
     let mut command = scratch.kvdyno(&[
         "run",
         "quick",
         "--engine",
-        "mine",
+        engine,
         "--no-ram-limit",
         "--scale",
         "1/1000",
@@ -73,7 +78,7 @@ fn run(scratch: &Scratch, plugin: &Path) {
     let records = records(&scratch.only_run());
     assert_eq!(records.len(), 3, "{records:?}");
     for record in records.values() {
-        assert_eq!((record.case.engine.as_str(), record.outcome.word()), ("mine", "done"));
+        assert_eq!((record.case.engine.as_str(), record.outcome.word()), (engine, "done"));
         // Which plugin it was stays in the record.
         let library = record.worker.as_ref().unwrap().library.as_ref().unwrap();
         assert_eq!((library.path.as_path(), library.build.as_str()), (plugin, "yours"));
@@ -168,6 +173,32 @@ mod soak {
             let said = String::from_utf8_lossy(&output.stdout);
             assert!(output.status.success() && said.contains(" 0 failed"), "{engine}: {said}");
         }
+    }
+
+    /// With a build of the user's: `PERCONAFT` names where it was installed. A close waits for the
+    /// engine's threads, a second or two, so the kit takes minutes.
+    #[test]
+    fn perconaft_conforms_and_is_run() {
+        let (scratch, test) = (Scratch::new(), "perconaft_conforms_and_is_run");
+        let Some(prefix) = std::env::var_os("PERCONAFT") else {
+            skipped("perconaft", test, "PERCONAFT is not set");
+            return;
+        };
+        if !can_run(&scratch, test) || !can_compile("cc", test) {
+            return;
+        }
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../engines/plugin/perconaft");
+        let folder = scratch.path("perconaft");
+        fs::create_dir(&folder).unwrap();
+        let mut make = Command::new("make");
+        make.arg("-f").arg(sources.join("Makefile")).arg("test").current_dir(&folder);
+        make.env("PERCONAFT", prefix).env("KVDYNO_PLUGIN", workers::find("plugin").unwrap());
+        make.args(["CFLAGS=-O2 -Werror"]);
+        let output = make.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(output.status.success() && said.contains(" 0 failed"), "{said}");
+        run_as(&scratch, "perconaft", &folder.join("libkvdyno-perconaft.so"));
     }
 
     /// Plugins are chosen by their versions, as libraries are.
