@@ -41,7 +41,10 @@ static const char *describe(void) {
          "  \"delete\": true, \"scan_forward\": true, \"scan_reverse\": true, \"batch\": \"atomic\","
          "  \"transactions\": \"optimistic\", \"atomic_read_modify_write\": true},"
          " \"options\": [" BYTES("block_cache_size", 67108864, "Cache of blocks of the key logs.") ","
-         BYTES("memtable_write_buffer_size", 67108864, "Size of a memory table.") ","
+         "  {\"name\": \"memtable_write_buffer_size\", \"kind\": \"bytes\", \"default\": 67108864,"
+         "   \"help\": \"Size of a memory table.\", \"presets\": [{\"preset\": \"tuned\","
+         "    \"value\": \"4%\", \"reason\": \"Up to 18 of this size are in memory: 16 that wait, and one"
+         " of twice the size.\", \"source\": \"tidesdb.com/reference/tuning, The mental model\"}]},"
          BYTES("value_separation_threshold", 1024,
                "Values of this size and more go to the value log; 0: the default.") ","
          BYTES("vlog_segment_size", 268435456, "Size of a segment of the value log.") ","
