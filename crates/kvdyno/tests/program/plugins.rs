@@ -46,7 +46,24 @@ fn make(scratch: &Scratch, language: &str) -> PathBuf {
     let said = text(&output.stdout) + &text(&output.stderr);
     assert!(output.status.success(), "{language}: {said}");
     assert!(said.contains("conformance of mine 0.1.0") && said.contains(" 0 failed"), "{said}");
-    folder.join("libkvdyno-mine.so")
+    let plugin = folder.join("libkvdyno-mine.so");
+    fill_a_file(scratch, language, &plugin);
+    plugin
+}
+
+/// After a write that failed half way, others are not lost behind it.
+#[track_caller]
+fn fill_a_file(scratch: &Scratch, language: &str, plugin: &Path) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../engines/plugin/tests/full.c");
+    let (program, folder) = (scratch.path("full"), scratch.path("full-database"));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program).arg(source);
+    assert!(compiler.arg("-ldl").status().unwrap().success());
+    fs::create_dir(&folder).unwrap();
+    let output = Command::new(program).arg(plugin).arg(&folder).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{language}: {said}");
+    fs::remove_dir_all(folder).unwrap();
 }
 
 /// It is found beside other engines, and runs as they do.
