@@ -50,6 +50,7 @@ static int threads_named(const char *name) {
   int count = 0;
   DIR *tasks = opendir("/proc/self/task");
   for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
+    if (task->d_name[0] == '.') continue;
     snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
     FILE *file = fopen(path, "r");
     if (file == NULL) continue;

@@ -172,14 +172,19 @@ mod soak {
 
     /// Each class, option and preset, as it was installed.
     #[test]
-    fn engines_in_go_conform() {
-        let (scratch, test) = (Scratch::new(), "engines_in_go_conform");
+    fn installed_plugins_conform() {
+        let (scratch, test) = (Scratch::new(), "installed_plugins_conform");
         if !can_run(&scratch, test) {
             return;
         }
-        for engine in ["badger", "bbolt", "pebble"] {
+        for (engine, need) in [
+            ("badger", "go-engines"),
+            ("bbolt", "go-engines"),
+            ("pebble", "go-engines"),
+            ("tidesdb", "tidesdb"),
+        ] {
             let Some(newest) = library::installed(engine).into_iter().next() else {
-                skipped("go-engines", test, &format!("`kvdyno engines get {engine}` was not done"));
+                skipped(need, test, &format!("`kvdyno engines get {engine}` was not done"));
                 continue;
             };
             let folder = scratch.path(engine);
