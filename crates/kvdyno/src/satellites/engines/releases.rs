@@ -80,7 +80,7 @@ pub(super) struct CrateSources {
     pub(super) package: String,
     /// Below the crate.
     pub(super) folder: String,
-    /// Of CMake.
+    /// Those of `cmake`.
     pub(super) options: Vec<String>,
     /// What is before a compressor's name in the option that includes it.
     pub(super) compressor: String,
