@@ -16,8 +16,8 @@ use std::time::{Duration, SystemTime};
 /// Where the program reads; none: standard output.
 static PROGRAM: Mutex<Option<File>> = Mutex::new(None);
 
-/// Keeps standard output for what the worker writes: from now on, what an engine's code prints there
-/// goes to standard error.
+/// Keeps standard output for what the worker writes. What an engine's code prints there goes to
+/// standard error from now on.
 pub(crate) fn keep_stdout() -> io::Result<()> {
     let kept = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
