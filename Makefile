@@ -29,7 +29,7 @@ endif
 TEST_CRATES := cargo test --workspace $(ENGINES:%=--exclude kvdyno-%) --locked
 TEST_ENGINES := cargo test $(ENGINES:%=-p kvdyno-%) --lib --bins --tests --locked
 
-.PHONY: help check check-style check-tests setup fetch demo run-demo build build-demo engines program library older-library get-engines get-go-engines page \
+.PHONY: help check check-style check-tests setup fetch demo run-demo build build-demo engines program library older-library get-engines get-plugins page \
 	test test-tools build-tests test-rust test-engines test-page soak soak-tools soak-crew test-soak bench dist try-dist clean
 
 help:
@@ -66,7 +66,7 @@ test:
 
 # Tools that are large to install, tests that take minutes and seldom find anything.
 soak:
-	@scripts/parts.sh setup soak-tools fetch build soak-crew library older-library get-engines get-go-engines build-tests test-soak
+	@scripts/parts.sh setup soak-tools fetch build soak-crew library older-library get-engines get-plugins build-tests test-soak
 
 setup:
 	@scripts/setup.sh
@@ -100,8 +100,10 @@ older-library:
 get-engines:
 	@scripts/get-engines.sh $(BIN)/kvdyno wiredtiger leveldb redis postgres mariadb memcached || true
 
-# Plugins that Go builds, in two versions where tests compare them; without Go their tests are skipped.
-get-go-engines:
+# Plugins that are built here, in two versions where tests compare them; without Go those of Go are
+# skipped by their tests.
+get-plugins:
+	@scripts/get-engines.sh $(BIN)/kvdyno tidesdb || true
 	@! command -v go >/dev/null || $(BIN)/kvdyno engines get bbolt 1.4.3 1.5.0 || true
 	@! command -v go >/dev/null || scripts/get-engines.sh $(BIN)/kvdyno badger pebble || true
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Gets what engines are nothing without, where it is not there yet: libraries that kvdyno links a
-# shim with (WiredTiger, built from its published sources; LevelDB, the system's package) and servers
-# (the system's packages, unpacked and not installed). What building takes is installed first, on
+# shim with (WiredTiger, built from its published sources; LevelDB, the system's package), plugins
+# (TidesDB, built from its published sources) and servers (the system's packages, unpacked and not
+# installed). What building takes is installed first, on
 # Debian. Exits with 1, and prints why, where one cannot be had.
 #
 # usage: get-engines.sh KVDYNO ENGINE...
@@ -22,7 +23,7 @@ is_there() {
 
 # What is not there of what an engine's library is made with.
 missing() {
-    case $1 in wiredtiger | leveldb) ;; *) return ;; esac
+    case $1 in wiredtiger | leveldb | tidesdb) ;; *) return ;; esac
     command -v cc >/dev/null || echo gcc
     command -v c++ >/dev/null || echo g++
     case $1 in
@@ -30,6 +31,12 @@ missing() {
             command -v cmake >/dev/null || echo cmake
             command -v ninja >/dev/null || echo ninja-build
             python3 -m pip --version >/dev/null 2>&1 || echo python3-pip
+            [ -e /usr/include/lz4.h ] || echo liblz4-dev
+            [ -e /usr/include/snappy-c.h ] || echo libsnappy-dev
+            [ -e /usr/include/zstd.h ] || echo libzstd-dev
+            ;;
+        tidesdb)
+            command -v cmake >/dev/null || echo cmake
             [ -e /usr/include/lz4.h ] || echo liblz4-dev
             [ -e /usr/include/snappy-c.h ] || echo libsnappy-dev
             [ -e /usr/include/zstd.h ] || echo libzstd-dev

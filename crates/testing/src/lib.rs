@@ -7,7 +7,7 @@ pub mod turns;
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 44] = [
+pub const NEEDS: [(&str, &str); 46] = [
     ("root", "root"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -34,6 +34,8 @@ pub const NEEDS: [(&str, &str); 44] = [
     ("wiredtiger", "a library of WiredTiger: `kvdyno engines get wiredtiger`"),
     ("leveldb", "a library of LevelDB: `kvdyno engines get leveldb`"),
     ("go-engines", "plugins of Go: `kvdyno engines get pebble`, and `badger`, `bbolt`"),
+    ("tidesdb", "a plugin of TidesDB: `kvdyno engines get tidesdb`"),
+    ("perconaft", "a build of PerconaFT, named by the variable PERCONAFT"),
     ("redis", "a Redis server: `kvdyno engines get redis`"),
     ("postgres", "a PostgreSQL server: `kvdyno engines get postgres`"),
     ("mariadb", "a MariaDB server: `kvdyno engines get mariadb`"),

@@ -154,6 +154,9 @@ fn run_command<E: Engine>(
     let Some((command, by)) = parse_command(std::env::args_os().skip(1).collect()) else {
         return usage();
     };
+    if let Err(error) = output::keep_stdout() {
+        return report_error(&error.into(), ExitCode::FAILURE);
+    }
     let loaded = match by {
         // It needs none: it runs already.
         CodeSource { server: Some(_), .. } => Ok(()),
@@ -238,7 +241,7 @@ fn print_description(engine: Description, server: Option<AttachedServer>) -> Res
         server,
     };
     let text = description.to_json().map_err(|error| other(&error))?;
-    writeln!(std::io::stdout(), "{text}")?;
+    output::write(format!("{text}\n").as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -247,7 +250,7 @@ fn check<G: GraphEngine>(folder: &Path, words: &str) -> Result<ExitCode> {
     if report.checks.is_empty() {
         return Err(Error::invalid(format!("unknown check `{words}`; leave it out to run all")));
     }
-    write!(std::io::stdout(), "{report}")?;
+    output::write(report.to_string().as_bytes())?;
     Ok(if report.conforms() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -8,14 +8,35 @@ use kvdyno_record::protocol::Event;
 use kvdyno_record::series::Slice;
 use serde::Serialize;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
+
+/// Where the program reads; none: standard output.
+static PROGRAM: Mutex<Option<File>> = Mutex::new(None);
+
+/// Keeps standard output for what the worker writes. What an engine's code prints there goes to
+/// standard error from now on.
+pub(crate) fn keep_stdout() -> io::Result<()> {
+    let kept = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept.into());
+    Ok(())
+}
+
+/// Writes to the program at once.
+pub(crate) fn write(bytes: &[u8]) -> io::Result<()> {
+    match &mut *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) {
+        Some(kept) => kept.write_all(bytes),
+        None => io::stdout().write_all(bytes),
+    }
+}
 
 /// Sends one event line to the program.
 pub(crate) fn send(event: &Event) -> Result<()> {
     let line = event.to_line().map_err(|error| other(&error))?;
-    std::io::stdout().lock().write_all(&line)?;
+    write(&line)?;
     Ok(())
 }
 

@@ -9,7 +9,6 @@ use kvdyno_record::pledge::{
     self, KEY_BYTES, Pledge, Pledged, Reading, Recovered, Units, Victim, value_bytes,
 };
 use std::fs::File;
-use std::io::Write as _;
 use std::ops::{ControlFlow, Range};
 use std::os::unix::fs::FileExt as _;
 use std::process::ExitCode;
@@ -224,9 +223,7 @@ fn line() -> Result<String> {
 /// Exits at once. The engine's own threads may be at work, and exit handlers of a C++ library
 /// would free what they use.
 fn report(line: &[u8]) -> Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(line)?;
-    out.flush()?;
+    crate::output::write(line)?;
     end()
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn run<E: Engine>(input: &mut impl BufRead) -> Result<ExitCode> {
     let job = SampleJob::from_json(&line).map_err(|error| super::other(&error))?;
     let sample = sample::<E>(&job)?;
     let line = sample.to_line().map_err(|error| super::other(&error))?;
-    std::io::stdout().write_all(&line)?;
+    crate::output::write(&line)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct Callback<T> {
 }
 
 impl<T> Callback<T> {
-    fn new(call: T) -> Self {
+    pub(crate) fn new(call: T) -> Self {
         Self { call, thread: AtomicUsize::new(NOWHERE), frame: null_mut() }
     }
 
@@ -52,7 +52,7 @@ impl<T> Callback<T> {
     /// # Safety
     /// `callback` is a live one, and its `call` belongs to frames of type `F`.
     #[inline]
-    unsafe fn frame<'f, F>(callback: *mut T) -> &'f mut F {
+    pub(crate) unsafe fn frame<'f, F>(callback: *mut T) -> &'f mut F {
         let callback = callback.cast::<Self>();
         // SAFETY: the caller's promise: `call` is its first field.
         let thread = unsafe { (*callback).thread.load(Relaxed) };
@@ -70,8 +70,12 @@ impl<T> Callback<T> {
 
     /// Calls the plugin, while its callbacks find `frame`.
     #[inline]
-    fn during<F>(callback: *mut Self, frame: &mut F, call: impl FnOnce(*mut T) -> c_int) -> c_int {
-        // SAFETY: the session's callback, which no other call uses: sessions are of one thread.
+    pub(crate) fn during<F>(
+        callback: *mut Self,
+        frame: &mut F,
+        call: impl FnOnce(*mut T) -> c_int,
+    ) -> c_int {
+        // SAFETY: no other call uses it: sessions are of one thread, and a database's are locked.
         unsafe {
             (*callback).frame = (&raw mut *frame).cast();
             (*callback).thread.store(here(), Relaxed);

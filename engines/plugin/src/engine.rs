@@ -2,14 +2,15 @@
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
-use crate::api::{self, CounterSink, EventSink, Message, NO_MESSAGE, OptionValue};
+use crate::api::{self, Message, NO_MESSAGE, OptionValue};
 use crate::library::{self, Functions};
 use crate::session::PluginSession;
+use crate::sinks::Sinks;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Edge, Engine, EngineEvent, Error, EventKind,
-    Location, Options, Result, Settled, Value,
+    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, Location, Options,
+    Result, Settled, Value,
 };
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::path::Path;
 use std::ptr::{null, null_mut};
 use std::time::Duration;
@@ -19,6 +20,7 @@ pub struct Plugin {
     functions: &'static Functions,
     database: *mut c_void,
     atomic_read_modify_write: bool,
+    sinks: Sinks,
 }
 
 // SAFETY: by the header, a plugin's database is for all threads.
@@ -75,7 +77,7 @@ impl Engine for Plugin {
         api::check("open", code, &message)?;
         let claims = &plugin.description.capabilities;
         let atomic_read_modify_write = claims.atomic_read_modify_write;
-        Ok(Self { functions, database, atomic_read_modify_write })
+        Ok(Self { functions, database, atomic_read_modify_write, sinks: Sinks::new() })
     }
 
     fn session(&self) -> Result<PluginSession<'_>> {
@@ -105,19 +107,14 @@ impl Engine for Plugin {
 
     fn counters(&self) -> Counters {
         let Some(counters) = self.functions.counters else { return Counters::new() };
-        let call = CounterSink { integer: add_integer, number: add_number, text: add_text };
-        let mut sink = Sink { call, list: Counters::new() };
-        // SAFETY: the database is open; `call` is the first field of the sink.
-        unsafe { counters(self.database, (&raw mut sink).cast()) };
-        sink.list
+        // SAFETY: the database is open.
+        self.sinks.counters(|sink| unsafe { counters(self.database, sink) })
     }
 
     fn events(&self) -> Vec<EngineEvent> {
         let Some(events) = self.functions.events else { return Vec::new() };
-        let mut sink = Sink { call: EventSink { add: add_event }, list: Vec::new() };
         // SAFETY: as above.
-        unsafe { events(self.database, (&raw mut sink).cast()) };
-        sink.list
+        self.sinks.events(|sink| unsafe { events(self.database, sink) })
     }
 }
 
@@ -128,63 +125,6 @@ impl Plugin {
         let code = unsafe { function(self.database, message.as_mut_ptr()) };
         api::check(name, code, &message)
     }
-}
-
-/// A struct of the header, and behind it what its functions fill.
-#[repr(C)]
-struct Sink<S, L> {
-    call: S,
-    list: L,
-}
-
-type Count = Sink<CounterSink, Counters>;
-
-unsafe extern "C" fn add_integer(sink: *mut CounterSink, name: *const c_char, value: u64) {
-    // SAFETY: the header has the plugin pass on what it got, and C strings.
-    unsafe { (*sink.cast::<Count>()).list.insert(api::text(name), Value::Integer(value)) };
-}
-
-unsafe extern "C" fn add_number(sink: *mut CounterSink, name: *const c_char, value: f64) {
-    // SAFETY: as above.
-    unsafe { (*sink.cast::<Count>()).list.insert(api::text(name), Value::Number(value)) };
-}
-
-unsafe extern "C" fn add_text(sink: *mut CounterSink, name: *const c_char, value: *const c_char) {
-    // SAFETY: as above.
-    unsafe {
-        let value = Value::Text(api::text(value));
-        (*sink.cast::<Count>()).list.insert(api::text(name), value);
-    }
-}
-
-unsafe extern "C" fn add_event(
-    sink: *mut EventSink,
-    at_unix_ns: u64,
-    kind: c_int,
-    edge: c_int,
-    detail: *const c_char,
-) {
-    let kind = match kind {
-        0 => EventKind::Flush,
-        1 => EventKind::Compaction,
-        2 => EventKind::Checkpoint,
-        3 => EventKind::Stall,
-        _ => EventKind::Other,
-    };
-    let edge = match edge {
-        0 => Edge::Begin,
-        1 => Edge::End,
-        _ => Edge::Point,
-    };
-    // SAFETY: as above.
-    let text = unsafe { api::text(detail) };
-    let mut detail = Counters::new();
-    if !text.is_empty() {
-        detail.insert("detail".to_owned(), Value::Text(text));
-    }
-    let event = EngineEvent { at_unix_ns, kind, edge, detail };
-    // SAFETY: as above.
-    unsafe { (*sink.cast::<Sink<EventSink, Vec<EngineEvent>>>()).list.push(event) };
 }
 
 fn option(value: &Value, name: &CString, text: &CString) -> OptionValue {

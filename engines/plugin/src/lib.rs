@@ -10,6 +10,7 @@ mod description;
 mod engine;
 mod library;
 mod session;
+mod sinks;
 
 pub use engine::Plugin;
 pub use session::PluginSession;

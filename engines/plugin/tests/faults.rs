@@ -104,6 +104,36 @@ fn a_callback_at_a_wrong_moment_ends_the_process_with_the_reason() {
 }
 
 #[test]
+fn counters_are_added_on_the_thread_of_their_call_and_until_it_returns() {
+    let test = "counters_are_added_on_the_thread_of_their_call_and_until_it_returns";
+    for (fault, words) in [
+        ("COUNTS_ELSEWHERE", "it called back from another thread than that of the call"),
+        ("COUNTS_TOO_LATE", "it called back after the call had returned"),
+    ] {
+        let Some(plugin) = faulty(test, fault) else { return };
+        let scratch = plugin.folder.path().to_string_lossy().into_owned();
+        let output = plugin.run(&["conformance", &scratch, "counters and events"]);
+        let said = text(&output);
+        assert!(output.status.signal().is_some(), "{fault}: {:?} {said}", output.status);
+        assert!(said.contains(words), "{fault}: {said}");
+    }
+}
+
+/// The worker speaks to the program there.
+#[test]
+fn what_a_plugin_prints_is_not_what_its_worker_writes() {
+    let Some(plugin) = faulty("what_a_plugin_prints_is_not_what_its_worker_writes", "PRINTS")
+    else {
+        return;
+    };
+    let output = plugin.run(&["describe"]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.starts_with('{'), "{said}");
+    assert!(!said.contains("of the engine's own"), "{said}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("of the engine's own"));
+}
+
+#[test]
 fn what_a_plugin_returns_is_an_error_with_its_words() {
     let test = "what_a_plugin_returns_is_an_error_with_its_words";
     for (fault, words) in [

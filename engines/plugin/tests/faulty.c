@@ -2,6 +2,7 @@
 #include "../include/kvdyno_engine.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,8 +20,15 @@
 #define FAILS 11
 #define UNKNOWN_RESULT 12
 #define OTHER_NAME 13
+#define PRINTS 14
+#define COUNTS_ELSEWHERE 15
+#define COUNTS_TOO_LATE 16
 
 static const char *describe(void) {
+#if FAULT == PRINTS
+  printf("a line of the engine's own\n");
+  fflush(stdout);
+#endif
 #if FAULT == RUBBISH
   return "mine, version 1";
 #endif
@@ -110,8 +118,30 @@ static int put(void *session, const void *key, size_t size, const void *value, s
   return KVDYNO_OK;
 }
 
+static kvdyno_counters *late_counters;
+
+static void *count(void *counters) {
+  ((kvdyno_counters *)counters)->add_integer(counters, "reads", 1);
+  return NULL;
+}
+
+static void counters(void *database, kvdyno_counters *counters) {
+  (void)database;
+#if FAULT == COUNTS_ELSEWHERE
+  pthread_t thread;
+  pthread_create(&thread, NULL, count, counters);
+  pthread_join(thread, NULL);
+#else
+  count(counters);
+#endif
+  late_counters = counters;
+}
+
 static int close_database(void *database, char *message) {
   (void)message;
+#if FAULT == COUNTS_TOO_LATE
+  if (late_counters != NULL) count(late_counters);
+#endif
   free(database);
   return KVDYNO_OK;
 }
@@ -119,7 +149,7 @@ static int close_database(void *database, char *message) {
 const kvdyno_engine *kvdyno_get_engine(void) {
   static kvdyno_engine engine = {KVDYNO_ENGINE_VERSION, describe, open_database, open_session,
                                  close_session, get, put, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-                                 NULL, NULL, NULL, NULL, NULL, NULL, close_database};
+                                 NULL, NULL, NULL, NULL, counters, NULL, close_database};
 #if FAULT == OTHER_VERSION
   engine.version = 99;
 #elif FAULT == NO_GET

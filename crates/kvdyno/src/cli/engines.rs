@@ -52,16 +52,18 @@ Examples:
   kvdyno engines get wiredtiger                     built here, in one to three minutes
   kvdyno engines get leveldb                        the system's package, with a shim
   kvdyno engines get pebble                         a plugin, built here with Go
+  kvdyno engines get tidesdb                        a plugin, built here with cargo and CMake
   kvdyno engines get redis                          the system's package, not installed
 
 RocksDB's binaries come from its authors: `mvn` fetches them (17 to 92 MB each), and checksums are
 verified. WiredTiger is built from its authors' sources for this machine's processor: `pip` fetches
 them, and checksums are verified. Pebble, Badger and bbolt are plugins in Go: `go` fetches their
-modules, verifies their checksums and compiles them. Servers (redis, postgres, mariadb, memcached)
-are packages of the distribution: `apt-get` fetches them with their dependencies, and they are
-unpacked, not installed; no service starts. All are stored in ~/.cache/kvdyno/libraries. kvdyno also
-finds libraries in the directories of KVDYNO_LIBRARY_PATH, and in `libraries` next to its own
-program.")]
+modules, verifies their checksums and compiles them. TidesDB is a plugin in C: `cargo` fetches the
+crate that contains its sources, whose checksum is verified. Servers (redis, postgres, mariadb,
+memcached) are packages of the distribution: `apt-get` fetches them with their dependencies, and
+they are unpacked, not installed; no service starts. All are stored in ~/.cache/kvdyno/libraries.
+kvdyno also finds libraries in the directories of KVDYNO_LIBRARY_PATH, and in `libraries` next to
+its own program.")]
 pub(crate) struct GetArgs {
     /// The engine
     pub(crate) name: String,
@@ -75,10 +77,12 @@ pub(crate) struct GetArgs {
 Examples:
   kvdyno engines build wiredtiger --prefix ~/wiredtiger/build
   kvdyno engines build leveldb --prefix /usr/local --output ~/leveldb.so
+  kvdyno engines build tidesdb --prefix ~/tidesdb
 
 The libraries of these engines have no stable C interface, so kvdyno's worker loads them with a
-shim. This command compiles the shim against your build's header and links both into one file, which
-a suite names: library = \"PATH\". DIR is where the build was installed, or made.")]
+shim. This command compiles the shim against your build's header and links both into one file,
+which a suite names: library = \"PATH\". Of TidesDB it makes a plugin. DIR is where the build was
+installed, or made.")]
 pub(crate) struct BuildArgs {
     /// The engine
     pub(crate) name: String,

@@ -1,6 +1,7 @@
 //! `kvdyno engines`: the installed engines and their descriptions.
 
 mod build;
+mod crates;
 mod debian;
 mod get;
 mod go;

@@ -46,17 +46,39 @@ fn make(scratch: &Scratch, language: &str) -> PathBuf {
     let said = text(&output.stdout) + &text(&output.stderr);
     assert!(output.status.success(), "{language}: {said}");
     assert!(said.contains("conformance of mine 0.1.0") && said.contains(" 0 failed"), "{said}");
-    folder.join("libkvdyno-mine.so")
+    let plugin = folder.join("libkvdyno-mine.so");
+    fill_a_file(scratch, language, &plugin);
+    plugin
+}
+
+/// After a write that failed half way, others are not lost behind it.
+#[track_caller]
+fn fill_a_file(scratch: &Scratch, language: &str, plugin: &Path) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../engines/plugin/tests/full.c");
+    let (program, folder) = (scratch.path("full"), scratch.path("full-database"));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program).arg(source);
+    assert!(compiler.arg("-ldl").status().unwrap().success());
+    fs::create_dir(&folder).unwrap();
+    let output = Command::new(program).arg(plugin).arg(&folder).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{language}: {said}");
+    fs::remove_dir_all(folder).unwrap();
 }
 
 /// It is found beside other engines, and runs as they do.
 #[track_caller]
 fn run(scratch: &Scratch, plugin: &Path) {
+    run_as(scratch, "mine", plugin);
+}
+
+#[track_caller]
+fn run_as(scratch: &Scratch, engine: &str, plugin: &Path) {
     let mut command = scratch.kvdyno(&[
         "run",
         "quick",
         "--engine",
-        "mine",
+        engine,
         "--no-ram-limit",
         "--scale",
         "1/1000",
@@ -73,7 +95,7 @@ fn run(scratch: &Scratch, plugin: &Path) {
     let records = records(&scratch.only_run());
     assert_eq!(records.len(), 3, "{records:?}");
     for record in records.values() {
-        assert_eq!((record.case.engine.as_str(), record.outcome.word()), ("mine", "done"));
+        assert_eq!((record.case.engine.as_str(), record.outcome.word()), (engine, "done"));
         // Which plugin it was stays in the record.
         let library = record.worker.as_ref().unwrap().library.as_ref().unwrap();
         assert_eq!((library.path.as_path(), library.build.as_str()), (plugin, "yours"));
@@ -150,14 +172,19 @@ mod soak {
 
     /// Each class, option and preset, as it was installed.
     #[test]
-    fn engines_in_go_conform() {
-        let (scratch, test) = (Scratch::new(), "engines_in_go_conform");
+    fn installed_plugins_conform() {
+        let (scratch, test) = (Scratch::new(), "installed_plugins_conform");
         if !can_run(&scratch, test) {
             return;
         }
-        for engine in ["badger", "bbolt", "pebble"] {
+        for (engine, need) in [
+            ("badger", "go-engines"),
+            ("bbolt", "go-engines"),
+            ("pebble", "go-engines"),
+            ("tidesdb", "tidesdb"),
+        ] {
             let Some(newest) = library::installed(engine).into_iter().next() else {
-                skipped("go-engines", test, &format!("`kvdyno engines get {engine}` was not done"));
+                skipped(need, test, &format!("`kvdyno engines get {engine}` was not done"));
                 continue;
             };
             let folder = scratch.path(engine);
@@ -168,6 +195,32 @@ mod soak {
             let said = String::from_utf8_lossy(&output.stdout);
             assert!(output.status.success() && said.contains(" 0 failed"), "{engine}: {said}");
         }
+    }
+
+    /// With a build of the user's: `PERCONAFT` names where it was installed. A close waits for the
+    /// engine's threads, a second or two, so the kit takes minutes.
+    #[test]
+    fn perconaft_conforms_and_is_run() {
+        let (scratch, test) = (Scratch::new(), "perconaft_conforms_and_is_run");
+        let Some(prefix) = std::env::var_os("PERCONAFT") else {
+            skipped("perconaft", test, "PERCONAFT is not set");
+            return;
+        };
+        if !can_run(&scratch, test) || !can_compile("cc", test) {
+            return;
+        }
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../engines/plugin/perconaft");
+        let folder = scratch.path("perconaft");
+        fs::create_dir(&folder).unwrap();
+        let mut make = Command::new("make");
+        make.arg("-f").arg(sources.join("Makefile")).arg("test").current_dir(&folder);
+        make.env("PERCONAFT", prefix).env("KVDYNO_PLUGIN", workers::find("plugin").unwrap());
+        make.args(["CFLAGS=-O2 -Werror"]);
+        let output = make.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(output.status.success() && said.contains(" 0 failed"), "{said}");
+        run_as(&scratch, "perconaft", &folder.join("libkvdyno-perconaft.so"));
     }
 
     /// Plugins are chosen by their versions, as libraries are.

@@ -86,6 +86,12 @@ type Walker interface {
 	Walk(r Range, show func(key, value []byte) bool) error
 }
 
+// MultiGetter is a Session with capability native_multiget: it shows the values of the keys that exist,
+// each with its key's index, once.
+type MultiGetter interface {
+	MultiGet(keys [][]byte, show func(index int, value []byte)) error
+}
+
 // Write is one write of a batch.
 type Write struct {
 	Removes    bool

@@ -1,6 +1,7 @@
 package kvdyno
 
 // #cgo CFLAGS: -O2
+// #cgo LDFLAGS: -Wl,--wrap=pthread_create
 // #include <stdlib.h>
 // #include "table.h"
 import "C"
@@ -47,6 +48,9 @@ func Register[D Database, S Session](description string, open func(*Opening) (D,
 	if _, has := any(session).(Walker); !has {
 		table.walk = nil
 	}
+	if _, has := any(session).(MultiGetter); !has {
+		table.multiget = nil
+	}
 	if _, has := any(session).(Batcher); !has {
 		table.write = nil
 	}
@@ -79,6 +83,10 @@ type handle struct {
 	copied unsafe.Pointer
 	page   page
 	writes []Write
+	// What a multiget asks for, where its values go, and the method that takes them there.
+	keys   [][]byte
+	values *C.kvdyno_values
+	showAt func(int, []byte)
 }
 
 // Records that were copied and not shown yet.
@@ -141,6 +149,7 @@ func kvdynoGoOpenSession(database unsafe.Pointer, message *C.char, session *unsa
 	}
 	h := &handle{session: opened, message: message, copied: C.malloc(copiedMax)}
 	h.show = h.showValue
+	h.showAt = h.showValueAt
 	h.page.shown = (*[pageRecords]C.kvdyno_record)(C.calloc(pageRecords, C.sizeof_kvdyno_record))
 	h.page.bytes = (*[pageBytes]byte)(C.malloc(pageBytes))
 	h.page.add = h.page.addRecord
@@ -192,6 +201,20 @@ func (h *handle) read(found bool, err error) C.int {
 		return C.KVDYNO_NOT_FOUND
 	}
 	return failed(err, h.message)
+}
+
+//export kvdynoGoMultiGet
+func kvdynoGoMultiGet(session unsafe.Pointer, keys *C.kvdyno_key, count C.size_t, values *C.kvdyno_values) C.int {
+	h := (*handle)(session)
+	h.keys, h.values = h.keys[:0], values
+	for _, key := range unsafe.Slice(keys, count) {
+		h.keys = append(h.keys, bytes(key.data, key.size))
+	}
+	return h.result(h.session.(MultiGetter).MultiGet(h.keys, h.showAt))
+}
+
+func (h *handle) showValueAt(index int, value []byte) {
+	C.kvdyno_go_show_value_at(h.values, C.size_t(index), unsafe.Pointer(unsafe.SliceData(value)), C.size_t(len(value)))
 }
 
 //export kvdynoGoPut

@@ -1,7 +1,11 @@
 // The functions of kvdyno_engine.h, as Go has them; engine.go leaves out those that an engine lacks.
 
+#define _GNU_SOURCE
 #include "table.h"
 #include "_cgo_export.h"
+
+#include <pthread.h>
+#include <stdlib.h>
 
 // Exported functions have no `const` in their types.
 #define GO(field, function) .field = (__typeof__(((kvdyno_engine *)0)->field))(function)
@@ -17,6 +21,7 @@ kvdyno_engine kvdyno_go_table = {
     GO(remove, kvdynoGoRemove),
     GO(scan, kvdynoGoScan),
     GO(walk, kvdynoGoWalk),
+    GO(multiget, kvdynoGoMultiGet),
     GO(write, kvdynoGoWrite),
     GO(begin, kvdynoGoBegin),
     GO(commit, kvdynoGoCommit),
@@ -34,4 +39,34 @@ kvdyno_engine kvdyno_go_table = {
 const kvdyno_engine *kvdyno_get_engine(void) {
   kvdynoGoReady();
   return &kvdyno_go_table;
+}
+
+// What a thread of Go's runtime begins with.
+typedef struct beginning {
+  void *(*start)(void *);
+  void *argument;
+} beginning;
+
+// A thread has the name of the one that started it, which may be a client's: kvdyno would count it
+// as one.
+static void *begin_named(void *from) {
+  const beginning here = *(beginning *)from;
+  free(from);
+  pthread_setname_np(pthread_self(), "go");
+  return here.start(here.argument);
+}
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument);
+
+// The linker puts it in the place of pthread_create in this library.
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument) {
+  beginning *made = malloc(sizeof *made);
+  if (made == NULL) return __real_pthread_create(thread, attributes, start, argument);
+  made->start = start;
+  made->argument = argument;
+  const int failed = __real_pthread_create(thread, attributes, begin_named, made);
+  if (failed != 0) free(made);
+  return failed;
 }

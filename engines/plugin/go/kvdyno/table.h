@@ -9,6 +9,11 @@ static inline void kvdyno_go_show_value(kvdyno_value *value, const void *data, s
   value->show(value, data, size);
 }
 
+static inline void kvdyno_go_show_value_at(kvdyno_values *values, size_t index, const void *data,
+                                           size_t size) {
+  values->show(values, index, data, size);
+}
+
 static inline int kvdyno_go_show_records(kvdyno_records *records, const kvdyno_record *shown,
                                          size_t count) {
   return records->show(records, shown, count);

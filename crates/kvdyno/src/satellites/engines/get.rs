@@ -2,8 +2,9 @@
 //! fetched, others are built here or linked with the system's; servers are unpacked from packages.
 //! A library is complete or absent, and it is, or is made from, published files.
 
-use super::releases::{self, Binaries, GoModule, Published, Sources, System};
+use super::releases::{self, Binaries, CrateSources, GoModule, Published, Sources, System};
 use super::shim::{self, Shim};
+use super::sources::EngineBuild;
 use super::{debian, go, maven};
 use crate::cli::GetArgs;
 use crate::exit::Complaint;
@@ -43,6 +44,9 @@ pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
             Published::Maven(binaries) => fetch(&args.name, version, binaries, folder, &progress),
             Published::Sources(sources) => {
                 build(&args.name, version, sources, folder, &progress, printer)
+            }
+            Published::Crate(sources) => {
+                build_plugin(&args.name, version, sources, folder, &progress, printer)
             }
             Published::Go(module) => compile(&args.name, version, module, folder, &progress),
             Published::System(system) => link(&args.name, system, folder),
@@ -197,14 +201,40 @@ fn build(
 ) -> anyhow::Result<(PathBuf, About)> {
     let built = sources
         .build(version, folder, |phase, done, all| progress.phase(phase, done, all, None))?;
+    link_build(engine, version, &built, folder, printer)
+}
+
+/// A plugin with its engine's sources, which a crate contains.
+fn build_plugin(
+    engine: &str,
+    version: &str,
+    sources: &CrateSources,
+    folder: &Path,
+    progress: &Progress<'_>,
+    printer: &Printer,
+) -> anyhow::Result<(PathBuf, About)> {
+    let built = sources
+        .build(version, folder, |phase, done, all| progress.phase(phase, done, all, None))?;
+    link_build(engine, version, &built, folder, printer)
+}
+
+/// Links what was built with kvdyno's code for it.
+fn link_build(
+    engine: &str,
+    version: &str,
+    built: &EngineBuild,
+    folder: &Path,
+    printer: &Printer,
+) -> anyhow::Result<(PathBuf, About)> {
     for library in &built.without {
         printer.warning(&format!(
             "{engine} {version} is built without {library}: cannot find lib{library} to compile \
              against"
         ));
     }
-    let library = folder.join(format!("lib{engine}.so"));
-    let linked = shim::find_shim(engine)?.link(&built.prefix, &library)?;
+    let shim = shim::find_shim(engine)?;
+    let library = folder.join(shim.file_name(engine));
+    let linked = shim.link(&built.prefix, &library)?;
     let source = format!("{}, {}", built.source, linked.compiler);
     let sum = sha256(&library)?;
     Ok((library, about(engine, version, Build::Native, sum, source)))

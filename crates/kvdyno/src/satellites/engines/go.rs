@@ -91,8 +91,12 @@ impl GoModule {
             // Its go.sum has the checksums of all modules.
             go(&sources, ["mod", "download"])?;
         } else {
+            // Of other versions, what they themselves depend on: the plugin's own go.mod has newer.
+            std::fs::write(sources.join("go.mod"), manifest_without_dependencies(engine))?;
+            std::fs::remove_file(sources.join("go.sum"))?;
             go(&sources, ["get", &module])?;
             go(&sources, ["mod", "tidy"])?;
+            self.check_chosen(engine, version, &sources)?;
         }
         report("compiling", 0, None);
         let path = folder.join(format!("libkvdyno-{engine}.so"));
@@ -100,6 +104,20 @@ impl GoModule {
         let words = ["build", "-trimpath", "-buildmode=c-shared", "-o"].map(OsStr::new);
         go(&sources, words.into_iter().chain([output, OsStr::new(".")]))?;
         Ok(BuiltPlugin { path, source: format!("{module}, {}", compiler()) })
+    }
+
+    /// Go takes a newer version where something else requires it.
+    fn check_chosen(&self, engine: &str, version: &str, sources: &Path) -> anyhow::Result<()> {
+        let mut list = Command::new("go");
+        list.args(["list", "-m", "-f", "{{.Version}}", &self.module]);
+        let output = list.current_dir(sources).env("GOWORK", "off").output()?;
+        let chosen = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        if chosen == format!("v{version}") {
+            return Ok(());
+        }
+        let what = format!("expected version {version} of {engine}, but Go chose {chosen}");
+        let hint = "another module requires it: get that version, or a newer one";
+        Err(Complaint::usage(what).hint(hint).into())
     }
 
     /// A module's path has its major version: the plugin is of one.
@@ -117,6 +135,14 @@ impl GoModule {
         );
         Err(Complaint::usage(what).hint(hint))
     }
+}
+
+/// Go adds the requirements.
+fn manifest_without_dependencies(engine: &str) -> String {
+    format!(
+        "module kvdyno-{engine}\n\ngo 1.24\n\nrequire kvdyno v0.0.0\n\nreplace kvdyno => \
+         ../kvdyno\n"
+    )
 }
 
 fn go<S: AsRef<OsStr>>(folder: &Path, words: impl IntoIterator<Item = S>) -> anyhow::Result<()> {

@@ -18,6 +18,8 @@ pub(super) enum Published {
     Maven(Binaries),
     /// Built here from its authors' sources.
     Sources(Sources),
+    /// A plugin, built here with its authors' sources, which a crate contains.
+    Crate(CrateSources),
     /// A plugin in Go, built here with the engine's module.
     Go(GoModule),
     /// The distribution's package, with a shim compiled here.
@@ -69,6 +71,31 @@ struct Source {
     version: String,
     /// Checksum of the archive.
     sha256: String,
+}
+
+/// Sources in C inside a crate, whose version is another than theirs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CrateSources {
+    pub(super) package: String,
+    /// Below the crate.
+    pub(super) folder: String,
+    /// Those of `cmake`.
+    pub(super) options: Vec<String>,
+    /// What is before a compressor's name in the option that includes it.
+    pub(super) compressor: String,
+    /// Known releases, newest first.
+    release: Vec<CrateRelease>,
+}
+
+/// A version of an engine, and the crate that contains it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CrateRelease {
+    version: String,
+    pub(super) package_version: String,
+    /// Checksum of the crate.
+    pub(super) sha256: String,
 }
 
 /// A module of Go.
@@ -127,6 +154,9 @@ impl Published {
             Self::Sources(binaries) => {
                 binaries.release.iter().map(|release| &*release.version).collect()
             }
+            Self::Crate(sources) => {
+                sources.release.iter().map(|release| &*release.version).collect()
+            }
             Self::Go(module) => module.versions(),
             Self::System(_) | Self::Debian(_) => Vec::new(),
         }
@@ -149,6 +179,21 @@ impl Sources {
     pub(super) fn sha256(&self, version: &str) -> Option<&str> {
         let release = self.release.iter().find(|release| release.version == version)?;
         Some(&release.sha256)
+    }
+}
+
+impl CrateSources {
+    /// The crate of this version. What other crates contain is not known before they are fetched.
+    pub(super) fn release(&self, version: &str) -> Result<&CrateRelease, Complaint> {
+        let known: Vec<&str> = self.release.iter().map(|release| &*release.version).collect();
+        self.release.iter().find(|release| release.version == version).ok_or_else(|| {
+            let (package, known) = (&self.package, known.join(", "));
+            let what = format!("expected a known version of {package} ({known}), found {version}");
+            let hint = format!(
+                "`kvdyno engines build {package} --prefix DIR` makes a plugin of a build of yours"
+            );
+            Complaint::usage(what).hint(hint)
+        })
     }
 }
 
@@ -226,11 +271,24 @@ mod tests {
                 Published::Sources(published) => {
                     published.release.iter().map(|release| &release.sha256).collect()
                 }
+                Published::Crate(published) => {
+                    published.release.iter().map(|release| &release.sha256).collect()
+                }
                 Published::Go(_) | Published::System(_) | Published::Debian(_) => Vec::new(),
             };
             assert!(sums.iter().all(|sum| sum.len() == 64), "{sums:?}");
         }
         assert!(fetch_published("lmdb").is_err());
+    }
+
+    #[test]
+    fn what_a_crate_contains_must_be_known() {
+        let Published::Crate(tidesdb) = fetch_published("tidesdb").unwrap() else {
+            panic!("not in a crate")
+        };
+        assert_eq!(tidesdb.release("10.2.1").unwrap().package_version, "1.0.0");
+        let refused = tidesdb.release("9.3.9").unwrap_err();
+        assert_eq!(refused.message, "expected a known version of tidesdb (10.2.1), found 9.3.9");
     }
 
     #[test]

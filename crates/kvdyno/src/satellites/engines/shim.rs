@@ -1,5 +1,6 @@
-//! Engines without a stable C interface: a shim is compiled against the header of a build, and
-//! linked with it into the file that a worker loads. The workers themselves need no compiler.
+//! Engines without a stable C interface: a shim, or a plugin, is compiled against the header of a
+//! build, and linked with it into the file that a worker loads. The workers themselves need no
+//! compiler.
 
 use super::tool;
 use crate::exit::Complaint;
@@ -26,9 +27,15 @@ pub(super) struct Shim {
     with: &'static [&'static str],
     /// The packages for compiling it.
     packages: &'static str,
+    /// Whether it implements `kvdyno_engine.h`, and `kvdyno-plugin` is its worker.
+    pub(super) is_plugin: bool,
 }
 
-static SHIMS: [(&str, Shim); 2] = [
+/// What every plugin includes.
+const PLUGIN_HEADER: (&str, &str) =
+    ("kvdyno_engine.h", include_str!("../../../../../engines/plugin/include/kvdyno_engine.h"));
+
+static SHIMS: [(&str, Shim); 3] = [
     (
         "wiredtiger",
         Shim {
@@ -45,6 +52,22 @@ static SHIMS: [(&str, Shim); 2] = [
             library: "wiredtiger",
             with: &["lz4", "snappy", "zstd", "z", "pthread", "dl", "rt"],
             packages: "gcc",
+            is_plugin: false,
+        },
+    ),
+    (
+        "tidesdb",
+        Shim {
+            file: "tidesdb.c",
+            source: include_str!("../../../../../engines/plugin/tidesdb/tidesdb.c"),
+            compiler: "cc",
+            standard: "-std=gnu11",
+            header: "tidesdb/tidesdb_version.h",
+            version: &["define TIDESDB_VERSION \""],
+            library: "tidesdb",
+            with: &["lz4", "snappy", "zstd", "m", "pthread"],
+            packages: "gcc",
+            is_plugin: true,
         },
     ),
     (
@@ -59,6 +82,7 @@ static SHIMS: [(&str, Shim); 2] = [
             library: "leveldb",
             with: &["snappy", "zstd", "crc32c", "tcmalloc", "pthread"],
             packages: "g++ libleveldb-dev libsnappy-dev",
+            is_plugin: false,
         },
     ),
 ];
@@ -109,6 +133,7 @@ impl Shim {
         let folder = tempfile::tempdir()?;
         let source = folder.path().join(self.file);
         std::fs::write(&source, self.source)?;
+        std::fs::write(folder.path().join(PLUGIN_HEADER.0), PLUGIN_HEADER.1)?;
         let mut linked = Ok(());
         for archive in &archives {
             let mut command = Command::new(self.compiler);
@@ -124,7 +149,22 @@ impl Shim {
 
     /// The checksum of its source.
     pub(super) fn checksum(&self) -> String {
-        Sha256::digest(self.source).iter().map(|byte| format!("{byte:02x}")).collect()
+        let mut sum = Sha256::new_with_prefix(self.source);
+        if self.is_plugin {
+            sum.update(PLUGIN_HEADER.1);
+        }
+        sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// What a file for a suite is called, unless the user names it.
+    pub(super) fn default_output(&self, engine: &str) -> String {
+        if self.is_plugin { self.file_name(engine) } else { format!("kvdyno-{engine}.so") }
+    }
+
+    /// What the file with `engine` and its shim is called in the directory of libraries.
+    pub(super) fn file_name(&self, engine: &str) -> String {
+        let prefix = if self.is_plugin { "libkvdyno-" } else { "lib" };
+        format!("{prefix}{engine}.so")
     }
 
     fn arguments(
@@ -187,11 +227,12 @@ fn output(compiler: &str, question: &str) -> String {
     String::from_utf8_lossy(&text).trim().to_owned()
 }
 
-/// `11.3.1`: the numbers after each of these words.
+/// `11.3.1`: the numbers after each of these words, or after the only one.
 fn version_in(header: &str, words: &[&str]) -> Option<String> {
     let number = |words: &&str| {
         let rest = header.split_once(words)?.1.trim_start();
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let is_part = |c: char| c.is_ascii_digit() || c == '.';
+        let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         Some(&rest[..end]).filter(|number| !number.is_empty())
     };
     let parts: Option<Vec<&str>> = words.iter().map(number).collect();
@@ -211,6 +252,11 @@ mod tests {
         let header = "static const int kMajorVersion = 1;\nstatic const int kMinorVersion = 23;\n";
         let leveldb = find_shim("leveldb").unwrap();
         assert_eq!(version_in(header, leveldb.version).as_deref(), Some("1.23"));
+        let header = "#define TIDESDB_VERSION \"10.2.1\"\n";
+        let tidesdb = find_shim("tidesdb").unwrap();
+        assert_eq!(version_in(header, tidesdb.version).as_deref(), Some("10.2.1"));
+        assert_eq!(tidesdb.file_name("tidesdb"), "libkvdyno-tidesdb.so");
+        assert_eq!(leveldb.file_name("leveldb"), "libleveldb.so");
         assert_eq!(version_in("kMajorVersion = x;", leveldb.version), None);
         assert!(find_shim("rocksdb").is_err());
     }

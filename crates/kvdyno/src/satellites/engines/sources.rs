@@ -16,7 +16,8 @@ const REMEDY: &str = "on Debian: `apt-get install cmake ninja-build gcc g++ pyth
 
 /// Compressors that the build includes if their headers are installed: the name in its options, the
 /// library.
-const COMPRESSORS: [(&str, &str); 3] = [("LZ4", "lz4"), ("SNAPPY", "snappy"), ("ZSTD", "zstd")];
+pub(super) const COMPRESSORS: [(&str, &str); 3] =
+    [("LZ4", "lz4"), ("SNAPPY", "snappy"), ("ZSTD", "zstd")];
 
 /// A build and its origin.
 pub(super) struct EngineBuild {
