@@ -241,8 +241,8 @@ impl TimeToLive {
 
     /// Whole units, rounded up: a record does not end before its time because of its unit.
     #[inline]
-    pub fn units(self, lives: Duration) -> u64 {
-        lives.as_nanos().div_ceil(u128::from(self.unit_ns.max(1))) as u64
+    pub fn units(self, ttl: Duration) -> u64 {
+        ttl.as_nanos().div_ceil(u128::from(self.unit_ns.max(1))) as u64
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::case::{Audit, OpResult, RoleResult, Verified};
 use crate::graph::Totals;
 use crate::units::grouped;
-use crate::workload::{Activity, Load, LoadOrder, Phase, allows_misses};
+use crate::workload::{Activity, Load, LoadOrder, Phase, allows_misses, may_remove};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -121,7 +121,7 @@ impl Load {
 
 /// What a load of so many records has left of the keys of a case. Where another case loaded, what
 /// its roles were planned to find says it.
-pub fn left(phases: &[Phase], records: u64) -> ExpectedHits {
+fn left(phases: &[Phase], records: u64) -> ExpectedHits {
     let load = phases.iter().find_map(|phase| match &phase.work {
         Activity::Load(load) => Some(load.expected_hits(records)),
         _ => None,
@@ -131,9 +131,14 @@ pub fn left(phases: &[Phase], records: u64) -> ExpectedHits {
         .filter_map(Phase::mix)
         .flat_map(|mix| &mix.roles)
         .map(|role| role.expected_hits);
-    let is_partial = |hits: &_| matches!(hits, ExpectedHits::Share { .. } | ExpectedHits::Any);
-    let share = shares.find(is_partial);
+    let share = shares.find(|hits| matches!(hits, ExpectedHits::Share { .. }));
     load.or(share).unwrap_or(ExpectedHits::All)
+}
+
+/// What is left of the keys of a case when a phase begins.
+pub fn left_before(phases: &[Phase], phase: &str, records: u64) -> ExpectedHits {
+    let begun = phases.iter().position(|other| other.name == phase).unwrap_or(phases.len());
+    if may_remove(&phases[..begun]) { ExpectedHits::Any } else { left(phases, records) }
 }
 
 /// Not every number of the data set exists: the length of a scan is not predictable.
@@ -141,10 +146,11 @@ pub fn leaves_gaps(phases: &[Phase], records: u64) -> bool {
     allows_misses(phases) || !left(phases, records).is_all()
 }
 
-/// The expected hits of a role of a phase; none: unknown, because keys are deleted or end by
-/// themselves.
+/// The expected hits of a role of a phase; none: unknown, because keys are deleted or expire in it
+/// or before.
 fn to_be_found(phases: &[Phase], phase: &str, role: &str) -> Option<ExpectedHits> {
-    if allows_misses(phases) {
+    let ended = phases.iter().position(|other| other.name == phase).map_or(0, |index| index + 1);
+    if allows_misses(&phases[..ended]) {
         return None;
     }
     let mixes = phases.iter().filter(|candidate| candidate.name == phase).filter_map(Phase::mix);
@@ -224,6 +230,7 @@ impl Audit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::{Choice, Ends, Mix, MixEntry, Op, Role};
     use kvdyno_engine::graph::Audited;
 
     /// Bins that stay empty, against the closed form for few and the limit for many.
@@ -266,6 +273,29 @@ mod tests {
             ExpectedHits::Share { share: 0.5, deviation: 0.0, or_more: false }.mistake(0, 0),
             None
         );
+    }
+
+    /// Lookups before the first record that expires must find all, and those after it need not.
+    #[test]
+    fn what_expires_is_missed_afterwards_alone() {
+        let measured = |name: &str, entry: MixEntry| {
+            let mix =
+                Mix { roles: vec![Role::new("users", 1, vec![entry])], ends: Ends::default() };
+            Phase::new(name, Activity::Measure(mix))
+        };
+        let get = || MixEntry::new(Op::Get, 1.0, Choice::Uniform);
+        let expiring =
+            MixEntry { ttl_ns: Some(1), ..MixEntry::new(Op::Update, 1.0, Choice::Uniform) };
+        let phases =
+            [measured("before", get()), measured("expiring", expiring), measured("after", get())];
+        let looked_up = |phase: &str| to_be_found(&phases, phase, "users");
+        assert_eq!(looked_up("before"), Some(ExpectedHits::All));
+        assert_eq!((looked_up("expiring"), looked_up("after")), (None, None));
+        let left = |phase: &str| left_before(&phases, phase, 100);
+        assert_eq!((left("expiring"), left("after")), (ExpectedHits::All, ExpectedHits::Any));
+        let lost = Verified { sampled: 10, hits: 9, ..Verified::default() };
+        assert!(lost.mistake(left("expiring")).is_some());
+        assert_eq!(lost.mistake(left("after")), None);
     }
 
     #[test]

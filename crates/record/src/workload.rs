@@ -21,7 +21,7 @@ mod size;
 mod tests;
 
 pub use choice::{Choice, Domain, RangeDraw, Spread};
-pub use phases::{allows_misses, depth, reads, ycsb_items};
+pub use phases::{allows_misses, depth, may_remove, reads, ycsb_items};
 pub use rate::{Rate, Schedule, Sine, Stage, Step};
 pub use size::{Over, Size, normal_quantile};
 
@@ -305,6 +305,11 @@ impl MixEntry {
     /// An operation whose records stay.
     pub fn new(op: Op, weight: f64, keys: Choice) -> Self {
         Self { op, weight, keys, ttl_ns: None }
+    }
+
+    /// Records are gone afterwards: deleted, or at the end of their time to live.
+    pub fn removes(&self) -> bool {
+        self.op == Op::Delete || self.ttl_ns.is_some()
     }
 }
 

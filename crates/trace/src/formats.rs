@@ -161,9 +161,12 @@ impl RawRequest {
     }
 }
 
-/// The time to live of a request, which a trace has in seconds; reads have none.
-fn ttl_of(op: Op, seconds: u64) -> u64 {
-    if op.writes() { seconds.saturating_mul(1_000_000_000) } else { 0 }
+/// The time to live that a request writes, in nanoseconds; reads have none, whatever is there.
+fn parse_ttl(op: Op, parse: impl FnOnce(&'static str) -> Result<u64, Wrong>) -> Result<u64, Wrong> {
+    if !op.writes() {
+        return Ok(0);
+    }
+    Ok(parse("a time to live in whole seconds")?.saturating_mul(1_000_000_000))
 }
 
 /// Counts of records that are not plain requests.

@@ -66,7 +66,7 @@ struct InFlight {
     length: u64,
     write_bytes: u64,
     /// Of the record that it writes; none: it stays.
-    lives: Option<Duration>,
+    ttl: Option<Duration>,
     start: u64,
     sent: u64,
     busy: bool,
@@ -270,7 +270,7 @@ impl Flight<'_> {
             Action::Get => session.submit_get(ticket, view.key(step.first)),
             Action::Put | Action::PutExpiring => {
                 let (key, value) = (view.key(step.first), view.value(step.value));
-                submit_put(session, ticket, key, value, request.lives)
+                submit_put(session, ticket, key, value, request.ttl)
             }
             Action::ReadAt => session.submit_read_at(ticket, offset, bytes as usize),
             Action::WriteAt => session.submit_write_at(ticket, offset, view.value(step.value)),
@@ -426,7 +426,7 @@ impl InFlight {
             number,
             length,
             write_bytes: *write_bytes,
-            lives: view.lives(step.value).filter(|_| step.action == Action::PutExpiring),
+            ttl: if step.action == Action::PutExpiring { view.ttl(step.value) } else { None },
             ..Self::default()
         }
     }

@@ -163,7 +163,7 @@ impl<'b> View<'b> {
     }
 
     /// How long the record lives that this value is written to; none: until it is removed.
-    pub(crate) fn lives(&self, index: u32) -> Option<Duration> {
+    pub(crate) fn ttl(&self, index: u32) -> Option<Duration> {
         let ttl_ns = self.data.ttl_ns.get(index as usize).filter(|ttl_ns| **ttl_ns > 0)?;
         Some(Duration::from_nanos(*ttl_ns))
     }

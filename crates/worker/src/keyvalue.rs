@@ -21,7 +21,6 @@ use kvdyno_trace::Spool;
 use std::io;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
-use std::time::Duration;
 
 /// Key-value operations on an engine.
 pub(crate) struct KeyValue<E>(PhantomData<E>);
@@ -133,9 +132,9 @@ fn perform_rare<S: Session>(
             let mut lookups = LookupCounts::default();
             let key = view.key(step.first);
             let key_ref = (step.first, key.len());
-            if let Some(lives) = view.lives(step.value) {
+            if let Some(ttl) = view.ttl(step.value) {
                 session.get(key, |old| lookups.value::<S>(view, key_ref, old, sink))?;
-                session.put_expiring(key, new, lives)?;
+                session.put_expiring(key, new, ttl)?;
             } else {
                 session.read_modify_write(key, buffer, |old, buffer| {
                     lookups.value::<S>(view, key_ref, old, sink);
@@ -146,8 +145,8 @@ fn perform_rare<S: Session>(
             Ok(())
         }
         Action::PutExpiring => {
-            let lives = view.lives(step.value).unwrap_or(Duration::MAX);
-            session.put_expiring(view.key(step.first), view.value(step.value), lives)
+            let Some(ttl) = view.ttl(step.value) else { unreachable!("it has a time to live") };
+            session.put_expiring(view.key(step.first), view.value(step.value), ttl)
         }
         Action::ReadAt => {
             let (offset, bytes) = view.piece(step.first);

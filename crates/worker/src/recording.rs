@@ -91,7 +91,7 @@ pub(crate) fn of_keys(
     };
     for item in 0..keys {
         let value_bytes = if writes { view.value(value + item).len() as u64 } else { 0 };
-        let lives = view.lives(value + item).filter(|_| writes).unwrap_or_default();
+        let ttl = view.ttl(value + item).filter(|_| writes).unwrap_or_default();
         spool.push(&Request {
             at_ns,
             op,
@@ -100,7 +100,7 @@ pub(crate) fn of_keys(
             key_bytes: view.key(first + item).len() as u32,
             value_bytes,
             client: 0,
-            ttl_ns: lives.as_nanos() as u64,
+            ttl_ns: ttl.as_nanos() as u64,
         })?;
     }
     Ok(())

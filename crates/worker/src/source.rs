@@ -173,7 +173,7 @@ pub(crate) struct MixSource<'p> {
     inserter: Option<Inserter<'p>>,
     version: u32,
     flushes: Option<Flushes>,
-    /// Some records end by themselves.
+    /// Some records expire.
     expires: bool,
 }
 

@@ -3,6 +3,7 @@
 
 use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
 use kvdyno_engine::{Error, ErrorClass, Result};
+use std::io::Write as _;
 use std::ops::Range;
 
 /// The longest value, `proto-max-bulk-len`.
@@ -87,7 +88,12 @@ impl Connection {
 
     /// Writes down that a value is stored for so many milliseconds.
     pub(crate) fn set_expiring(&mut self, key: &[u8], value: &[u8], milliseconds: u64) {
-        self.command(&[b"SET", key, value, b"PX", milliseconds.to_string().as_bytes()]);
+        let mut digits = [0; 20];
+        let mut unused = &mut digits[..];
+        let written = write!(unused, "{milliseconds}");
+        debug_assert!(written.is_ok(), "a number has twenty digits at most");
+        let used = 20 - unused.len();
+        self.command(&[b"SET", key, value, b"PX", &digits[..used]]);
     }
 
     #[inline]
@@ -206,7 +212,6 @@ fn refused(words: &[u8]) -> Error {
 mod tests {
     use super::*;
     use kvdyno_engine::server::Stream;
-    use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
     fn connected(sent: &[u8]) -> (Connection, UnixStream) {

@@ -20,7 +20,7 @@ pub(crate) fn newest_options_file(directory: &Path) -> Option<String> {
 
 /// Refuses a database whose keys are in another order, or whose values a merge operator makes,
 /// which is code of the program that made the database. One of `RocksDB`'s own may be named in
-/// `own_options`, the user's. A database whose records end by themselves has a time behind each
+/// `own_options`, the user's. A database whose records expire has a time behind each
 /// value: `expires` must be as it was made.
 pub(crate) fn refuse_other_semantics(
     directory: &Path,

@@ -90,7 +90,7 @@ type Change<'a> = dyn FnMut(Option<&[u8]>, &mut Vec<u8>) + 'a;
 pub(super) trait DynSession {
     fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()>;
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
-    fn put_expiring(&mut self, key: &[u8], value: &[u8], lives: Duration) -> Result<()>;
+    fn put_expiring(&mut self, key: &[u8], value: &[u8], ttl: Duration) -> Result<()>;
     fn delete(&mut self, key: &[u8]) -> Result<()>;
     fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64>;
     fn walk(&mut self, walk: &mut Walk, limit: u64, visit: &mut Records<'_>) -> Result<u64>;
@@ -117,7 +117,7 @@ pub(super) trait DynSession {
         ticket: u32,
         key: &[u8],
         value: &[u8],
-        lives: Duration,
+        ttl: Duration,
     ) -> Result<()>;
     fn send(&mut self) -> Result<()>;
     fn complete(&mut self, done: &mut Answered<'_>) -> Result<usize>;
@@ -132,8 +132,8 @@ impl<S: Session> DynSession for S {
         Session::put(self, key, value)
     }
 
-    fn put_expiring(&mut self, key: &[u8], value: &[u8], lives: Duration) -> Result<()> {
-        Session::put_expiring(self, key, value, lives)
+    fn put_expiring(&mut self, key: &[u8], value: &[u8], ttl: Duration) -> Result<()> {
+        Session::put_expiring(self, key, value, ttl)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
@@ -189,9 +189,9 @@ impl<S: Session> DynSession for S {
         ticket: u32,
         key: &[u8],
         value: &[u8],
-        lives: Duration,
+        ttl: Duration,
     ) -> Result<()> {
-        Session::submit_put_expiring(self, ticket, key, value, lives)
+        Session::submit_put_expiring(self, ticket, key, value, ttl)
     }
 
     fn send(&mut self) -> Result<()> {

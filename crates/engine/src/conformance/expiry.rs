@@ -23,22 +23,22 @@ fn short(claimed: TimeToLive) -> Duration {
 
 pub(super) fn ends(field: &Field<'_>) -> Outcome {
     let claimed = claimed(field)?;
-    let lives = short(claimed);
+    let ttl = short(claimed);
     let long = claimed.longest_ns.map_or(LONG, |longest| LONG.min(Duration::from_nanos(longest)));
     let engine = field.open(100)?;
     let mut session = engine.session()?;
     let [ends, stays, overwritten, shortened, lasts] = [1, 2, 3, 4, 5];
     let begun = Instant::now();
-    session.put_expiring(&field.key(ends), &value(ends, 1, 100), lives)?;
-    expect_alive(field, &mut session, ends, (begun, lives, claimed))?;
+    session.put_expiring(&field.key(ends), &value(ends, 1, 100), ttl)?;
+    expect_alive(field, &mut session, ends, (begun, ttl, claimed))?;
     session.put(&field.key(stays), &value(stays, 1, 100))?;
-    session.put_expiring(&field.key(overwritten), &value(overwritten, 1, 100), lives)?;
+    session.put_expiring(&field.key(overwritten), &value(overwritten, 1, 100), ttl)?;
     session.put(&field.key(overwritten), &value(overwritten, 1, 100))?;
     session.put(&field.key(shortened), &value(shortened, 0, 100))?;
-    session.put_expiring(&field.key(shortened), &value(shortened, 1, 100), lives)?;
+    session.put_expiring(&field.key(shortened), &value(shortened, 1, 100), ttl)?;
     session.put_expiring(&field.key(lasts), &value(lasts, 1, 100), long)?;
     for number in [ends, shortened] {
-        expect_end(field, &mut session, number, lives)?;
+        expect_end(field, &mut session, number, ttl)?;
     }
     for number in [stays, overwritten, lasts] {
         expect_value(&mut session, &field.key(number), Some(&value(number, 1, 100)))?;
@@ -53,18 +53,18 @@ pub(super) fn ends(field: &Field<'_>) -> Outcome {
 pub(super) fn ends_in_flight(field: &Field<'_>) -> Outcome {
     needs(field.capabilities().pipelined, "operations in flight")?;
     let claimed = claimed(field)?;
-    let lives = short(claimed);
+    let ttl = short(claimed);
     let engine = field.open(100)?;
     let mut session = engine.session()?;
     let begun = Instant::now();
-    session.submit_put_expiring(0, &field.key(1), &value(1, 1, 100), lives)?;
+    session.submit_put_expiring(0, &field.key(1), &value(1, 1, 100), ttl)?;
     session.send()?;
     let mut failed = None;
     let answers = session.complete(&mut |_, answer| failed = answer.err())?;
     failed.map_or(Ok(()), Err)?;
     expect(answers == 1, || format!("expected one answer, found {answers}"))?;
-    expect_alive(field, &mut session, 1, (begun, lives, claimed))?;
-    expect_end(field, &mut session, 1, lives)?;
+    expect_alive(field, &mut session, 1, (begun, ttl, claimed))?;
+    expect_end(field, &mut session, 1, ttl)?;
     drop(session);
     Ok(engine.close()?)
 }
@@ -75,12 +75,12 @@ fn expect_alive(
     field: &Field<'_>,
     session: &mut BoxSession<'_>,
     number: u64,
-    (begun, lives, claimed): (Instant, Duration, TimeToLive),
+    (begun, ttl, claimed): (Instant, Duration, TimeToLive),
 ) -> Outcome {
     let value_there = get(session, &field.key(number))?;
-    let in_time = begun.elapsed() + Duration::from_nanos(claimed.unit_ns) < lives;
+    let in_time = begun.elapsed() + Duration::from_nanos(claimed.unit_ns) < ttl;
     expect(!in_time || value_there == Some(value(number, 1, 100)), || {
-        format!("record {number} is not there, and {lives:?} are not over")
+        format!("record {number} is not there, and {ttl:?} are not over")
     })
 }
 
@@ -89,12 +89,12 @@ fn expect_end(
     field: &Field<'_>,
     session: &mut BoxSession<'_>,
     number: u64,
-    lives: Duration,
+    ttl: Duration,
 ) -> Outcome {
-    let latest = Instant::now() + lives + GRACE;
+    let latest = Instant::now() + ttl + GRACE;
     while get(session, &field.key(number))?.is_some() {
         expect(Instant::now() < latest, || {
-            format!("record {number} is there {GRACE:?} after its time to live of {lives:?}")
+            format!("record {number} is there {GRACE:?} after its time to live of {ttl:?}")
         })?;
         std::thread::sleep(Duration::from_millis(50));
     }

@@ -59,9 +59,9 @@ fn records_end_and_a_lookup_after_that_is_a_miss() {
             assert_eq!(record.outcome, Outcome::Done, "{:?}", record.not_measured);
             let look = record.phases.iter().find(|phase| phase.name == "look").unwrap();
             assert_eq!(lookups(look), (1000, 1000, 0), "{engine} {depth}");
-            assert_eq!(look.live_records, None, "nobody counts what ends by itself");
+            assert_eq!(look.live_records, None, "nobody counts what expires");
             let checked = scratch.run(&["check"]);
-            checked.assert_code(0).assert_says("end by themselves");
+            checked.assert_code(0).assert_says("or expire");
             scratch.assert_nothing_left();
         }
     }

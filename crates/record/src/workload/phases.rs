@@ -1,16 +1,24 @@
 //! What follows from the phases of a case together, and from an operation's name.
 
 use super::{Mix, MixEntry, Op, Phase};
+use crate::expected_hits::ExpectedHits;
 use crate::operations::OpInfo;
 use crate::replay::replays;
 
-/// Some phase deletes, writes records that end by themselves, replays a trace, or reads links that
-/// may be missing: a miss is a valid answer.
+/// Some phase deletes, has records that expire, replays a trace, or reads links that may be
+/// missing: a miss is a valid answer.
 pub fn allows_misses(phases: &[Phase]) -> bool {
-    let removes = |entry: &MixEntry| entry.op == Op::Delete || entry.ttl_ns.is_some();
     let mut entries = phases.iter().filter_map(Phase::mix).flat_map(Mix::entries);
-    entries.any(|entry| removes(entry) || entry.op.is_of_graph())
-        || replays(phases).next().is_some()
+    entries.any(|entry| entry.op.is_of_graph()) || may_remove(phases)
+}
+
+/// Some phase deletes, has records that expire, or replays a trace: of what was written not
+/// everything has to be there.
+pub fn may_remove(phases: &[Phase]) -> bool {
+    let mut roles = phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles);
+    roles.any(|role| {
+        role.expected_hits == ExpectedHits::Any || role.mix.iter().any(MixEntry::removes)
+    }) || replays(phases).next().is_some()
 }
 
 /// The most operations that one thread keeps in flight; 1 where none does.

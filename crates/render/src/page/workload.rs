@@ -53,6 +53,11 @@ fn measures(mix: &Mix, swept: Option<u32>) -> String {
     }
 }
 
+fn noun(entry: &MixEntry) -> String {
+    let [noun, ..] = words(&entry.op);
+    if entry.ttl_ns.is_some() { format!("{noun} that expire") } else { noun.to_owned() }
+}
+
 /// `random reads`, `95 % reads and 5 % updates, zipf keys`.
 fn subject(mix: &[MixEntry], keys: impl Fn(&MixEntry) -> &'static str) -> String {
     match mix {
@@ -60,14 +65,13 @@ fn subject(mix: &[MixEntry], keys: impl Fn(&MixEntry) -> &'static str) -> String
         [_, _, ..] if mix.iter().all(|one| one.op.is_of_graph()) => {
             "requests of a graph".to_owned()
         }
-        [one] => [keys(one), words(&one.op)[0]].concat(),
+        [one] => [keys(one), &noun(one)].concat(),
         several => {
             let all: f64 = several.iter().map(|one| one.weight).sum();
             let share = |one: &MixEntry| {
                 let percent = 100.0 * one.weight / all.max(f64::MIN_POSITIVE);
                 // Three digits at most, and none that say nothing.
-                let [noun, ..] = words(&one.op);
-                format!("{} % {noun}", (percent * 10.0).round() / 10.0)
+                format!("{} % {}", (percent * 10.0).round() / 10.0, noun(one))
             };
             let parts: Vec<String> = several.iter().map(share).collect();
             let mut chosen: Vec<&str> =

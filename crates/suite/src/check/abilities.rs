@@ -7,7 +7,7 @@ use crate::written::names::push_unique;
 use crate::written::operation::Entry;
 use crate::written::phase::{ExpectedHitsKey, Phase, Role, Verify};
 use crate::written::phase_names::phase_name;
-use crate::written::read::At;
+use crate::written::read::{At, Or as _};
 use crate::written::scalar::{Nanoseconds, Switch};
 use crate::written::source::Span;
 use crate::written::trace::timed;
@@ -98,8 +98,13 @@ fn skipped(typed: &Typed, lacks: &[Lack]) -> Vec<SkippedPhase> {
             None => why.join(", "),
         };
         skipped.push(SkippedPhase { phase: index, why });
-        let mut entries = measure.role.iter().flat_map(|role| role.entries());
-        if entries.any(|entry| matches!(entry.op, Op::Insert | Op::Delete)) {
+        let changes_records = |role: &At<Role>| {
+            let mut entries = role.entries().iter();
+            role.recorded_ttl.value_or(false)
+                || entries
+                    .any(|entry| matches!(entry.op, Op::Insert | Op::Delete) || entry.ttl.is_some())
+        };
+        if measure.role.iter().any(changes_records) {
             changes = Some(index);
         }
     }

@@ -9,7 +9,7 @@ use crate::written::drive::DriveJob;
 use crate::written::length::Length;
 use crate::written::mistake::Mistakes;
 use crate::written::names::check_names;
-use crate::written::phase::{Measure, Phase, Role};
+use crate::written::phase::{ExpectedHitsKey, Measure, Phase, Role};
 use crate::written::read::{At, Or as _};
 use crate::written::scalar::{DataSize, Nanoseconds, Several, Threads};
 use crate::written::source::Span;
@@ -448,8 +448,22 @@ pub(crate) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
             mistakes.at(&threads.span, once).label(FRESH);
         }
     }
+    for role in typed.roles() {
+        if let Some(hits) =
+            role.expected_hits.as_ref().filter(|hits| hits.value == ExpectedHitsKey::Any)
+        {
+            let message = "records that expire may be gone before the next case";
+            mistakes.at(&hits.span, message).label(FRESH);
+        }
+    }
     if !shared {
         return;
+    }
+    for recorded in typed.roles().filter_map(|role| role.recorded_ttl.as_ref()) {
+        if recorded.value {
+            let message = "times to live take from a database that the next case shares";
+            mistakes.at(&recorded.span, message).label(STATE);
+        }
     }
     let each = typed.roles().flat_map(|role| role.entries().iter().map(move |entry| (role, entry)));
     for (role, entry) in each {

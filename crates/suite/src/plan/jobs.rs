@@ -12,6 +12,7 @@ use crate::written::phase;
 use crate::written::read::{At, Or as _};
 use crate::written::scalar::{Bytes, Count, DataSize, Nanoseconds, Several, Threads};
 use crate::written::scale::scaled;
+use crate::written::volume::Kind;
 use crate::written::worker::Engines;
 use kvdyno_record::engine::Description;
 use kvdyno_record::units;
@@ -140,7 +141,7 @@ pub(crate) fn resolve<'a>(
         .max_by(|(a, _), (b, _)| a.user_bytes().total_cmp(&b.user_bytes()))?;
     let bytes = file_bytes(part, drive, sized, host);
     let measures = options::Measures { memory: host.memory_bytes, scale: part.scale };
-    if host.device {
+    if host.device || part.typed.volume.iter().any(|volume| volume.kind.value == Kind::Device) {
         check_trims_alone(drive, part, mistakes);
     }
     let (fill, others) = engines.split_first()?;
@@ -182,9 +183,12 @@ pub(crate) fn resolve<'a>(
     })
 }
 
-/// Jobs on a device share its blocks: none may find those that another has discarded.
+/// Jobs on a device share its blocks, those of other parts as well: none may find what another has
+/// discarded.
 fn check_trims_alone(drive: &At<Drive>, part: &Part, mistakes: &mut Mistakes) {
-    let alone = part.typed.engine.is_empty() && drive.job.iter().all(|job| job.rw().trims());
+    let alone = part.name().is_none()
+        && part.typed.engine.is_empty()
+        && drive.job.iter().all(|job| job.rw().trims());
     let trims = drive.job.iter().find(|job| job.rw().trims()).filter(|_| !alone);
     let Some(job) = trims else { return };
     let span = job.rw.as_ref().map_or(&job.span, |rw| &rw.span);
@@ -222,6 +226,10 @@ fn is_cached(job: &DriveJob) -> bool {
 
 fn check(job: &At<DriveJob>, worker: &Description, file_bytes: u64, mistakes: &mut Mistakes) {
     let block = block_bytes(job);
+    if let Some(warmup) = job.warmup.as_ref().filter(|_| job.rw().trims()) {
+        let mistake = mistakes.at(&warmup.span, "a warmup discards what is to be measured");
+        mistake.label("expected no `warmup` in a job that trims");
+    }
     let span = job.block.as_ref().map_or(&job.span, |block| &block.span);
     let most = worker.capabilities.value_bytes_max.unwrap_or(u64::MAX).min(file_bytes);
     let in_sectors = is_cached(job) || block.is_multiple_of(SECTOR_BYTES);
@@ -288,7 +296,7 @@ pub(crate) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Pha
     let timed = |ns| Mix { roles: roles.clone(), ends: Ends { operations, ..Ends::after_ns(ns) } };
     let mut phases = filling(bare);
     phases.push(Phase::new("cold", Activity::Evict));
-    if let Some(warmup) = job.warmup.as_ref().filter(|_| !trims) {
+    if let Some(warmup) = &job.warmup {
         phases.push(Phase::new("warmup", Activity::Warmup(timed(warmup.0))));
     }
     let duration = job.duration.value_or(Nanoseconds(DURATION_NS));

@@ -464,8 +464,14 @@ fn times_to_live_are_kept_or_refused_by_name() {
         let message = refused(mix, engine);
         assert!(message.contains(reason), "{message}");
     }
-    // What ends by itself is not there for the next case.
+    // What expires is not there for the next case.
     let text = SMALL.replace("mix = [{ op = \"get\" }]", &format!("mix = [{both}]"));
     let shared = refusal(&text, &set(&["run.database=shared"]));
     assert!(shared.contains("times to live take from a database"), "{shared}");
+    // Of an engine whose whole database expires, a kept one too.
+    let all = SMALL.replace("mix =", "expected_hits = \"any\"\nmix =");
+    for database in ["shared", "state"] {
+        let refused = refusal(&all, &set(&[&format!("run.database={database}")]));
+        assert!(refused.contains("may be gone before the next case"), "{refused}");
+    }
 }

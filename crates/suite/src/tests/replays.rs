@@ -266,6 +266,8 @@ fn recorded_times_to_live_are_kept_where_the_engine_can() {
         let message = planned(lines, engine).unwrap_err().render(false);
         assert!(message.contains(reason), "{message}");
     }
+    let shared = refused("recorded_ttl = true", &["run.database=shared"], &trace);
+    assert!(shared.contains("times to live take from a database"), "{shared}");
     let message = refused("recorded_ttl = true", &[FRESH], &Ok(self::trace()));
     assert!(message.contains("this trace has no times to live"), "{message}");
     let alone = refusal(&SMALL.replace("mix =", "recorded_ttl = true\nmix ="), &set(&[FRESH]));

@@ -1,7 +1,7 @@
 //! `CacheLib`'s traces of key-value caches, their columns by their names: of 2022
 //! `key,op,size,op_count,key_size`, later `op_time,key,key_size,op,op_count,size` and more.
 
-use super::{Line, LineFormat, Notes, RawRequest, ttl_of};
+use super::{Line, LineFormat, Notes, RawRequest, parse_ttl};
 use crate::error::quoted;
 use crate::header::Times;
 use crate::input::{Wrong, parse_field};
@@ -81,7 +81,7 @@ impl LineFormat for Cachelib {
         let length = request.key.len() as u64;
         request.key_bytes = number(2, "the bytes of a key", length)?.min(u32::MAX.into()) as u32;
         request.value_bytes = number(5, "the bytes of a value", 0)?;
-        request.ttl_ns = ttl_of(request.op, number(6, "a time to live in whole seconds", 0)?);
+        request.ttl_ns = parse_ttl(request.op, |what| number(6, what, 0))?;
         request.client = 0;
         Ok(if request.times == 0 { Line::LeftOut("made no times") } else { Line::Request })
     }

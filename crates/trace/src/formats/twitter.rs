@@ -1,7 +1,7 @@
 //! Twitter's cache traces: `timestamp,key,key size,value size,client id,operation,TTL`, in whole
 //! seconds. (twitter/cache-trace, README)
 
-use super::{Line, LineFormat, Notes, RawRequest, ttl_of};
+use super::{Line, LineFormat, Notes, RawRequest, parse_ttl};
 use crate::error::quoted;
 use crate::header::Times;
 use crate::input::{Wrong, parse_field};
@@ -49,7 +49,7 @@ impl LineFormat for Twitter {
             parse_field(key_bytes, "the bytes of a key")?.min(u32::MAX.into()) as u32;
         request.value_bytes = parse_field(value, "the bytes of a value")?;
         request.client = parse_field(client, "the number of a client")? as u32;
-        request.ttl_ns = ttl_of(request.op, parse_field(ttl, "a time to live in whole seconds")?);
+        request.ttl_ns = parse_ttl(request.op, |what| parse_field(ttl, what))?;
         request.key.clear();
         request.key.extend_from_slice(key);
         Ok(Line::Request)

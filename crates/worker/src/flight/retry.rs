@@ -40,21 +40,21 @@ impl RetryBuffers {
         let stored = values.prepare_long(request.number, request.retries.into(), bytes, rng, arena);
         request.write_bytes = (key.len() + stored.bytes) as u64;
         let value = &values.bytes(arena)[stored.start..][..stored.bytes];
-        submit_put(session, ticket, key, value, request.lives)
+        submit_put(session, ticket, key, value, request.ttl)
     }
 }
 
-/// Takes a write on, of a record that stays or that ends by itself.
+/// Takes a write on, of a record that stays or that expires.
 #[inline]
 pub(super) fn submit_put<S: Session>(
     session: &mut S,
     ticket: u32,
     key: &[u8],
     value: &[u8],
-    lives: Option<Duration>,
+    ttl: Option<Duration>,
 ) -> Result<()> {
-    match lives {
+    match ttl {
         None => session.submit_put(ticket, key, value),
-        Some(lives) => session.submit_put_expiring(ticket, key, value, lives),
+        Some(ttl) => session.submit_put_expiring(ticket, key, value, ttl),
     }
 }

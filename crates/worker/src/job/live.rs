@@ -6,6 +6,7 @@ use crate::population::Population;
 use crate::rng::Rng;
 use crate::source::{KeySupply, LoadRange};
 use kvdyno_record::crew::RankId;
+use kvdyno_record::expected_hits::ExpectedHits;
 use kvdyno_record::protocol::Job;
 use kvdyno_record::replay::replays;
 use kvdyno_record::workload::{Activity, Load, LoadOrder, Mix, Op, Phase};
@@ -53,6 +54,7 @@ impl LiveRecords {
         self.is_graph
             || mix.roles.iter().any(|role| role.replay.is_some())
             || mix.entries().any(|entry| entry.ttl_ns.is_some())
+            || mix.roles.iter().any(|role| role.expected_hits == ExpectedHits::Any)
             || self.has_gaps && self.seat.ranks > 1
     }
 }

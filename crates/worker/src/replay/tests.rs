@@ -309,7 +309,7 @@ fn a_damaged_trace_ends_those_who_wait_for_it() {
 fn records_live_as_long_as_the_trace_says_at_its_speed() {
     let folder = tempfile::tempdir().unwrap();
     let (replay, role) = written(&folder.path().join("t"), 3_000, |n| n);
-    let lives = |recorded_ttl: bool, speed: Option<f64>| {
+    let ttl = |recorded_ttl: bool, speed: Option<f64>| {
         let replay = Replay { recorded_ttl, speed, ..replay.clone() };
         let deal = whole(&replay, &role, 1);
         let (dealer, mut hands) = open(&deal, &supply(), [Rng::new(&[1])].into_iter()).unwrap();
@@ -334,7 +334,7 @@ fn records_live_as_long_as_the_trace_says_at_its_speed() {
             all
         })
     };
-    assert_eq!(lives(true, None), [(Action::PutExpiring, Some(10 * MS))]);
-    assert_eq!(lives(true, Some(2.0)), [(Action::PutExpiring, Some(5 * MS))]);
-    assert_eq!(lives(false, None), [(Action::Put, Some(0))]);
+    assert_eq!(ttl(true, None), [(Action::PutExpiring, Some(10 * MS))]);
+    assert_eq!(ttl(true, Some(2.0)), [(Action::PutExpiring, Some(5 * MS))]);
+    assert_eq!(ttl(false, None), [(Action::Put, Some(0))]);
 }

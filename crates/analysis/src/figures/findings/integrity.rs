@@ -112,7 +112,8 @@ fn over_ops(
 
 fn verify_failed(evidence: &Evidence) -> Vec<(String, String)> {
     let each = phases(evidence).filter_map(|(case, phase)| {
-        let records_left = expected_hits::left(&case.case.phases, case.case.data.records);
+        let (planned, records) = (&case.case.phases, case.case.data.records);
+        let records_left = expected_hits::left_before(planned, &phase.name, records);
         Some((case.case.id.clone(), phase.verified.as_ref()?.mistake(records_left)?))
     });
     each.collect()

@@ -143,8 +143,11 @@ pub(super) fn exit_words(exit: &ExitStatus) -> String {
 
 /// Missing or wrong data: the figures of such a case have no meaning.
 pub(super) fn lost_data(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
-    let expected = expected_hits::left(&case.phases, case.data.records);
-    let unverified = phases.iter().find_map(|phase| phase.verified.as_ref()?.mistake(expected));
+    let unverified = phases.iter().find_map(|phase| {
+        let (name, records) = (&phase.name, case.data.records);
+        let expected = expected_hits::left_before(&case.phases, name, records);
+        phase.verified.as_ref()?.mistake(expected)
+    });
     unverified.or_else(|| phases.iter().find_map(|phase| reads_failed(phase, &case.phases)))
 }
 
