@@ -69,16 +69,19 @@ fn fill_a_file(scratch: &Scratch, language: &str, plugin: &Path) {
 /// It is found beside other engines, and runs as they do.
 #[track_caller]
 fn run(scratch: &Scratch, plugin: &Path) {
-    run_as(scratch, "mine", plugin);
+    run_as(scratch, "mine", "async", plugin);
 }
 
 #[track_caller]
-fn run_as(scratch: &Scratch, engine: &str, plugin: &Path) {
+fn run_as(scratch: &Scratch, engine: &str, class: &str, plugin: &Path) {
+    let durability = format!("engine.{engine}.durability={class}");
     let mut command = scratch.kvdyno(&[
         "run",
         "quick",
         "--engine",
         engine,
+        "--set",
+        &durability,
         "--no-ram-limit",
         "--scale",
         "1/1000",
@@ -220,7 +223,7 @@ mod soak {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let said = text(&output.stdout) + &text(&output.stderr);
         assert!(output.status.success() && said.contains(" 0 failed"), "{said}");
-        run_as(&scratch, "perconaft", &folder.join("libkvdyno-perconaft.so"));
+        run_as(&scratch, "perconaft", "commit", &folder.join("libkvdyno-perconaft.so"));
     }
 
     /// Plugins are chosen by their versions, as libraries are.
