@@ -20,16 +20,21 @@ use crate::figures::engines::name;
 use crate::figures::group::{Group, RunRow};
 use crate::figures::lists::{list, several, together, unique};
 use crate::figures::metric::Metric;
+use crate::judge::claim::Claimed;
 use clause::Standing;
 use words::Words;
 pub use workload::Answer;
 use workload::{rate, setting_suffix};
 
 /// The run's answer in sentences: the headline, then a sentence for each workload.
-pub(crate) fn sentences(figures: &Figures, search: Option<&SearchResult>) -> Vec<String> {
+pub(crate) fn sentences(
+    figures: &Figures,
+    search: Option<&SearchResult>,
+    claims: &[Claimed],
+) -> Vec<String> {
     let each = answers(figures, search).into_iter();
     let each = each.map(|answer| format!("{}: {}", answer.workload, answer.sentence));
-    headline::headline(figures, search).into_iter().chain(each).collect()
+    headline::headline(figures, search, claims).into_iter().chain(each).collect()
 }
 
 /// An answer for each workload: loads first, in the order of the plan.

@@ -49,11 +49,12 @@ impl Summary {
         comparison::compare(&mut figures.groups);
         let search = search::answer(evidence)?;
         let study = evidence.plan.study.as_deref();
+        let claims = claim::judge(&evidence.plan.claims, &figures);
         Ok(Self {
-            answer: answer::sentences(&figures, search.as_ref()),
+            answer: answer::sentences(&figures, search.as_ref(), &claims),
             rankings: ranking::list_rankings(evidence, &figures),
             history: history::read::list_histories(evidence, &figures),
-            claims: claim::judge(&evidence.plan.claims, &figures),
+            claims,
             study: study.and_then(|id| StudyComparison::from_figures(id, &figures)),
             search,
             verdicts: Verdicts::from_figures(&figures),

@@ -56,7 +56,7 @@ pub(crate) struct DriveArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) threads: Vec<u32>,
-    /// Duration of each job [default: 10s; with a preset 30s, see docs/drive.md]
+    /// Duration of each job [default: 10s; with a preset 30s or 60s, see docs/drive.md]
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
     /// The same work before it, not measured

@@ -260,6 +260,8 @@ fn etcds_test_ends_in_a_claim() {
     let short = ["--duration", "1s", "--warmup", "100ms", "--create-data-dir"];
     let done = scratch.run(&[&["drive", "place", "--preset", "etcd"], &short[..]].concat());
     done.assert_ok();
+    let first = done.out.lines().next().unwrap_or_default();
+    assert!(first.contains("fsync p99 ") && first.contains("threshold 10.0 ms: "), "{first}");
     scratch.run(&["show", "--table", "claims"]).assert_ok().assert_says("etcd can keep its log");
     let target = scratch.run(&["judge", "--target", "flush.p50<100s"]);
     target.assert_code(0).assert_says("meets it");

@@ -4,14 +4,59 @@ use super::headline::time;
 use super::words;
 use crate::figures::Figures;
 use crate::figures::catalogue as c;
-use crate::figures::group::{Group, RunRow};
+use crate::figures::group::{Group, RoleRow, RunRow};
 use crate::figures::lists::{several, together};
+use crate::judge::claim::{ClaimVerdict, Claimed};
+use kvdyno_record::claim::{Bound, Cell, Relation, Side, Test};
 use kvdyno_record::operations::OpInfo;
 use kvdyno_record::units;
 
+/// What the suite claims of a time, then the jobs:
+/// `fsync p99 12.0 ms (11.1 to 13.0), threshold 10.0 ms: not met; 231 writes/s, p99 4.0 ms`.
+pub(super) fn headline(figures: &Figures, claims: &[Claimed]) -> Option<String> {
+    let jobs = jobs(figures)?;
+    let claims = claims.iter().filter_map(|claim| claimed(figures, claim));
+    Some(claims.chain([jobs]).collect::<Vec<_>>().join("; "))
+}
+
+/// A claim that the time of an operation stays below a bound; none: it claims something else, or
+/// of several points.
+fn claimed(figures: &Figures, claim: &Claimed) -> Option<String> {
+    let Relation { left: Side::Figure(cell), test: Test::Below(Bound::Number(bound)) } =
+        &claim.relation
+    else {
+        return None;
+    };
+    let ([point], Some(op)) = (claim.points.as_slice(), &cell.op) else { return None };
+    let name = cell.figure.strip_prefix("service_ns_")?;
+    // Without an interval, the figure of the tables: it may merge the samples of all trials.
+    let (value, interval) = match (point.value, point.low.zip(point.high)) {
+        (Some(value), Some((low, high))) => (value, format!(" ({} to {})", time(low), time(high))),
+        _ => (row_value(figures, cell)?, String::new()),
+    };
+    let verdict = match (point.verdict, &point.reason) {
+        (ClaimVerdict::Holds, _) => "met".to_owned(),
+        (ClaimVerdict::DoesNotHold, _) => "not met".to_owned(),
+        (ClaimVerdict::CannotTell, None) => "undecided".to_owned(),
+        (ClaimVerdict::CannotTell, Some(why)) => format!("undecided ({why})"),
+    };
+    let (op, name) = (words::of_drive(op).0, name.replace('_', "."));
+    let (value, bound) = (time(value), time(*bound));
+    Some(format!("{op} {name} {value}{interval}, threshold {bound}: {verdict}"))
+}
+
+/// The figure of an operation in the tables.
+fn row_value(figures: &Figures, cell: &Cell) -> Option<f64> {
+    let groups = figures.groups.iter().filter(|group| group.is_called(&cell.engine));
+    let roles = groups.filter_map(|group| group.run(&cell.phase)).flat_map(|run| &run.roles);
+    let mut operations = roles.flat_map(RoleRow::by_operation);
+    let (_, metrics) = operations.find(|(op, _)| Some(*op) == cell.op.as_deref())?;
+    metrics.named(&cell.figure)?.value
+}
+
 /// `14.7 k writes/s, p99 263 us at depth 1`: for each volume the job with the least in flight, and
 /// the fastest job where that is another one.
-pub(super) fn headline(figures: &Figures) -> Option<String> {
+fn jobs(figures: &Figures) -> Option<String> {
     // Beside a drive the load generator's own rate is no answer.
     let drives = figures.groups.iter().any(|group| group.bare_drive);
     let groups = figures.groups.iter().filter(|group| !(drives && group.stores_nothing));

@@ -11,6 +11,7 @@ use crate::figures::group::{Group, RoleRow};
 use crate::figures::lists::{list, unique};
 use crate::figures::metric::{Definition, Direction, Metric, Metrics};
 use crate::figures::relative::{RelativeTo, Significance};
+use crate::judge::claim::Claimed;
 use kvdyno_record::units;
 use std::fmt::Write;
 
@@ -21,13 +22,17 @@ const NAMED_MAX: usize = 4;
 const FATES_MAX: usize = 3;
 
 /// The line; none where nothing was to be measured.
-pub(super) fn headline(figures: &Figures, search: Option<&SearchResult>) -> Option<String> {
+pub(super) fn headline(
+    figures: &Figures,
+    search: Option<&SearchResult>,
+    claims: &[Claimed],
+) -> Option<String> {
     if let Some(search) = search {
         return Some(search.sentences.join(" ")).filter(|text| !text.is_empty());
     }
     let settings = settings(figures);
     if settings.is_empty() {
-        return drives::headline(figures);
+        return drives::headline(figures, claims);
     }
     let runs = run_lines(&settings);
     // A load is no answer to what was to be measured after it.

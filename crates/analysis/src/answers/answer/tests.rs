@@ -4,7 +4,9 @@ use super::answers;
 use crate::answers::summary::Summary;
 use crate::fixture::Fixture;
 use kvdyno_record::case::Outcome;
+use kvdyno_record::claim::{Bound, Cell, Claim, Relation, Side, Test};
 use kvdyno_record::engine::Durability;
+use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::host::Drive;
 
 fn sentences(summary: &Summary) -> Vec<String> {
@@ -217,4 +219,47 @@ fn the_headline_is_the_answer() {
         "no figures: LMDB did not fit (0 of 2 trials) and RocksDB did not fit (0 of 2 \
                       trials)"
     );
+}
+
+/// A claim that a time of a bare drive stays below a bound precedes the drive's rates. Trials with
+/// too few samples are the reason where it is undecided, not the number of trials.
+#[test]
+fn a_claim_about_a_drive_is_the_headline() {
+    let cell = Cell {
+        phase: "measure".to_owned(),
+        role: Some("mixed".to_owned()),
+        op: Some("update".to_owned()),
+        engine: "mix-70-30".to_owned(),
+        figure: "service_ns_p99".to_owned(),
+        ..Cell::default()
+    };
+    let headline = |bound: f64, short: bool| {
+        let mut fixture = Fixture::of_drive_alone(4);
+        for case in &mut fixture.cases {
+            if case.record.case.label != "mix-70-30" {
+                continue;
+            }
+            let written = hlog::tag("measure", "mixed", "update", Kind::Service);
+            let is_short = short && case.record.case.trial > 1;
+            for (.., tag, histogram) in &mut case.histograms {
+                if is_short && *tag == written {
+                    histogram.clear();
+                    histogram.record_n(685_000, 400).unwrap();
+                }
+            }
+        }
+        let relation =
+            Relation { left: Side::Figure(cell.clone()), test: Test::Below(Bound::Number(bound)) };
+        let (text, holds) = ("so".to_owned(), "so".to_owned());
+        fixture.plan.claims = vec![Claim { text, holds, relation, needs: Vec::new() }];
+        fixture.summary().answer[0].clone()
+    };
+    let met = headline(10e6, false);
+    assert!(met.contains("threshold 10.0 ms: met; 9.29 k reads/s"), "{met}");
+    let missed = headline(1e5, false);
+    assert!(missed.starts_with("write p99 "), "{missed}");
+    assert!(missed.contains("threshold 100 us: not met; "), "{missed}");
+    let open = headline(10e6, true);
+    let why = "undecided (1 of 4 trials have the figure: p99 needs 1,000 samples); ";
+    assert!(open.contains(why), "{open}");
 }

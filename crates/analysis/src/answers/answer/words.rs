@@ -45,6 +45,7 @@ pub(super) fn of_drive(op: &str) -> (&'static str, &'static str) {
     match op {
         "get" => ("read", "reads"),
         "update" | "insert" => ("write", "writes"),
+        "flush" => ("fsync", "fsyncs"),
         _ => ("I/O", "I/Os"),
     }
 }

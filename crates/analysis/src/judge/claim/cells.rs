@@ -69,6 +69,13 @@ impl CellMatch<'_> {
             format!("{}: {why}", self.group.label)
         })
     }
+
+    /// Why some trials have no figure here; none: all have it.
+    pub(super) fn incomplete(&self) -> Option<String> {
+        let (with, all) = (self.values.len(), self.group.trials.len());
+        let why = self.missing.as_ref().filter(|_| with < all)?;
+        Some(format!("{with} of {all} trials have the figure: {why}"))
+    }
 }
 
 /// Whether the dimensions that are open in both have the same values.

@@ -31,6 +31,9 @@ pub struct Claimed {
     pub reason: Option<String>,
     /// Every point at which it was judged.
     pub points: Vec<ClaimPoint>,
+    /// The condition, read.
+    #[serde(skip)]
+    pub(crate) relation: Relation,
 }
 
 /// The verdict on a claim.
@@ -116,6 +119,7 @@ fn judged(claim: &Claim, figures: &Figures) -> Claimed {
         verdict,
         reason: why,
         points,
+        relation: claim.relation.clone(),
     };
     if let Some(why) = claim.needs.iter().find_map(|need| lacking(need, figures)) {
         return claimed(ClaimVerdict::CannotTell, Some(why), Vec::new());
@@ -188,16 +192,20 @@ fn point(relation: &Relation, name: &str, cells: &[CellMatch<'_>]) -> ClaimPoint
         Some(false) => ClaimVerdict::DoesNotHold,
         None => ClaimVerdict::CannotTell,
     };
-    point.reason = open(&judged, point.trials);
+    point.reason = open(&judged, point.trials, cells);
     point
 }
 
 /// Why a point is open; none: it is decided.
-fn open(judged: &Bounded, trials: usize) -> Option<String> {
+fn open(judged: &Bounded, trials: usize, cells: &[CellMatch<'_>]) -> Option<String> {
     let more = more_in_words(judged.more, "trial");
     match judged {
         Bounded { inside: Some(_), .. } => None,
-        Bounded { interval: None, .. } => Some(format!("expected {LEAST} trials, found {trials}")),
+        Bounded { interval: None, .. } => {
+            let incomplete = cells.iter().find_map(CellMatch::incomplete);
+            let why = || format!("expected {LEAST} trials, found {trials}");
+            Some(incomplete.unwrap_or_else(why))
+        }
         _ => Some(format!("its interval lies across a bound: {more} would decide")),
     }
 }
