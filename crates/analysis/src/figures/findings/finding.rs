@@ -2,6 +2,7 @@
 
 use super::kinds::{Id, Severity};
 use crate::figures::evidence::{CaseEvidence, Evidence};
+use crate::figures::spent::Spent;
 use kvdyno_record::case::{CaseRecord, PhaseRecord};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::workload::{Activity, Mix};
@@ -121,6 +122,12 @@ impl Measured<'_> {
     pub(super) fn device_reads(&self) -> Option<u64> {
         let (before, after) = (&self.phase.before.device, &self.phase.after.device);
         after.as_ref()?.reads.checked_sub(before.as_ref()?.reads)
+    }
+
+    /// Bytes read from devices on behalf of the engine's processes.
+    pub(super) fn process_reads_bytes(&self) -> Option<f64> {
+        let blocks = Spent::from_phase(self.phase).process(|usage| usage.input_blocks_512);
+        blocks.ok().map(|blocks| blocks * 512.0)
     }
 
     pub(super) fn lookups(&self) -> u64 {

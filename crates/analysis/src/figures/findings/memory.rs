@@ -17,8 +17,8 @@ const OUTGROWS: f64 = 1.5;
 /// A database above this share of the machine's memory may be evicted even without a limit.
 const NEAR_MEMORY: f64 = 0.5;
 
-/// Data in memory has fewer device reads for each lookup.
-const MEMORY_READS_MAX: f64 = 0.01;
+/// Data in memory has less read from the drive for each lookup: a page for a hundred of them.
+const MEMORY_READ_BYTES_MAX: f64 = 4096.0 / 100.0;
 
 pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 7] =
     [not_held, not_real, all_cached, not_cached, swap_on, damon_on, limit_above];
@@ -107,15 +107,18 @@ fn all_cached(evidence: &Evidence) -> Option<Finding> {
     Some(Finding::of_phases(Id::DataAllCached, evidence, unread)?.with_advice(advice))
 }
 
-/// Data that was warmed, and is read from the drive.
+/// Data that was warmed, and is read from the drive by the engine's own processes: others read from
+/// the same device.
 fn not_cached(evidence: &Evidence) -> Option<Finding> {
     let cold = |measured_phase: &Measured<'_>| {
         let mut phases = measured_phase.case.case.phases.iter();
-        let (reads, lookups) = (measured_phase.device_reads()?, measured_phase.lookups());
+        let (read, lookups) = (measured_phase.process_reads_bytes()?, measured_phase.lookups());
         let is_warmed = phases.any(|phase| phase.work == Activity::Warm);
-        let each = reads as f64 / lookups.max(1) as f64;
-        (is_warmed && lookups >= LOOKUPS_MIN && each > MEMORY_READS_MAX)
-            .then(|| format!("{each:.2} device reads for each of {} lookups", grouped(lookups)))
+        let each = read / lookups.max(1) as f64;
+        (is_warmed && lookups >= LOOKUPS_MIN && each > MEMORY_READ_BYTES_MAX).then(|| {
+            let [each, lookups] = [bytes(each.round() as u64), grouped(lookups)];
+            format!("the engine read {each} from the drive for each of {lookups} lookups")
+        })
     };
     Finding::of_phases(Id::DataNotInMemory, evidence, cold)
 }

@@ -4,6 +4,7 @@ mod altered;
 mod clocks;
 mod crew;
 mod durability;
+mod memory;
 mod outcomes;
 mod volumes;
 
@@ -14,7 +15,6 @@ use kvdyno_record::exit::Exit;
 use kvdyno_record::host::DriveHealth;
 use kvdyno_record::host::settings;
 use kvdyno_record::run::Hiccups;
-use kvdyno_record::workload::{Activity, Phase};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -110,34 +110,6 @@ fn an_engine_that_loses_data_makes_the_run_invalid() {
     let mut fixture = Fixture::new();
     fixture.case("lmdb_t1_r1").op("measure", "readers", "get").misses = 1;
     assert_eq!(fixture.summary().verdict, Exit::Invalid);
-}
-
-#[test]
-fn a_limit_that_is_not_held_has_advice_for_what_was_done() {
-    let open = |fixture: &mut Fixture| {
-        for case in &mut fixture.cases {
-            case.record.ram_limit.enforced_by = None;
-            case.record.ram_limit.reason = Some("no cgroup can be made".to_owned());
-        }
-    };
-    let finding = finding_after(Id::RamLimitNotHeld, open);
-    assert!(finding.evidence.contains("28.0 MiB was requested and not enforced: no cgroup"));
-    assert!(finding.advice.contains("doctor"), "{finding:?}");
-    let finding = finding_after(Id::RamLimitNotHeld, |fixture| {
-        open(fixture);
-        fixture.run.command.push("--no-ram-limit".to_owned());
-    });
-    assert!(finding.advice.contains("--no-ram-limit"), "{finding:?}");
-}
-
-#[test]
-fn data_that_was_warmed_and_is_read_from_the_drive_is_not_in_memory() {
-    let finding = finding_after(Id::DataNotInMemory, |fixture| {
-        for case in fixture.plan.cases.iter_mut().filter(|case| case.engine == "lmdb") {
-            case.phases.insert(0, Phase::new("warm", Activity::Warm));
-        }
-    });
-    assert!(finding.evidence.contains("device reads for each of"), "{finding:?}");
 }
 
 #[test]
