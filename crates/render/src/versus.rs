@@ -26,7 +26,7 @@ const OTHER_CALLS: &str = "read by different calls";
 pub(crate) const INTERVAL_MAX: f64 = 1000.0;
 
 /// The reason why such an interval is not shown.
-const TOO_WIDE: &str = "too few trials for an interval";
+const TOO_WIDE: &str = "too wide: its ends differ by more than a factor of 1,000";
 
 const AID: &str = "\
 Medians over {repeats}, of percentiles too; with too few, their range. ratio: the geometric mean of

@@ -425,7 +425,12 @@ fn an_interval_without_bounds_is_not_shown() {
     let mut row = compared(&base, &new, None).pairs[0].rows[0].clone();
     (row.ratio_low, row.ratio_high) = (Some(0.0001), Some(3.4e9));
     assert_eq!(interval(&row, &mut table), "- [1]");
-    assert_eq!(table.footnotes.lines(), ["[1] too few trials for an interval"]);
+    assert_eq!(
+        table.footnotes.lines(),
+        ["[1] too wide: its ends differ by more than a factor of 1,000"]
+    );
+    (row.ratio_low, row.ratio_high) = (Some(0.0381), Some(56.9));
+    assert_eq!(interval(&row, &mut table), "- [1]");
     (row.ratio_low, row.ratio_high) = (Some(0.5), Some(2.0));
     assert_eq!(interval(&row, &mut table), "0.500 .. 2.000");
 }
