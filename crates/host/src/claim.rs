@@ -299,7 +299,11 @@ mod tests {
         fs::write(folder.path().join("theirs"), "precious").unwrap();
         drop(claimed);
         assert_eq!(names(folder.path()), ["theirs"]);
-        assert!(matches!(claim(folder.path(), "r2"), Err(DataDirError::NotEmpty { .. })));
+        let error = claim(folder.path(), "r2").unwrap_err();
+        assert!(matches!(error, DataDirError::NotEmpty { .. }));
+        // `drive` and `run` both know the option; only `run` has `--data-dir`.
+        let remedy = format!("with --create-data-dir: {}/kvdyno", folder.path().display());
+        assert!(error.to_string().ends_with(&remedy), "{error}");
         assert_eq!(names(folder.path()), ["theirs"], "a refused claim leaves no lock");
     }
 

@@ -59,8 +59,8 @@ pub enum DataDirError {
         cause: rustix::io::Errno,
     },
     /// It contains other files.
-    #[error("{} is not empty (it holds {held}); name an empty directory, or a new one: \
-        --create-data-dir --data-dir {}", data_dir.display(), data_dir.join("kvdyno").display())]
+    #[error("{} is not empty (it holds {held}); name an empty directory, or a new one \
+        with --create-data-dir: {}", data_dir.display(), data_dir.join("kvdyno").display())]
     NotEmpty { data_dir: PathBuf, held: String },
     /// Another run is at work there.
     #[error("{} is in use by run {run} (process {pid}); wait for its end, or name another \
