@@ -7,6 +7,7 @@ use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
 use kvdyno_analysis::judge::rule::LEAST;
 pub use kvdyno_analysis::judge::versus::gate::{Gate, GateResult, NotJudged};
+use kvdyno_analysis::judge::versus::judge::{BIAS, COUNTED_BIAS, least};
 pub use kvdyno_analysis::judge::versus::judge::{Row, Sample, Verdict};
 use kvdyno_analysis::judge::versus::sides::Side;
 use kvdyno_analysis::judge::versus::{Explanation, Versus};
@@ -30,8 +31,8 @@ const TOO_WIDE: &str = "too wide: its ends differ by more than a factor of 1,000
 
 const AID: &str = "\
 Medians over {repeats}, of percentiles too; with too few, their range. ratio: the geometric mean of
-{ratios}, with its 99 % interval. A rate counts as {words} where the interval leaves 1 out, and as
-equal where it lies within {within} of 1; two builds differ by more than 1 %. Figures without a
+{ratios}, with its 99 % interval. A {judged} is called {words} where the interval leaves 1 out, and
+equal where it lies within {within} of 1; two builds differ by more than {least}. Figures without a
 verdict describe.";
 
 /// What the sides are called, and what a difference is: of two engines one is better, and neither
@@ -157,12 +158,20 @@ pub fn aid(versus: &Versus) -> String {
         Some(_) => ("trials", "the ratios of pairs of trials"),
         None => ("runs", "runs over runs"),
     };
-    let within = versus.pairs.iter().flat_map(|pair| &pair.rows).map(|row| row.within);
-    let within = units::percent(within.fold(0.0, f64::max));
+    let rows = || versus.pairs.iter().flat_map(|pair| &pair.rows);
+    let is_count = |row: &&Row| least(row.figure) == COUNTED_BIAS;
+    let is_judged = |row: &&Row| row.primary && row.verdict != Verdict::NotComparable;
+    let (counts, rates): (Vec<&Row>, Vec<&Row>) = rows().filter(is_judged).partition(is_count);
+    let judged = if rates.is_empty() && !counts.is_empty() { "count" } else { "rate" };
+    let least = if judged == "count" { COUNTED_BIAS } else { BIAS };
+    let within = rows().filter(|row| judged == "rate" || is_count(row)).map(|row| row.within);
+    let [within, least] = [within.fold(0.0, f64::max), least].map(units::percent);
     AID.replace("{words}", &format!("{improved} or {regressed}"))
         .replace("{repeats}", repeats)
         .replace("{ratios}", ratios)
+        .replace("{judged}", judged)
         .replace("{within}", &within)
+        .replace("{least}", &least)
 }
 
 /// The lines below the table: what it comes to, what was left out, the gate.

@@ -435,6 +435,24 @@ fn an_interval_without_bounds_is_not_shown() {
     assert_eq!(interval(&row, &mut table), "0.500 .. 2.000");
 }
 
+/// Counts of instructions are equal within a tenth of a percent, not within the share of rates.
+#[test]
+fn how_counts_are_judged_is_read_from_their_own_share() {
+    let (base, new) = (record(&Fixture::with_trials(6)), later(6, |_| ()));
+    let mut versus = compared(&base, &new, None);
+    let flat = |versus: &Versus| aid(versus).replace('\n', " ");
+    let words = "within 3.00 % of 1; two builds differ by more than 1.00 %.";
+    assert!(flat(&versus).contains(words), "{}", flat(&versus));
+    for row in versus.pairs.iter_mut().flat_map(|pair| &mut pair.rows) {
+        if row.primary {
+            (row.figure, row.within) = ("instructions_per_op", COUNTED_BIAS);
+        }
+    }
+    let words = "within 0.10 % of 1; two builds differ by more than 0.10 %.";
+    assert!(flat(&versus).contains(words), "{}", flat(&versus));
+    assert!(flat(&versus).contains("A count is called"), "{}", flat(&versus));
+}
+
 #[test]
 fn false_alarms_are_never_none() {
     assert_eq!([0.03, 0.1, 1.26].map(expected_alarms), ["under 0.1", "about 0.1", "about 1.3"]);
