@@ -71,6 +71,40 @@ fn time_lines_are_exported_and_add_up() {
     assert!(!brief.out.contains(path.trim_end_matches('.')), "{}", brief.out);
 }
 
+/// The columns of the snippet in docs/exports.md are there. The first row's phase, role and
+/// operation select one row of each engine, and of a mix the rate of all its operations.
+#[test]
+fn bars_of_a_mix_have_one_row_for_each_engine() {
+    let scratch = Scratch::new();
+    let suite = suite().trials(2).engine_as("null", "null", "latency_ns = 500");
+    let suite = suite.engine_as("other", "null", "latency_ns = 900").load("batch = 500");
+    let mix = "mix = [{ op = \"get\" }, { op = \"update\" }]";
+    let suite = suite.measure("operations = 5_000").role("clients", mix);
+    let suite = suite.measure("name = \"again\"\noperations = 5_000").role("clients", mix);
+    scratch.write("s.toml", &suite.text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    scratch.run(&["export", "--csv", "figures"]).assert_code(0);
+    let text = fs::read_to_string(scratch.path("figures/run.csv")).unwrap();
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let rows: Vec<BTreeMap<String, String>> =
+        reader.deserialize().collect::<Result<_, _>>().unwrap();
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exports.md"));
+    let page = page.unwrap();
+    let (_, snippet) = page.split_once("```python").unwrap();
+    let (snippet, _) = snippet.split_once("```").unwrap();
+    let columns = ["phase", "role", "op", "engine", "label", "threads", "ops_per_s"];
+    for column in columns.into_iter().chain(["ops_per_s_low", "ops_per_s_high"]) {
+        assert!(snippet.contains(column) && rows[0].contains_key(column), "{column}");
+    }
+    let is_first = |row: &&BTreeMap<String, String>| {
+        ["phase", "role", "op"].iter().all(|column| row[*column] == rows[0][*column])
+    };
+    let labels: Vec<&str> = rows.iter().filter(is_first).map(|row| &*row["label"]).collect();
+    assert_eq!(labels, ["null", "other"], "{text}");
+    assert_eq!(rows[0]["op"], "all operations", "{text}");
+    assert!(rows.len() > 2 * labels.len(), "{text}");
+}
+
 #[test]
 fn a_workbook_has_the_figures_and_the_formulas_behind_them() {
     let scratch = ran();
