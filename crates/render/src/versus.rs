@@ -1,5 +1,6 @@
 //! A comparison on a terminal: what stands against what, what differs, the table, what it comes to.
 
+pub mod classes;
 pub mod explanation;
 
 use crate::header::moment;

@@ -2,6 +2,7 @@
 
 use super::RunsArgs;
 use clap::Args;
+use kvdyno_record::engine::Durability;
 use std::path::PathBuf;
 
 /// The figures, the gate, and the output format.
@@ -31,7 +32,8 @@ Examples:
   kvdyno compare before1,before2 after1,after2 --gate 5%
   kvdyno compare old1,old2,old3 new1,new2         several runs of each build
   kvdyno compare latest --engines lmdb,rocksdb    two engines of one run, trial by trial
-  kvdyno compare latest --engines rocksdb-async,rocksdb-commit      what a durable commit costs
+  kvdyno compare latest --durability async,commit                   what a durable commit costs
+  kvdyno compare latest --engines rocksdb-async,rocksdb-commit      the same with all figures
   kvdyno compare before latest --figures ops_per_s,service_ns_p99
   kvdyno compare before latest --html change.html
   kvdyno compare before latest --all --json | jq .counts
@@ -54,12 +56,17 @@ pub(crate) struct CompareArgs {
     /// The base: a run's directory, the beginning of its id or suite, or `latest`; several of one
     /// build between commas
     pub(crate) base: String,
-    /// The new run, or several; omit with --engines
-    #[arg(required_unless_present = "engines", conflicts_with = "engines")]
+    /// The new run, or several; omit with --engines and --durability
+    #[arg(required_unless_present_any = ["engines", "durability"], conflicts_with = "engines")]
     pub(crate) new: Option<String>,
     /// Two engines of BASE, by label or name: the first is the base
     #[arg(long, value_name = "BASE,NEW", value_delimiter = ',')]
     pub(crate) engines: Vec<String>,
+    /// Every engine of BASE in two durability classes, as async,commit: what the promise costs, in
+    /// one table
+    #[arg(long, value_name = "BASE,NEW", value_delimiter = ',', value_parser = parse_class,
+          conflicts_with_all = ["new", "engines", "gate", "html"])]
+    pub(crate) durability: Vec<Durability>,
     /// Two figures that differ by less are equal [default: as in the base's run, else 3%]
     #[arg(long, value_name = "SHARE")]
     pub(crate) within: Option<String>,
@@ -67,4 +74,11 @@ pub(crate) struct CompareArgs {
     pub(crate) comparison: ComparisonArgs,
     #[command(flatten)]
     pub(crate) runs: RunsArgs,
+}
+
+/// A durability class by its word.
+fn parse_class(word: &str) -> Result<Durability, String> {
+    let classes = [Durability::None, Durability::Async, Durability::Commit];
+    let class = classes.into_iter().find(|class| class.as_str() == word);
+    class.ok_or_else(|| format!("expected none, async or commit, found `{word}`"))
 }

@@ -5,6 +5,8 @@ use crate::cli::{CompareArgs, ComparisonArgs, parse_within};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
+use kvdyno_analysis::figures::engines::EngineInfo;
+use kvdyno_analysis::judge::versus::classes::ClassComparison;
 use kvdyno_analysis::judge::versus::profile::list_profiles;
 use kvdyno_analysis::judge::versus::{
     FigureChoice, GateResult, Question, Record, Refusal, Sides, Versus,
@@ -25,12 +27,52 @@ const INDENT: usize = 10;
 pub(crate) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let question = question(&args.comparison)?;
     let base = read(args, &args.base)?;
-    let new = args.new.as_deref().map(|names| read(args, names)).transpose()?;
-    let sides = sides(args, &base, new.as_deref())?;
     let within = args.within.as_deref().map(parse_within).transpose()?;
     let within = within.unwrap_or(base[0].evidence.plan.within);
     let question = Question { within, ..question };
+    if !args.durability.is_empty() {
+        return compare_classes(args, &base, &question, printer);
+    }
+    let new = args.new.as_deref().map(|names| read(args, names)).transpose()?;
+    let sides = sides(args, &base, new.as_deref())?;
     Ok(verdict(&answer(&sides, &question, &args.comparison, printer)?))
+}
+
+/// Compares every engine of a run in two durability classes, in one table.
+fn compare_classes(
+    args: &CompareArgs,
+    runs: &[Record],
+    question: &Question,
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    let ([run], &[base, new]) = (runs, args.durability.as_slice()) else {
+        let (runs, classes) = (runs.len(), args.durability.len());
+        let what =
+            format!("--durability: expected one run and two classes, found {runs} and {classes}");
+        return Err(Complaint::usage(what)
+            .hint("`kvdyno compare RUN --durability async,commit`")
+            .into());
+    };
+    let comparison = ClassComparison::compare(run, [base, new], question);
+    let comparison = comparison.map_err(|refusal| refused(&refusal))?;
+    if comparison.engines.is_empty() {
+        let [base, new] = [base, new].map(|class| class.as_str());
+        let what = format!("--durability: expected an engine in {base} and in {new}, found none");
+        let has = |info: &EngineInfo| format!("{} ({})", info.label, info.durability.as_str());
+        let has: Vec<String> = run.figures.engines.iter().map(has).collect();
+        let hint = format!("run {} has: {}", comparison.run, has.join(", "));
+        return Err(Complaint::usage(what).hint(hint).into());
+    }
+    if args.comparison.json {
+        printer.json(&comparison)?;
+    } else {
+        let table = text::classes::table(&comparison);
+        let (header, footer) =
+            (text::classes::header(&comparison), text::classes::footer(&comparison));
+        print(header, &table, &text::classes::aid(&comparison), footer, printer);
+    }
+    let invalid = comparison.engines.iter().any(|engine| !engine.versus.base.invalid.is_empty());
+    Ok(if invalid { Exit::Invalid } else { Exit::Ok })
 }
 
 /// The comparison as typed.

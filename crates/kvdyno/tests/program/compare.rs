@@ -157,3 +157,41 @@ fn a_promise_has_a_price_and_no_gate() {
     let gated = scratch.run(&[&compare[..], &["--gate", "5%"]].concat());
     gated.assert_code(2).assert_says("a gate needs equal promises");
 }
+
+/// All engines in two classes: one table, with what has only one class below it.
+#[test]
+fn the_price_of_a_promise_is_one_table() {
+    let test = "the_price_of_a_promise_is_one_table";
+    if !needs("lmdb", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let suite = suite().trials(4).engine_as("one", "lmdb", "").engine_as("other", "lmdb", "");
+    let suite = suite.load("batch = 500").measure("duration = \"200ms\"");
+    let suite = suite.role("writers", UPDATE).text();
+    let name = "name = \"lmdb\"";
+    let in_both = "name = \"lmdb\"\ndurability = [\"async\", \"commit\"]";
+    scratch.write("s.toml", &suite.replace(name, in_both));
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let compare = ["compare", "latest", "--durability", "async,commit"];
+    let priced = scratch.run(&compare);
+    priced.assert_ok().assert_says("durability commit against async");
+    for engine in ["one", "other"] {
+        let mut rows = priced.out.lines().filter(|line| line.starts_with(engine));
+        assert!(rows.any(|line| line.contains("writers")), "{engine}: {}", priced.out);
+    }
+    let json = scratch.run(&[&compare[..], &["--json"]].concat()).json();
+    assert_eq!(json["classes"], serde_json::json!(["async", "commit"]));
+    let engines = json["engines"].as_array().unwrap();
+    let names: Vec<&str> = engines.iter().filter_map(|one| one["engine"].as_str()).collect();
+    assert_eq!(names, ["one", "other"]);
+    let none = scratch.run(&["compare", "latest", "--durability", "none,commit"]);
+    none.assert_code(2).assert_says("expected an engine in none and in commit, found none");
+    let three = scratch.run(&["compare", "latest", "--durability", "none,async,commit"]);
+    three.assert_code(2).assert_says("expected one run and two classes, found 1 and 3");
+    let suite = suite.replace("trials = 4", "trials = 1").replacen(name, in_both, 1);
+    scratch.write("s.toml", &suite);
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let few = scratch.run(&compare);
+    few.assert_ok().assert_says("1 trial").assert_says("other: it was measured in one");
+}

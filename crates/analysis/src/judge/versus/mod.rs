@@ -6,6 +6,7 @@
 mod answer;
 mod calls;
 mod choice;
+pub mod classes;
 pub mod differs;
 pub mod explanation;
 pub mod gate;
