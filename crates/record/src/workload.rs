@@ -306,11 +306,6 @@ impl MixEntry {
     pub fn new(op: Op, weight: f64, keys: Choice) -> Self {
         Self { op, weight, keys, ttl_ns: None }
     }
-
-    /// Records are gone afterwards: deleted, or at the end of their time to live.
-    pub fn removes(&self) -> bool {
-        self.op == Op::Delete || self.ttl_ns.is_some()
-    }
 }
 
 /// Operations.

@@ -21,6 +21,13 @@ pub fn may_remove(phases: &[Phase]) -> bool {
     }) || replays(phases).next().is_some()
 }
 
+impl MixEntry {
+    /// Records are gone afterwards: deleted, or at the end of their time to live.
+    fn removes(&self) -> bool {
+        self.op == Op::Delete || self.ttl_ns.is_some()
+    }
+}
+
 /// The most operations that one thread keeps in flight; 1 where none does.
 pub fn depth(phases: &[Phase]) -> u32 {
     let roles = phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles);

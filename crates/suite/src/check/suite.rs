@@ -448,22 +448,18 @@ pub(crate) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
             mistakes.at(&threads.span, once).label(FRESH);
         }
     }
-    for role in typed.roles() {
-        if let Some(hits) =
-            role.expected_hits.as_ref().filter(|hits| hits.value == ExpectedHitsKey::Any)
-        {
-            let message = "records that expire may be gone before the next case";
-            mistakes.at(&hits.span, message).label(FRESH);
-        }
+    let hits = typed.roles().filter_map(|role| role.expected_hits.as_ref());
+    for any in hits.filter(|hits| hits.value == ExpectedHitsKey::Any) {
+        let message = "records that expire may be gone before the next case";
+        mistakes.at(&any.span, message).label(FRESH);
     }
     if !shared {
         return;
     }
-    for recorded in typed.roles().filter_map(|role| role.recorded_ttl.as_ref()) {
-        if recorded.value {
-            let message = "times to live take from a database that the next case shares";
-            mistakes.at(&recorded.span, message).label(STATE);
-        }
+    let recorded = typed.roles().filter_map(|role| role.recorded_ttl.as_ref());
+    for recorded in recorded.filter(|recorded| recorded.value) {
+        let message = "times to live take from a database that the next case shares";
+        mistakes.at(&recorded.span, message).label(STATE);
     }
     let each = typed.roles().flat_map(|role| role.entries().iter().map(move |entry| (role, entry)));
     for (role, entry) in each {
