@@ -226,10 +226,6 @@ fn is_cached(job: &DriveJob) -> bool {
 
 fn check(job: &At<DriveJob>, worker: &Description, file_bytes: u64, mistakes: &mut Mistakes) {
     let block = block_bytes(job);
-    if let Some(warmup) = job.warmup.as_ref().filter(|_| job.rw().trims()) {
-        let mistake = mistakes.at(&warmup.span, "a warmup discards what is to be measured");
-        mistake.label("expected no `warmup` in a job that trims");
-    }
     let span = job.block.as_ref().map_or(&job.span, |block| &block.span);
     let most = worker.capabilities.value_bytes_max.unwrap_or(u64::MAX).min(file_bytes);
     let in_sectors = is_cached(job) || block.is_multiple_of(SECTOR_BYTES);
@@ -296,7 +292,8 @@ pub(crate) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Pha
     let timed = |ns| Mix { roles: roles.clone(), ends: Ends { operations, ..Ends::after_ns(ns) } };
     let mut phases = filling(bare);
     phases.push(Phase::new("cold", Activity::Evict));
-    if let Some(warmup) = &job.warmup {
+    // A warmup would discard what is to be measured.
+    if let Some(warmup) = job.warmup.as_ref().filter(|_| !trims) {
         phases.push(Phase::new("warmup", Activity::Warmup(timed(warmup.0))));
     }
     let duration = job.duration.value_or(Nanoseconds(DURATION_NS));

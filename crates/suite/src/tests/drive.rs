@@ -219,9 +219,6 @@ fn what_a_job_discards_no_other_reads() {
     assert!(deep.contains("one block at a time"), "{deep}");
     let mapped = refused(&["drive.job.small.rw=trim", "drive.job.small.io=mmap"]);
     assert!(mapped.contains("a map of the file discards nothing"), "{mapped}");
-    let warm = ["drive.job.large.rw=trim", "drive.job.large.depth=1", "drive.job.large.warmup=1s"];
-    let warm = refused(&warm);
-    assert!(warm.contains("a warmup discards what is to be measured"), "{warm}");
     // On a device, all jobs use the same blocks.
     let trims = ["drive.job.large.rw=trim", "drive.job.large.depth=1"];
     let refused = plan_on_a_device(ALONE, &trims).unwrap_err().render(false);

@@ -86,7 +86,8 @@ pub(crate) struct DriveJob {
     pub(crate) threads: Option<At<Threads>>,
     /// The time of the job. Default: that of `[drive]`.
     pub(crate) duration: Option<At<Nanoseconds>>,
-    /// The same work before the measurement, not counted. Default: that of `[drive]`.
+    /// The same work before the measurement, not counted; a job that trims has none. Default: that
+    /// of `[drive]`.
     pub(crate) warmup: Option<At<Nanoseconds>>,
     /// Flushes with fdatasync after this many writes of a thread, as fio's `fdatasync=N`: an
     /// operation of its own, with its own latencies. It writes; not with `io = "mmap"`. Default:

@@ -333,8 +333,9 @@ fn job(
     }
     let depth = section.number("iodepth", 1)?.max(1);
     if trims {
-        let text = "a job that trims has a file of its own, and makes one trim at a time per \
-                    thread, as fio does; randtrim draws each block anew, and fio visits each once";
+        let text = "a job that trims has a file of its own and no warmup, and makes one trim at a \
+                    time per thread, as fio does; randtrim draws each block anew, and fio visits \
+                    each once";
         notes.push(text.to_owned());
     }
     if section.get("ioengine").is_some_and(|engine| engine.value.ends_with("aio")) {
