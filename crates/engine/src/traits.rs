@@ -85,10 +85,10 @@ pub trait Session: Sized {
     /// was opened with.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
 
-    /// The same as [`put`](Session::put) for a time: once `lives` is over, the record is not there
+    /// The same as [`put`](Session::put) for a time: once `ttl` is over, the record is not there
     /// any more. An engine that counts in longer units rounds up. Only for engines of capability
     /// [`time_to_live`](crate::Capabilities::time_to_live).
-    fn put_expiring(&mut self, _key: &[u8], _value: &[u8], _lives: Duration) -> Result<()> {
+    fn put_expiring(&mut self, _key: &[u8], _value: &[u8], _ttl: Duration) -> Result<()> {
         Err(Error::unsupported("times to live"))
     }
 
@@ -218,7 +218,7 @@ pub trait Session: Sized {
         _ticket: u32,
         _key: &[u8],
         _value: &[u8],
-        _lives: Duration,
+        _ttl: Duration,
     ) -> Result<()> {
         Err(Error::unsupported("times to live in flight"))
     }

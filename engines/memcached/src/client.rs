@@ -91,8 +91,8 @@ impl Engine for Memcached {
 const RELATIVE_SECONDS_MAX: u64 = 30 * 24 * 3_600;
 
 /// The number by which memcached ends a record that lives so long.
-fn expiry(lives: Duration) -> Result<u64> {
-    let seconds = TIME_TO_LIVE.units(lives);
+fn expiry(ttl: Duration) -> Result<u64> {
+    let seconds = TIME_TO_LIVE.units(ttl);
     if seconds <= RELATIVE_SECONDS_MAX {
         return Ok(seconds);
     }
@@ -130,8 +130,8 @@ impl Session for Client {
         self.connection.ask().map(drop)
     }
 
-    fn put_expiring(&mut self, key: &[u8], value: &[u8], lives: Duration) -> Result<()> {
-        self.connection.set(key, value, Some(expiry(lives)?), false)?;
+    fn put_expiring(&mut self, key: &[u8], value: &[u8], ttl: Duration) -> Result<()> {
+        self.connection.set(key, value, Some(expiry(ttl)?), false)?;
         self.connection.ask().map(drop)
     }
 
@@ -205,9 +205,9 @@ impl Session for Client {
         ticket: u32,
         key: &[u8],
         value: &[u8],
-        lives: Duration,
+        ttl: Duration,
     ) -> Result<()> {
-        self.connection.set(key, value, Some(expiry(lives)?), false)?;
+        self.connection.set(key, value, Some(expiry(ttl)?), false)?;
         self.tickets.take_on(ticket);
         Ok(())
     }

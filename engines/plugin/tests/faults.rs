@@ -64,19 +64,25 @@ fn a_library_that_is_no_plugin_is_refused_with_the_reason() {
     ] {
         let Some(plugin) = faulty(test, fault) else { return };
         let output = plugin.run(&["describe"]);
-        let said = text(&output);
-        assert_eq!(output.status.code(), Some(2), "{fault}: {said}");
-        assert!(said.starts_with("error: library /") && said.contains(words), "{fault}: {said}");
+        let printed = text(&output);
+        assert_eq!(output.status.code(), Some(2), "{fault}: {printed}");
+        assert!(
+            printed.starts_with("error: library /") && printed.contains(words),
+            "{fault}: {printed}"
+        );
     }
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("empty.c");
     std::fs::write(&source, "extern int nothing;\n").unwrap();
     let Some(plugin) = compile(test, &source, &[]) else { return };
-    let said = text(&plugin.run(&["describe"]));
-    assert!(said.contains("no function `kvdyno_get_engine`"), "{said}");
+    let printed = text(&plugin.run(&["describe"]));
+    assert!(printed.contains("no function `kvdyno_get_engine`"), "{printed}");
     std::fs::write(&plugin.path, "no library").unwrap();
-    let said = text(&plugin.run(&["describe"]));
-    assert!(said.contains("libkvdyno-faulty.so") && said.contains("kvdyno new-engine"), "{said}");
+    let printed = text(&plugin.run(&["describe"]));
+    assert!(
+        printed.contains("libkvdyno-faulty.so") && printed.contains("kvdyno new-engine"),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -97,9 +103,12 @@ fn a_callback_at_a_wrong_moment_ends_the_process_with_the_reason() {
     ] {
         let Some(plugin) = faulty(test, fault) else { return };
         let output = plugin.read();
-        let said = text(&output);
-        assert!(output.status.signal().is_some(), "{fault}: {:?} {said}", output.status);
-        assert!(said.contains("libkvdyno-faulty.so") && said.contains(words), "{fault}: {said}");
+        let printed = text(&output);
+        assert!(output.status.signal().is_some(), "{fault}: {:?} {printed}", output.status);
+        assert!(
+            printed.contains("libkvdyno-faulty.so") && printed.contains(words),
+            "{fault}: {printed}"
+        );
     }
 }
 
@@ -113,9 +122,9 @@ fn counters_are_added_on_the_thread_of_their_call_and_until_it_returns() {
         let Some(plugin) = faulty(test, fault) else { return };
         let scratch = plugin.folder.path().to_string_lossy().into_owned();
         let output = plugin.run(&["conformance", &scratch, "counters and events"]);
-        let said = text(&output);
-        assert!(output.status.signal().is_some(), "{fault}: {:?} {said}", output.status);
-        assert!(said.contains(words), "{fault}: {said}");
+        let printed = text(&output);
+        assert!(output.status.signal().is_some(), "{fault}: {:?} {printed}", output.status);
+        assert!(printed.contains(words), "{fault}: {printed}");
     }
 }
 
@@ -127,9 +136,9 @@ fn what_a_plugin_prints_is_not_what_its_worker_writes() {
         return;
     };
     let output = plugin.run(&["describe"]);
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.starts_with('{'), "{said}");
-    assert!(!said.contains("of the engine's own"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.starts_with('{'), "{printed}");
+    assert!(!printed.contains("of the engine's own"), "{printed}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("of the engine's own"));
 }
 
@@ -143,9 +152,9 @@ fn what_a_plugin_returns_is_an_error_with_its_words() {
     ] {
         let Some(plugin) = faulty(test, fault) else { return };
         let output = plugin.read();
-        let said = text(&output);
-        assert_eq!(output.status.code(), Some(1), "{fault}: {said}");
-        assert!(said.contains(words), "{fault}: {said}");
+        let printed = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{fault}: {printed}");
+        assert!(printed.contains(words), "{fault}: {printed}");
     }
 }
 

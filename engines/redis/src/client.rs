@@ -138,8 +138,8 @@ impl Session for Client {
         self.connection.ask(&[b"SET", key, value]).map(drop)
     }
 
-    fn put_expiring(&mut self, key: &[u8], value: &[u8], lives: Duration) -> Result<()> {
-        self.connection.set_expiring(key, value, TIME_TO_LIVE.units(lives));
+    fn put_expiring(&mut self, key: &[u8], value: &[u8], ttl: Duration) -> Result<()> {
+        self.connection.set_expiring(key, value, TIME_TO_LIVE.units(ttl));
         self.connection.wire.send()?;
         self.connection.answer().map(drop)
     }
@@ -214,9 +214,9 @@ impl Session for Client {
         ticket: u32,
         key: &[u8],
         value: &[u8],
-        lives: Duration,
+        ttl: Duration,
     ) -> Result<()> {
-        self.connection.set_expiring(key, value, TIME_TO_LIVE.units(lives));
+        self.connection.set_expiring(key, value, TIME_TO_LIVE.units(ttl));
         self.tickets.take_on(ticket);
         Ok(())
     }

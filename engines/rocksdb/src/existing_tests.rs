@@ -251,9 +251,9 @@ fn records_end_with_the_time_to_live_of_their_database() {
     }
     let count = |session: &mut RocksDbSession<'_>| {
         let mut shown = Vec::new();
-        let mut found = |value: Option<&[u8]>| shown.extend(value.map(<[u8]>::to_vec));
-        session.get(keys[0], &mut found).unwrap();
-        session.multiget(&keys.map(|key| &key[..]), |_, value| found(value)).unwrap();
+        let mut show = |value: Option<&[u8]>| shown.extend(value.map(<[u8]>::to_vec));
+        session.get(keys[0], &mut show).unwrap();
+        session.multiget(&keys.map(|key| &key[..]), |_, value| show(value)).unwrap();
         assert!(shown.iter().all(|value| value == b"value"), "without its time: {shown:?}");
         shown.len()
     };

@@ -43,9 +43,12 @@ fn make(scratch: &Scratch, language: &str) -> PathBuf {
     make.args(["CFLAGS=-O2 -Wall -Wextra -Werror", "CXXFLAGS=-O2 -Wall -Wextra -Werror"]);
     let output = make.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let said = text(&output.stdout) + &text(&output.stderr);
-    assert!(output.status.success(), "{language}: {said}");
-    assert!(said.contains("conformance of mine 0.1.0") && said.contains(" 0 failed"), "{said}");
+    let printed = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success(), "{language}: {printed}");
+    assert!(
+        printed.contains("conformance of mine 0.1.0") && printed.contains(" 0 failed"),
+        "{printed}"
+    );
     let plugin = folder.join("libkvdyno-mine.so");
     fill_a_file(scratch, language, &plugin);
     plugin
@@ -61,8 +64,8 @@ fn fill_a_file(scratch: &Scratch, language: &str, plugin: &Path) {
     assert!(compiler.arg("-ldl").status().unwrap().success());
     fs::create_dir(&folder).unwrap();
     let output = Command::new(program).arg(plugin).arg(&folder).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{language}: {said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{language}: {printed}");
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -195,8 +198,11 @@ mod soak {
             let mut kit = Command::new(workers::find("plugin").unwrap());
             let kit = kit.arg("--library").arg(&newest.path).arg("conformance").arg(&folder);
             let output = kit.output().unwrap();
-            let said = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success() && said.contains(" 0 failed"), "{engine}: {said}");
+            let printed = String::from_utf8_lossy(&output.stdout);
+            assert!(
+                output.status.success() && printed.contains(" 0 failed"),
+                "{engine}: {printed}"
+            );
         }
     }
 
@@ -221,8 +227,8 @@ mod soak {
         make.args(["CFLAGS=-O2 -Werror"]);
         let output = make.output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let said = text(&output.stdout) + &text(&output.stderr);
-        assert!(output.status.success() && said.contains(" 0 failed"), "{said}");
+        let printed = text(&output.stdout) + &text(&output.stderr);
+        assert!(output.status.success() && printed.contains(" 0 failed"), "{printed}");
         run_as(&scratch, "perconaft", "commit", &folder.join("libkvdyno-perconaft.so"));
     }
 

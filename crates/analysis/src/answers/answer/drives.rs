@@ -15,13 +15,13 @@ use kvdyno_record::units;
 /// `fsync p99 12.0 ms (11.1 to 13.0), threshold 10.0 ms: not met; 231 writes/s, p99 4.0 ms`.
 pub(super) fn headline(figures: &Figures, claims: &[Claimed]) -> Option<String> {
     let jobs = jobs(figures)?;
-    let claims = claims.iter().filter_map(|claim| claimed(figures, claim));
+    let claims = claims.iter().filter_map(|claim| describe_claim(figures, claim));
     Some(claims.chain([jobs]).collect::<Vec<_>>().join("; "))
 }
 
 /// A claim that the time of an operation stays below a bound; none: it claims something else, or
 /// of several points.
-fn claimed(figures: &Figures, claim: &Claimed) -> Option<String> {
+fn describe_claim(figures: &Figures, claim: &Claimed) -> Option<String> {
     let Relation { left: Side::Figure(cell), test: Test::Below(Bound::Number(bound)) } =
         &claim.relation
     else {
@@ -32,7 +32,7 @@ fn claimed(figures: &Figures, claim: &Claimed) -> Option<String> {
     // Without an interval, the figure of the tables: it may merge the samples of all trials.
     let (value, interval) = match (point.value, point.low.zip(point.high)) {
         (Some(value), Some((low, high))) => (value, format!(" ({} to {})", time(low), time(high))),
-        _ => (row_value(figures, cell)?, String::new()),
+        _ => (find_row_value(figures, cell)?, String::new()),
     };
     let verdict = match (point.verdict, &point.reason) {
         (ClaimVerdict::Holds, _) => "met".to_owned(),
@@ -46,7 +46,7 @@ fn claimed(figures: &Figures, claim: &Claimed) -> Option<String> {
 }
 
 /// The figure of an operation in the tables.
-fn row_value(figures: &Figures, cell: &Cell) -> Option<f64> {
+fn find_row_value(figures: &Figures, cell: &Cell) -> Option<f64> {
     let groups = figures.groups.iter().filter(|group| group.is_called(&cell.engine));
     let roles = groups.filter_map(|group| group.run(&cell.phase)).flat_map(|run| &run.roles);
     let mut operations = roles.flat_map(RoleRow::by_operation);

@@ -34,13 +34,13 @@ impl ClassComparison {
         classes: [Durability; 2],
         question: &Question,
     ) -> Result<Self, Refusal> {
-        let [base, new] = classes.map(|class| of_class(&run.figures.engines, class));
+        let [base, new] = classes.map(|class| list_engines(&run.figures.engines, class));
         let (mut engines, mut paired) = (Vec::new(), Vec::new());
         for one in &base {
-            let Some(other) = counterpart(one, &base, &new) else { continue };
+            let Some(other) = find_counterpart(one, &base, &new) else { continue };
             let sides = Sides::engines(run, &one.label, &other.label);
             let versus = Versus::compare(&sides, question)?;
-            engines.push(EngineClasses { engine: stem(one), versus });
+            engines.push(EngineClasses { engine: label_without_class(one), versus });
             paired.extend([&one.label, &other.label]);
         }
         let all = base.iter().chain(&new).map(|info| &info.label);
@@ -50,7 +50,7 @@ impl ClassComparison {
 }
 
 /// The engines of a class that store something for themselves.
-fn of_class(engines: &[EngineInfo], class: Durability) -> Vec<&EngineInfo> {
+fn list_engines(engines: &[EngineInfo], class: Durability) -> Vec<&EngineInfo> {
     let stores = |info: &EngineInfo| {
         info.worker.as_ref().is_none_or(|worker| !worker.stores_nothing && !worker.bare_drive)
     };
@@ -59,13 +59,16 @@ fn of_class(engines: &[EngineInfo], class: Durability) -> Vec<&EngineInfo> {
 
 /// The same engine in the other class: by its label, or the only one where the suite has labels of
 /// its own.
-fn counterpart<'e>(
+fn find_counterpart<'e>(
     one: &EngineInfo,
     base: &[&EngineInfo],
     new: &[&'e EngineInfo],
 ) -> Option<&'e EngineInfo> {
     let is_same = |info: &&&EngineInfo| info.engine == one.engine;
-    let by_label = new.iter().filter(is_same).find(|info| stem(info) == stem(one));
+    let by_label = new
+        .iter()
+        .filter(is_same)
+        .find(|info| label_without_class(info) == label_without_class(one));
     let single = base.iter().filter(is_same).count() == 1;
     let mut others = new.iter().filter(is_same);
     let only = others.next().filter(|_| single && others.next().is_none());
@@ -73,6 +76,6 @@ fn counterpart<'e>(
 }
 
 /// `rocksdb` of `rocksdb-async`.
-fn stem(info: &EngineInfo) -> String {
+fn label_without_class(info: &EngineInfo) -> String {
     info.label.replacen(&format!("-{}", info.durability.as_str()), "", 1)
 }

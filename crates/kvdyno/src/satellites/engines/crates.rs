@@ -69,7 +69,7 @@ impl CrateSources {
         let hint = format!("check that this machine is online; {REMEDY}");
         tool::run(cargo, &hint, |_| {})?;
         let sources = wanted.join("sources").join(package);
-        let sum = checksum(&sources)?;
+        let sum = read_checksum(&sources)?;
         ensure!(
             sum == sha256,
             Complaint::usage(format!(
@@ -82,8 +82,8 @@ impl CrateSources {
     }
 }
 
-/// Of the crate's archive, as cargo verified it.
-fn checksum(sources: &Path) -> anyhow::Result<String> {
+/// The checksum of the crate's archive, which cargo has verified.
+fn read_checksum(sources: &Path) -> anyhow::Result<String> {
     #[derive(Deserialize)]
     struct Checksums {
         package: String,

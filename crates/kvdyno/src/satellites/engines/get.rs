@@ -2,7 +2,7 @@
 //! fetched, others are built here or linked with the system's; servers are unpacked from packages.
 //! A library is complete or absent, and it is, or is made from, published files.
 
-use super::releases::{self, Binaries, CrateSources, GoModule, Published, Sources, System};
+use super::releases::{self, Binaries, GoModule, Published, System};
 use super::shim::{self, Shim};
 use super::sources::EngineBuild;
 use super::{debian, go, maven};
@@ -40,13 +40,17 @@ pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
             progress.case_finished(index + 1, name, "is already installed", &words(&library));
             continue;
         }
+        let report = |phase: &str, done, all| progress.phase(phase, done, all, None);
+        let link_build = |built: &EngineBuild, folder: &Path| {
+            link_build(&args.name, version, built, folder, printer)
+        };
         let library = keep(&args.name, |folder| match &published {
             Published::Maven(binaries) => fetch(&args.name, version, binaries, folder, &progress),
             Published::Sources(sources) => {
-                build(&args.name, version, sources, folder, &progress, printer)
+                link_build(&sources.build(version, folder, report)?, folder)
             }
             Published::Crate(sources) => {
-                build_plugin(&args.name, version, sources, folder, &progress, printer)
+                link_build(&sources.build(version, folder, report)?, folder)
             }
             Published::Go(module) => compile(&args.name, version, module, folder, &progress),
             Published::System(system) => link(&args.name, system, folder),
@@ -188,34 +192,6 @@ fn fetch(
         return Err(Complaint::usage(what).hint("nothing was installed").into());
     }
     Ok((library, about(engine, version, Build::Official, sum, source)))
-}
-
-/// A library from source, for this machine's processor.
-fn build(
-    engine: &str,
-    version: &str,
-    sources: &Sources,
-    folder: &Path,
-    progress: &Progress<'_>,
-    printer: &Printer,
-) -> anyhow::Result<(PathBuf, About)> {
-    let built = sources
-        .build(version, folder, |phase, done, all| progress.phase(phase, done, all, None))?;
-    link_build(engine, version, &built, folder, printer)
-}
-
-/// A plugin with its engine's sources, which a crate contains.
-fn build_plugin(
-    engine: &str,
-    version: &str,
-    sources: &CrateSources,
-    folder: &Path,
-    progress: &Progress<'_>,
-    printer: &Printer,
-) -> anyhow::Result<(PathBuf, About)> {
-    let built = sources
-        .build(version, folder, |phase, done, all| progress.phase(phase, done, all, None))?;
-    link_build(engine, version, &built, folder, printer)
 }
 
 /// Links what was built with kvdyno's code for it.
