@@ -30,7 +30,7 @@ TEST_CRATES := cargo test --workspace $(ENGINES:%=--exclude kvdyno-%) --locked
 TEST_ENGINES := cargo test $(ENGINES:%=-p kvdyno-%) --lib --bins --tests --locked
 
 .PHONY: help check check-style check-tests setup fetch demo run-demo build build-demo engines program library older-library get-engines get-plugins page \
-	test test-tools build-tests test-rust test-engines test-page soak soak-tools soak-crew test-soak bench dist try-dist clean
+	test test-tools build-tests test-program test-crates test-engines test-page soak soak-tools soak-crew test-soak bench dist try-dist clean
 
 help:
 	@echo "make demo      set up, build, and compare LMDB with RocksDB on this machine"
@@ -62,7 +62,7 @@ demo:
 	@scripts/parts.sh setup fetch build-demo library run-demo
 
 test:
-	@scripts/parts.sh setup test-tools fetch build library older-library get-engines build-tests+test-engines test-rust+test-page
+	@scripts/parts.sh setup test-tools fetch build library older-library get-engines build-tests+test-engines test-program+test-crates+test-page
 
 # Tools that are large to install, tests that take minutes and seldom find anything.
 soak:
@@ -149,11 +149,15 @@ build-tests:
 	$(TEST_CRATES) --lib --bins --tests --no-run --quiet
 
 # The program's own tests run it with the release workers beside it. They wait for drives and servers
-# more than they compute: two more at a time than there are processors.
-test-rust test-soak: export RUST_TEST_THREADS ?= $(shell echo $$(($$(nproc) + 2)))
-test-rust:
-	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_CRATES) --lib --bins --tests -- --skip soak::
+# more than they compute: three at a time for each processor. All other tests run beside them.
+test-program: export RUST_TEST_THREADS ?= $(shell echo $$((3 * $$(nproc))))
+test-program:
+	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_CRATES) --test program -- --skip soak::
 
+test-crates:
+	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_CRATES) --lib --bins --test '[!p]*' -- --skip soak::
+
+test-soak: export RUST_TEST_THREADS ?= $(shell echo $$((2 + $$(nproc))))
 test-soak:
 	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_CRATES) --lib --bins --tests -- --include-ignored soak::
 	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_ENGINES)

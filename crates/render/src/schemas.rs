@@ -28,7 +28,7 @@ mod tests {
     /// `KVDYNO_BLESS=1 cargo test schemas` writes them anew.
     #[test]
     fn the_schemas_checked_in_are_those_of_the_types() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+        let folder = Path::new(env!("KVDYNO_SOURCE")).join("schemas");
         for (name, schema) in all() {
             let path = folder.join(format!("{name}.schema.json"));
             let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";

@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_docs_have_every_column_that_is_no_figure() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exports.md");
+        let path = concat!(env!("KVDYNO_SOURCE"), "/docs/exports.md");
         let docs = std::fs::read_to_string(path).unwrap();
         let kinds = KINDS.iter().filter(|kind| kind.csv);
         let words = kinds.flat_map(|kind| ABOUT.iter().chain(kind.columns));

@@ -59,7 +59,7 @@ fn one_round(database: &Path, round: &str) -> Result<()> {
 
 fn compiled(folder: &Path) -> Result<PathBuf> {
     let program = folder.join("plain_loop");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/plain_loop.cc");
+    let source = Path::new(env!("KVDYNO_SOURCE")).join("engines/leveldb/examples/plain_loop.cc");
     let mut command = Command::new("c++");
     command.args(["-O2", "-std=c++17", "-o"]).arg(&program).arg(source).arg("-lleveldb");
     turns::output(&mut command).map(|_| program)

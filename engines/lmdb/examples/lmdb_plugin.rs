@@ -59,7 +59,7 @@ fn main() -> Result<()> {
 /// The plugin, with the library that the adapter links.
 fn compiled(folder: &Path) -> Result<PathBuf> {
     let sources = library_sources()?;
-    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugin");
+    let plugin = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin");
     let output = folder.join("libkvdyno-lmdb-c.so");
     let mut command = Command::new("cc");
     command.args(["-std=gnu11", "-O3", "-w", "-fPIC", "-shared", "-fvisibility=hidden"]);
@@ -76,7 +76,7 @@ fn library_sources() -> Result<PathBuf> {
     // Without crates for other systems, which need not be here.
     let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     command.arg("--filter-platform").arg(platform);
-    command.current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.current_dir(env!("KVDYNO_SOURCE"));
     let metadata: serde_json::Value = serde_json::from_str(&turns::output(&mut command)?)
         .map_err(|error| Error::invalid(error.to_string()))?;
     let packages = metadata["packages"].as_array().into_iter().flatten();

@@ -64,7 +64,7 @@ fn compare(folder: &Path, engine: &str) -> Result<()> {
 
 fn compiled(folder: &Path, engine: &str) -> Result<PathBuf> {
     let program = folder.join("plain_loop");
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("go").join(engine);
+    let sources = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin/go").join(engine);
     let mut command = Command::new("go");
     command.args(["build", "-o"]).arg(&program).arg("./plain").current_dir(sources);
     // As `kvdyno engines get` compiles the plugin.

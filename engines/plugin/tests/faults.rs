@@ -29,7 +29,7 @@ fn compile(test: &str, source: &Path, arguments: &[&str]) -> Option<Plugin> {
 }
 
 fn faulty(test: &str, fault: &str) -> Option<Plugin> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faulty.c");
+    let source = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin/tests/faulty.c");
     compile(test, &source, &[&format!("-DFAULT={fault}")])
 }
 

@@ -64,7 +64,7 @@ fn main() -> Result<(), Error> {
 
 fn compiled(prefix: &Path, directory: &Path) -> Result<PathBuf, Error> {
     let program = directory.join("plain_loop");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/plain_loop.c");
+    let source = Path::new(env!("KVDYNO_SOURCE")).join("engines/wiredtiger/examples/plain_loop.c");
     let mut command = Command::new("cc");
     command.args(["-O2", "-march=native", "-std=gnu11", "-o"]).arg(&program).arg(source);
     command.arg("-I").arg(prefix.join("include")).arg(prefix.join("libwiredtiger.a"));

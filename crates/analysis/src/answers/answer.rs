@@ -177,7 +177,12 @@ impl<'s> Setting<'s> {
                 };
                 clause::responses(self.standings(chosen, response), &who, offered)
             });
-            let each: Vec<String> = each.collect();
+            let rows = chosen
+                .iter()
+                .filter_map(|group| Some((self.name(group), group.run(phase)?.roles.get(role)?)));
+            let behind = clause::behind(&rows.collect::<Vec<_>>());
+            let behind = behind.map(|behind| format!("as {}, {behind}", row.role));
+            let each: Vec<String> = each.chain(behind).collect();
             return (!each.is_empty()).then(|| each.join("; "));
         }
         let rates = |groups: &[&'s Group]| self.standings(groups, |group| rate(group, phase, role));

@@ -12,6 +12,7 @@ use crate::figures::group::Group;
 use crate::figures::lists::unique;
 use crate::figures::naming::Naming;
 use crate::judge::rule::{LEAST, Scale, judge_bounds};
+use crate::stats;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::workload::{Activity, Mix, Phase};
 use schemars::JsonSchema;
@@ -70,9 +71,9 @@ pub struct ConditionRow {
     pub bound: f64,
     /// A time, which stays below the bound; else a rate, which stays above.
     pub is_latency: bool,
-    /// The mean over trials; null: no trial has it.
+    /// The median of the trials, as in the tables; null: no trial has it.
     pub value: Option<f64>,
-    /// Lower end of its 99 % interval; null: too few trials.
+    /// Lower end of the 99 % interval of their mean, which decides; null: too few trials.
     pub low: Option<f64>,
     /// Upper end of it.
     pub high: Option<f64>,
@@ -252,7 +253,7 @@ fn condition(clause: &Clause, values: impl Iterator<Item = f64>) -> (ConditionRo
         figure: clause.about.clone(),
         bound: clause.bound,
         is_latency,
-        value: judged.as_ref().map(|judged| judged.value),
+        value: stats::median(&values),
         low,
         high,
         meets,

@@ -1,5 +1,5 @@
 //! Fills in each engine's ratios: to the base engine (the suite's first) at the same work and
-//! durability class, and to itself on the first volume.
+//! durability class, and to itself on the first volume. A bare drive has only the latter.
 
 use crate::figures::catalogue as c;
 use crate::figures::group::{Group, RoleRow, RunRow};
@@ -10,7 +10,7 @@ use crate::figures::scatter::Scatter;
 /// Fills in every row's ratio.
 pub(crate) fn compare(groups: &mut [Group]) {
     for index in 0..groups.len() {
-        if !groups[index].competes() {
+        if !(BASES[1].includes)(&groups[index]) {
             continue;
         }
         let load = BASES.map(|base| compare_load(groups, index, base));
@@ -43,6 +43,7 @@ pub(crate) fn compare(groups: &mut [Group]) {
 /// common.
 #[derive(Clone, Copy)]
 struct Base {
+    includes: fn(&Group) -> bool,
     name: fn(&Group) -> Option<&str>,
     loads: fn(&Group) -> &str,
     runs: fn(&RunRow) -> u64,
@@ -51,12 +52,14 @@ struct Base {
 const BASES: [Base; 2] = [
     // Another engine on the same volume.
     Base {
+        includes: Group::competes,
         name: |group| Some(&group.label),
         loads: |group| &group.load_peers,
         runs: |run| run.peers.engines,
     },
-    // The same engine on another volume.
+    // The same engine, or job of the bare drive, on another volume.
     Base {
+        includes: |group| group.competes() || group.bare_drive,
         name: |group| group.volume.as_deref(),
         loads: |group| &group.load_on_volumes,
         runs: |run| run.peers.volumes,
@@ -66,7 +69,7 @@ const BASES: [Base; 2] = [
 fn compare_load(groups: &[Group], index: usize, by: Base) -> Option<RelativeTo> {
     let peer =
         |group: &Group| (by.loads)(group) == (by.loads)(&groups[index]) && group.load.is_some();
-    let base = groups.iter().position(|group| group.competes() && peer(group))?;
+    let base = first(groups, by, &groups[index], peer)?;
     let rate = |group: usize| groups[group].load.as_ref()?.metrics.get(&c::RECORDS_PER_S);
     relative((by.name)(&groups[base])?, groups, [base, index], rate)
 }
@@ -88,15 +91,30 @@ fn responses(groups: &[Group], [index, run, role]: [usize; 3]) -> usize {
 /// Where the scatter of a role's ratio to the base engine's comes from.
 fn scatter(groups: &[Group], [index, run, role]: [usize; 3]) -> Option<Scatter> {
     let run = &groups[index].runs[run];
-    let base = base_of_run(groups, run, BASES[0]).filter(|base| *base != index)?;
+    let base = base_of_run(groups, index, run, BASES[0]).filter(|base| *base != index)?;
     let base = groups[base].run(&run.phase)?.roles.get(role)?;
     Scatter::between(&base.windows, &run.roles[role].windows)
 }
 
 /// The first engine with a phase of the same work.
-fn base_of_run(groups: &[Group], run: &RunRow, by: Base) -> Option<usize> {
+fn base_of_run(groups: &[Group], index: usize, run: &RunRow, by: Base) -> Option<usize> {
     let equal = |other: &RunRow| (by.runs)(other) == (by.runs)(run);
-    groups.iter().position(|group| group.competes() && group.run(&run.phase).is_some_and(equal))
+    let peer = |group: &Group| group.run(&run.phase).is_some_and(equal);
+    first(groups, by, &groups[index], peer)
+}
+
+/// The first peer of a group, if that is compared at all: engines with engines, and a bare drive
+/// with bare drives.
+fn first(
+    groups: &[Group],
+    by: Base,
+    group: &Group,
+    is_peer: impl Fn(&Group) -> bool,
+) -> Option<usize> {
+    let is_alike = |other: &Group| {
+        (by.includes)(other) && other.bare_drive == group.bare_drive && is_peer(other)
+    };
+    groups.iter().position(is_alike).filter(|_| (by.includes)(group))
 }
 
 fn compare_role(
@@ -106,7 +124,7 @@ fn compare_role(
     figure: impl Fn(&RoleRow) -> Option<&Metric>,
 ) -> Option<RelativeTo> {
     let run = &groups[index].runs[run];
-    let base = base_of_run(groups, run, by)?;
+    let base = base_of_run(groups, index, run, by)?;
     let figure = |group: usize| figure(groups[group].run(&run.phase)?.roles.get(role)?);
     relative((by.name)(&groups[base])?, groups, [base, index], figure)
 }

@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_table_of_the_docs_has_every_check_and_no_other() {
-        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/host.md");
+        let docs = Path::new(env!("KVDYNO_SOURCE")).join("docs/host.md");
         let docs = std::fs::read_to_string(docs).unwrap();
         let section = docs.split("\n## Doctor\n").nth(1).unwrap().split("\n## ").next().unwrap();
         let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));

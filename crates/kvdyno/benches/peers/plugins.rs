@@ -14,7 +14,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../engines/plugin");
+const SOURCES: &str = concat!(env!("KVDYNO_SOURCE"), "/engines/plugin");
 
 impl Bench {
     pub(crate) fn plugins(&mut self) -> anyhow::Result<()> {

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 Examples:
   kvdyno drive /mnt/nvme                          4 KiB random reads, 1, 16 and 128 in flight
   kvdyno drive /mnt/nvme --rw randrw --read-share 70% --depth 32 --threads 8 --size 16GiB
+  kvdyno drive /mnt/nvme0 /mnt/nvme1              two drives, in turn, and which is faster
   kvdyno drive /mnt/nvme --preset ceiling         upper bound of what an engine could reach
   kvdyno drive /mnt/nvme --preset etcd            is fdatasync fast enough for etcd?
   kvdyno drive /mnt/nvme --rw randwrite --sync    writes, each followed by a flush
@@ -25,10 +26,11 @@ written only if its name is typed twice, and only if it has no mount, no filesys
 partitions. docs/drive.md explains the measurements.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
 pub(crate) struct DriveArgs {
-    /// A directory on the drive, or a block device
+    /// A directory on the drive, or a block device; several directories: each drive in turn, and
+    /// the ratio to the first
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath,
           required_unless_present_any = ["print_suite", "import_fio"])]
-    pub(crate) data_dir: Option<PathBuf>,
+    pub(crate) paths: Vec<PathBuf>,
     /// Create the directory if it does not exist, and remove it afterwards
     #[arg(long)]
     pub(crate) create_data_dir: bool,
@@ -111,7 +113,7 @@ pub(crate) struct DriveArgs {
                                 "sync", "rate", "durability", "buffered"])]
     pub(crate) fio_job: Option<PathBuf>,
     /// Measure nothing: make a run from a fio report (`--output-format=json+`)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data_dir", "preset", "print_suite"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "preset", "print_suite"])]
     pub(crate) import_fio: Option<PathBuf>,
     /// The block device whose data may be destroyed, by its full path and as PATH
     #[arg(long, value_name = "DEVICE", require_equals = true)]

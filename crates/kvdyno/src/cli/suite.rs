@@ -36,7 +36,7 @@ pub(crate) struct SuiteArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: Option<u32>,
     /// Shorten the suite for a first look: phases of seconds, few thread counts, one trial
-    #[arg(long, conflicts_with_all = ["duration", "hours"])]
+    #[arg(long, conflicts_with = "hours")]
     pub(crate) quick: bool,
     /// Duration of each measured phase in hours, with figures of each hour
     #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = whole_hours)]

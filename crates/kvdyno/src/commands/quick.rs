@@ -37,8 +37,10 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let null = args.from.is_none() && is_installed("null");
     let extras = Extras { null, drive: !args.no_drive && is_installed("drive") };
     let mut text = text::suite(args, &engines, extras);
-    let mut prepared = prepared(args, &text, printer)?;
-    let limits = prepared.plan.cases.iter().filter_map(|case| case.ram_limit_bytes);
+    let options = options_file(args, &engines);
+    let prepared = |args, text: &str| self::prepared(args, text, options.as_ref(), printer);
+    let mut prepared_run = prepared(args, &text)?;
+    let limits = prepared_run.plan.cases.iter().filter_map(|case| case.ram_limit_bytes);
     let (least, most) = (limits.clone().min(), limits.max());
     let is_typed = args.ram.is_some() || args.data_to_ram.is_some();
     let too_small = |limit: &u64| *limit < LIMIT_LEAST && !is_typed;
@@ -58,20 +60,25 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
         ));
         let args = &QuickArgs { ram: Some("all".to_owned()), ..args.clone() };
         text = text::suite(args, &engines, extras);
-        prepared = self::prepared(args, &text, printer)?;
+        prepared_run = prepared(args, &text)?;
     }
-    args.budget.set_within(&mut prepared.plan)?;
+    args.budget.set_within(&mut prepared_run.plan)?;
     if let Some(path) = &args.save_suite {
         save(path, &text, args, printer)?;
     }
     if args.plan {
-        return plan::only(&prepared, args.view.json, printer);
+        return plan::only(&prepared_run, args.view.json, printer);
     }
-    run::to_tables(&mut prepared, &args.keep, args.budget.time()?, &args.view, printer)
+    run::to_tables(&mut prepared_run, &args.keep, args.budget.time()?, &args.view, printer)
 }
 
 /// The plan of the text on this machine.
-fn prepared(args: &QuickArgs, text: &str, printer: &Printer) -> anyhow::Result<PreparedRun> {
+fn prepared(
+    args: &QuickArgs,
+    text: &str,
+    options: Option<&(String, String)>,
+    printer: &Printer,
+) -> anyhow::Result<PreparedRun> {
     let file = match &args.save_suite {
         Some(path) => path.display().to_string(),
         None => "the suite that `kvdyno quick` wrote".to_owned(),
@@ -80,16 +87,20 @@ fn prepared(args: &QuickArgs, text: &str, printer: &Printer) -> anyhow::Result<P
     let duration = args.duration.clone().filter(|_| args.has_ycsb());
     let overrides = Overrides { set: args.set.clone(), duration, ..Overrides::default() };
     let mut overrides = args.ycsb.overrides(overrides)?;
-    if let Some((path, text)) = args.from.as_deref().and_then(options_file) {
+    if let Some((path, text)) = options {
         // Quoted as for a shell: the flags are read as a command line.
         overrides.db_bench.push(format!("--options_file='{}'", path.replace('\'', r"'\''")));
-        overrides.db_bench_files.push((path, text));
+        overrides.db_bench_files.push((path.clone(), text.clone()));
     }
     prepare_text(&file, text.to_owned(), overrides, &args.location, runs, printer)
 }
 
-/// The options that a database of `RocksDB` was opened with last.
-fn options_file(database: &Path) -> Option<(String, String)> {
+/// The options that the user's database of `RocksDB` was opened with last.
+fn options_file(args: &QuickArgs, engines: &[AskedEngine]) -> Option<(String, String)> {
+    let database = args.from.as_deref()?;
+    if !engines.iter().any(|engine| engine.name == "rocksdb") {
+        return None;
+    }
     let entries = std::fs::read_dir(database).ok()?.flatten();
     let is_options = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -16,6 +16,8 @@ use crate::running::{start, workers};
 use kvdyno_host::raw::Consent;
 use kvdyno_record::exit::Exit;
 use kvdyno_suite::Overrides;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 use std::thread::available_parallelism;
 
 pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -41,8 +43,10 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
             .hint("`apt install fio` (Debian, Ubuntu), `dnf install fio` (Fedora, RHEL)")
             .into());
     }
-    let location =
-        LocationArgs { data_dir: args.data_dir.clone(), create_data_dir: args.create_data_dir };
+    // Several directories are volumes, each with its own lock.
+    let data_dir = args.paths.first().filter(|_| args.paths.len() == 1).cloned();
+    let location = LocationArgs { data_dir, create_data_dir: args.create_data_dir };
+    note_shared_filesystems(&args.paths, printer);
     let file = "drive.toml (written by kvdyno drive)";
     let mut prepared = prepare_text(file, text, Overrides::default(), &location, runs, printer)?;
     prepared.consent = match &args.destroy_data_on {
@@ -57,6 +61,18 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         steady::print_steady(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;
     }
     Ok(exit)
+}
+
+/// Directories of one filesystem are one drive.
+fn note_shared_filesystems(paths: &[PathBuf], printer: &Printer) {
+    let device = |path: &PathBuf| path.metadata().ok().map(|meta| meta.dev());
+    for (index, path) in paths.iter().enumerate() {
+        let of_one = |other: &&PathBuf| device(other).is_some() && device(other) == device(path);
+        if let Some(other) = paths[..index].iter().find(of_one) {
+            let [other, path] = [other, path].map(|path| path.display());
+            printer.note(&format!("{other} and {path} are on one filesystem"));
+        }
+    }
 }
 
 /// An option that would change nothing is refused as a misunderstanding.
@@ -87,6 +103,16 @@ fn check(args: &DriveArgs) -> Result<(), Complaint> {
                     number of repetitions";
         return says(&format!("{option} needs `--preset snia-iops`"), hint);
     }
+    if args.paths.len() > 1 {
+        let other = args.paths.iter().find(|path| !path.is_dir());
+        if let Some(path) = other {
+            let what = format!("{}: expected a directory beside other paths", path.display());
+            return says(
+                &what,
+                "make it, or compare devices as [[volume]] of a suite: --print-suite",
+            );
+        }
+    }
     if let Some(device) = args.destroy_data_on.as_ref().filter(|_| is_folder(args)) {
         let what = format!("--destroy-data-on={}: PATH is a directory", device.display());
         return says(&what, "use the device as PATH too");
@@ -95,5 +121,5 @@ fn check(args: &DriveArgs) -> Result<(), Complaint> {
 }
 
 fn is_folder(args: &DriveArgs) -> bool {
-    args.data_dir.as_ref().is_some_and(|data_dir| data_dir.is_dir() || !data_dir.exists())
+    args.paths.first().is_some_and(|path| path.is_dir() || !path.exists())
 }

@@ -109,9 +109,9 @@ fn no_folder(message: String) -> anyhow::Error {
 
 /// `crates/` of the checkout that built this program, if it still exists.
 fn checkout() -> Option<PathBuf> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
+    let crates = Path::new(option_env!("KVDYNO_SOURCE")?).join("crates");
     let has_crate = |name: &str| crates.join(name).join("Cargo.toml").is_file();
-    (has_crate("engine") && has_crate("worker")).then(|| crates.to_owned())
+    (has_crate("engine") && has_crate("worker")).then_some(crates)
 }
 
 /// What a template leaves blank.
@@ -199,7 +199,7 @@ mod tests {
     /// All of `engines/` are kvdyno's own engines.
     #[test]
     fn the_engines_of_this_repository_are_known() {
-        let engines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../engines");
+        let engines = Path::new(env!("KVDYNO_SOURCE")).join("engines");
         let names = fs::read_dir(engines).unwrap().map(|entry| entry.unwrap().file_name());
         let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
         names.sort();

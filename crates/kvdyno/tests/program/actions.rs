@@ -137,7 +137,7 @@ fn checked(workflow: &Value) -> &[Value] {
 
 #[test]
 fn the_workflows_of_the_repository_are_such_as_github_takes() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.github/workflows");
+    let folder = Path::new(env!("KVDYNO_SOURCE")).join(".github/workflows");
     let mut count = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();

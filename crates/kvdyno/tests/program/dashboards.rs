@@ -18,7 +18,7 @@ pub(crate) const LIVE: [&str; 4] = [
 
 /// The queries of the panels, with all values of the variables.
 pub(crate) fn queries() -> Vec<String> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grafana.json");
+    let path = concat!(env!("KVDYNO_SOURCE"), "/docs/grafana.json");
     let dashboard: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let panels = dashboard["panels"].as_array().unwrap();
     let targets = panels.iter().filter_map(|panel| panel["targets"].as_array()).flatten();

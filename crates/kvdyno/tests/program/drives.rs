@@ -57,6 +57,28 @@ fn a_folders_drive_is_measured_and_left_as_it_was() {
 }
 
 #[test]
+fn two_drives_are_compared_in_one_run() {
+    let test = "two_drives_are_compared_in_one_run";
+    if !needs("drive", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    for folder in ["one", "two"] {
+        std::fs::create_dir(scratch.path(folder)).unwrap();
+    }
+    let command = "drive one two --depth 8 --size 64MiB --duration 500ms --warmup 100ms";
+    let shown = scratch.run(&command.split(' ').collect::<Vec<_>>());
+    shown.assert_ok().assert_says("one and two are on one filesystem");
+    let first = shown.out.lines().find(|line| line.contains("on one: ")).unwrap();
+    assert!(first.contains("; on two: "), "{first}");
+    scratch
+        .run(&["drive", "one", "missing"])
+        .assert_code(2)
+        .assert_says("missing: expected a directory");
+    scratch.run(&["check"]).assert_code(0);
+}
+
+#[test]
 fn what_would_change_nothing_is_refused() {
     let refused: [(&[&str], &str); 4] = [
         (&["--read-share", "70%"], "--read-share"),
@@ -165,7 +187,7 @@ fn without_fio_it_is_said_how_to_get_it() {
 #[test]
 fn what_fio_reported_is_a_run_as_any() {
     let scratch = Scratch::new();
-    let report = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/mix-3.33.json");
+    let report = concat!(env!("KVDYNO_SOURCE"), "/fixtures/fio/mix-3.33.json");
     let shown = scratch.run(&["drive", "--import-fio", report, "--config", "--drive"]);
     shown.assert_code(0).assert_says("mix-70-30").assert_says("fio (imported) 3.33");
     scratch.run(&["check"]).assert_code(0);
@@ -180,7 +202,7 @@ fn what_fio_reported_is_a_run_as_any() {
     scratch.run(&["drive", "--import-fio", "none.json"]).assert_code(2).assert_says("json+");
 }
 
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio");
+const FIXTURES: &str = concat!(env!("KVDYNO_SOURCE"), "/fixtures/fio");
 
 /// fio 3.33 with `fdatasync=1`: what is waited for is the sync, and it is not denied.
 #[test]

@@ -88,7 +88,7 @@ fn bars_of_a_mix_have_one_row_for_each_engine() {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let rows: Vec<BTreeMap<String, String>> =
         reader.deserialize().collect::<Result<_, _>>().unwrap();
-    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exports.md"));
+    let page = fs::read_to_string(concat!(env!("KVDYNO_SOURCE"), "/docs/exports.md"));
     let page = page.unwrap();
     let (_, snippet) = page.split_once("```python").unwrap();
     let (snippet, _) = snippet.split_once("```").unwrap();

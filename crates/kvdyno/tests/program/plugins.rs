@@ -57,7 +57,7 @@ fn make(scratch: &Scratch, language: &str) -> PathBuf {
 /// After a write that failed half way, others are not lost behind it.
 #[track_caller]
 fn fill_a_file(scratch: &Scratch, language: &str, plugin: &Path) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../engines/plugin/tests/full.c");
+    let source = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin/tests/full.c");
     let (program, folder) = (scratch.path("full"), scratch.path("full-database"));
     let mut compiler = Command::new("cc");
     compiler.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program).arg(source);
@@ -133,7 +133,7 @@ fn a_plugin_that_crashes_costs_its_own_cases() {
     if !can_run(&scratch, test) || !can_compile("cc", test) {
         return;
     }
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../engines/plugin/tests/faulty.c");
+    let source = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin/tests/faulty.c");
     let plugin = scratch.path("engines/libkvdyno-faulty.so");
     let compile = |fault: &str| {
         let mut compiler = Command::new("cc");
@@ -218,7 +218,7 @@ mod soak {
         if !can_run(&scratch, test) || !can_compile("cc", test) {
             return;
         }
-        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../engines/plugin/perconaft");
+        let sources = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin/perconaft");
         let folder = scratch.path("perconaft");
         fs::create_dir(&folder).unwrap();
         let mut make = Command::new("make");

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// A file of the repository.
 pub(crate) fn text_of(file: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+    let path = Path::new(env!("KVDYNO_SOURCE")).join(file);
     fs::read_to_string(path).unwrap()
 }
 

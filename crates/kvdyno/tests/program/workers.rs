@@ -65,7 +65,7 @@ fn build_null() -> PathBuf {
     if folder.ends_with("release") {
         command.arg("--release");
     }
-    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    let output = command.current_dir(env!("KVDYNO_SOURCE")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     folder.join("kvdyno-null")
 }

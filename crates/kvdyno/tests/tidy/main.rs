@@ -27,7 +27,7 @@ const PRINTING: [(&str, &str); 2] = [
 ];
 
 fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("KVDYNO_SOURCE")).canonicalize().unwrap()
 }
 
 /// A source file: its path from the repository's root, and its text.

@@ -6,7 +6,7 @@ use super::lead::count;
 use super::row::Row;
 use super::row::jobs;
 use crate::cell::Cell;
-use crate::format::{ratio, spread, trials};
+use crate::format::{ratio, ratio_cell, spread, trials};
 use crate::wrap::wrap;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::lists::{together, unique};
@@ -102,6 +102,7 @@ const COLUMNS: &[Column] = &[
     figure(&c::WINDOW, "", "window, s"),
     main(&c::OPS_PER_S, "IOPS", "IOPS").formula("{I/Os done}/{window, s}"),
     text("spread\n%", |line| spread(line.row.metric(&c::OPS_PER_S))),
+    text("vs.\nvol", |line| ratio_cell(line.row.relative_volume())).when(|shown| shown.volume),
     sheet("IOPS, low end of range", Range(&c::OPS_PER_S, |(low, _)| low)),
     sheet("IOPS, high end of range", Range(&c::OPS_PER_S, |(_, high)| high)),
     text("MB/s", |line| {

@@ -28,8 +28,7 @@ pub enum Kind {
 
 /// The page as `report/` builds it (`make page`), without data. It is kept in the repository, so
 /// that this program's build needs no Node.js.
-pub const TEMPLATE: &str =
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../report/dist/index.html"));
+pub const TEMPLATE: &str = include_str!("../../../../report/dist/index.html");
 
 /// Where the data goes.
 const PLACEHOLDER: &str = "%KVDYNO_DATA%";

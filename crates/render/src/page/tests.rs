@@ -15,7 +15,7 @@ use std::path::PathBuf;
 const TEMPLATE: &str = "<script id=\"data\">%KVDYNO_DATA%</script>";
 
 fn frozen() -> RunFolder {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = PathBuf::from(env!("KVDYNO_SOURCE"));
     let path = root.join("fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_7f3a");
     RunFolder::open(path).unwrap()
 }

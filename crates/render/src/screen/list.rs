@@ -2,7 +2,7 @@
 //! search. A line for each, as many as fit.
 
 use super::super::columns::{Row as TableRow, jobs};
-use super::super::format::{self, ratio, spread};
+use super::super::format::{self, ratio, ratio_cell, spread};
 use super::super::table::{Side, Table};
 use super::super::wrap::wrap;
 use super::block::NAME_MAX;
@@ -299,7 +299,7 @@ pub(super) fn fates(contest: &Contest<'_>, room: usize) -> Part {
 type DriveColumn = (&'static str, Side, fn(&TableRow<'_>) -> String);
 
 /// The line of each job.
-const DRIVE: [DriveColumn; 12] = [
+const DRIVE: [DriveColumn; 13] = [
     ("job", Side::Left, |row| match row.op {
         Some(_) => String::new(),
         None => cut(&row.group.label, 24),
@@ -318,6 +318,7 @@ const DRIVE: [DriveColumn; 12] = [
     ("threads", Side::Right, |row| row.threads().unwrap_or(0).to_string()),
     ("IOPS", Side::Right, |row| figure(row.group, Some(row.metrics), &c::OPS_PER_S)),
     ("spread %", Side::Right, |row| spread(row.metric(&c::OPS_PER_S))),
+    ("vs. vol", Side::Right, |row| ratio_cell(row.relative_volume())),
     ("MB/s", Side::Right, |row| {
         let both = row.value(&c::OPS_PER_S).zip(row.block_bytes());
         let bytes = both.map(|(iops, block)| iops * block as f64 / 1e6);
@@ -327,6 +328,9 @@ const DRIVE: [DriveColumn; 12] = [
     ("p99 us", Side::Right, |row| latency(row, &c::SERVICE_P99)),
     ("p99.9 us", Side::Right, |row| latency(row, &c::SERVICE_P999)),
 ];
+
+/// The columns that only several volumes have.
+const OF_VOLUMES: [&str; 2] = ["volume", "vs. vol"];
 
 /// Of reads and writes each, where a job does both.
 fn latency(row: &TableRow<'_>, definition: &Definition) -> String {
@@ -353,7 +357,7 @@ pub(super) fn drives(summary: &Summary, room: usize) -> Part {
         return Part::default();
     }
     let volumes = several(jobs().map(|row| &row.group.volume));
-    let columns = || DRIVE.iter().filter(|(title, ..)| volumes || *title != "volume");
+    let columns = || DRIVE.iter().filter(|(title, ..)| volumes || !OF_VOLUMES.contains(title));
     let titles = columns().map(|(title, side, _)| ((*title).to_owned(), *side));
     let mut table = Table::new(titles);
     for row in jobs().flat_map(TableRow::roles) {

@@ -27,6 +27,8 @@ pub(crate) struct Quick<'q> {
     pub(crate) threads_given: bool,
     /// `--trials` sets the number of trials.
     pub(crate) trials_given: bool,
+    /// `--duration` sets that of measured phases.
+    pub(crate) duration_given: bool,
 }
 
 /// Shortens a suite to minutes. Returns each change as text.
@@ -40,7 +42,9 @@ pub(crate) fn shorten(suite: &mut DeTable<'_>, quick: Quick<'_>) -> Vec<String> 
         match kind.as_str() {
             "measure" => {
                 phase.remove("windows");
-                changes.time(phase, &name, "duration", MEASURE, true);
+                if !quick.duration_given {
+                    changes.time(phase, &name, "duration", MEASURE, true);
+                }
                 changes.time(phase, &name, "warmup", WARMUP, false);
             }
             "settle" => changes.time(phase, &name, "limit", SETTLE, true),

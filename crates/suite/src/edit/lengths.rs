@@ -111,7 +111,8 @@ fn shorten(
     let span = &(start..start + "--quick".len());
     let threads_given = !overrides.threads.is_empty();
     let trials_given = overrides.trials.is_some();
-    let quick = Quick { cpus, span, threads_given, trials_given };
+    let duration_given = overrides.duration.is_some();
+    let quick = Quick { cpus, span, threads_given, trials_given, duration_given };
     let mut words: Vec<String> = Vec::new();
     for document in documents {
         for change in brief::shorten(&mut document.tables, quick) {

@@ -7,7 +7,7 @@ use kvdyno_record::operations::OpInfo;
 /// Fails where a file of the repository is not this text; `KVDYNO_BLESS=1` writes it.
 #[track_caller]
 fn assert_checked_in(file: &str, text: &str) {
-    let path = format!("{}/../../{file}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/{file}", env!("KVDYNO_SOURCE"));
     if std::env::var_os("KVDYNO_BLESS").is_some() {
         std::fs::write(&path, text).unwrap();
     }

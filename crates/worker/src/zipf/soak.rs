@@ -33,7 +33,7 @@ fn jar() -> Result<PathBuf, String> {
 
 /// How often its generator drew each number; nothing where there is no Java.
 fn drawn_by_ycsb(generator: &str, test: &str) -> Option<Vec<u32>> {
-    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/zipf/Draw.java");
+    let driver = Path::new(env!("KVDYNO_SOURCE")).join("crates/worker/src/zipf/Draw.java");
     let counts = jar().and_then(|jar| {
         let mut java = Command::new("java");
         java.arg("-cp").arg(jar).arg(driver).arg(generator);

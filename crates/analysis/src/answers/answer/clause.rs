@@ -1,7 +1,7 @@
 //! One comparison in words.
 
 use super::words::Words;
-use crate::figures::group::Group;
+use crate::figures::group::{Group, RoleRow};
 use crate::figures::lists::list;
 use crate::figures::metric::Metric;
 use crate::figures::relative::{RelativeTo, Significance};
@@ -117,6 +117,14 @@ pub(super) fn responses(
         (list(&each), offered.map(|rate| format!(", target rate {},", units::rate(rate))));
     let rate = rate.unwrap_or_default();
     Some(format!("{role}{rate} have 99 % answered within {each}{without}"))
+}
+
+/// `LMDB fell behind: 312/s`: the engines that did not keep the rate of a schedule.
+pub(super) fn behind(rows: &[(&str, &RoleRow)]) -> Option<String> {
+    let rows = rows.iter().filter_map(|(label, row)| Some((*label, row.rate_behind()?)));
+    let (labels, rates): (Vec<_>, Vec<_>) =
+        rows.map(|(label, rate)| (label.to_owned(), units::rate(rate))).unzip();
+    (!labels.is_empty()).then(|| format!("{} fell behind: {}", list(&labels), list(&rates)))
 }
 
 /// The entries with figures, the best first; and a clause for the others.

@@ -1,12 +1,14 @@
 //! The answer of a run that measured only bare drives or the load generator.
 
+use super::clause::times;
 use super::headline::time;
 use super::words;
 use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::group::{Group, RoleRow, RunRow};
 use crate::figures::lists::{several, together};
-use crate::judge::claim::{ClaimVerdict, Claimed};
+use crate::figures::relative::{RelativeTo, Significance};
+use crate::judge::claim::{ClaimPoint, ClaimVerdict, Claimed};
 use kvdyno_record::claim::{Bound, Cell, Relation, Side, Test};
 use kvdyno_record::operations::OpInfo;
 use kvdyno_record::units;
@@ -14,35 +16,49 @@ use kvdyno_record::units;
 /// What the suite claims of a time, then the jobs:
 /// `fsync p99 12.0 ms (11.1 to 13.0), threshold 10.0 ms: not met; 231 writes/s, p99 4.0 ms`.
 pub(super) fn headline(figures: &Figures, claims: &[Claimed]) -> Option<String> {
-    let jobs = jobs(figures)?;
-    let claims = claims.iter().filter_map(|claim| describe_claim(figures, claim));
-    Some(claims.chain([jobs]).collect::<Vec<_>>().join("; "))
+    let (claimed, mut clauses): (Vec<&str>, Vec<String>) =
+        claims.iter().flat_map(|claim| describe_claim(figures, claim)).unzip();
+    clauses.push(jobs(figures, &claimed)?);
+    Some(clauses.join("; "))
 }
 
-/// A claim that the time of an operation stays below a bound; none: it claims something else, or
-/// of several points.
-fn describe_claim(figures: &Figures, claim: &Claimed) -> Option<String> {
+/// A claim that the time of an operation stays below a bound, point by point, each with that
+/// operation; nothing: it claims something else.
+fn describe_claim<'c>(figures: &Figures, claim: &'c Claimed) -> Vec<(&'c str, String)> {
     let Relation { left: Side::Figure(cell), test: Test::Below(Bound::Number(bound)) } =
         &claim.relation
     else {
-        return None;
+        return Vec::new();
     };
-    let ([point], Some(op)) = (claim.points.as_slice(), &cell.op) else { return None };
-    let name = cell.figure.strip_prefix("service_ns_")?;
-    // Without an interval, the figure of the tables: it may merge the samples of all trials.
-    let (value, interval) = match (point.value, point.low.zip(point.high)) {
-        (Some(value), Some((low, high))) => (value, format!(" ({} to {})", time(low), time(high))),
-        _ => (find_row_value(figures, cell)?, String::new()),
+    let (Some(op), Some(name)) = (&cell.op, cell.figure.strip_prefix("service_ns_")) else {
+        return Vec::new();
     };
-    let verdict = match (point.verdict, &point.reason) {
-        (ClaimVerdict::Holds, _) => "met".to_owned(),
-        (ClaimVerdict::DoesNotHold, _) => "not met".to_owned(),
-        (ClaimVerdict::CannotTell, None) => "undecided".to_owned(),
-        (ClaimVerdict::CannotTell, Some(why)) => format!("undecided ({why})"),
+    let alone = claim.points.len() == 1;
+    let point = |point: &ClaimPoint| {
+        // Without an interval, the figure of the tables: it may merge the samples of all trials.
+        let (value, interval) = match (point.value, point.low.zip(point.high)) {
+            (Some(value), Some((low, high))) => {
+                (value, format!(" ({} to {})", time(low), time(high)))
+            }
+            (value, _) if !alone => (value?, String::new()),
+            _ => (find_row_value(figures, cell)?, String::new()),
+        };
+        let verdict = match (point.verdict, &point.reason) {
+            (ClaimVerdict::Holds, _) => "met".to_owned(),
+            (ClaimVerdict::DoesNotHold, _) => "not met".to_owned(),
+            (ClaimVerdict::CannotTell, None) => "undecided".to_owned(),
+            (ClaimVerdict::CannotTell, Some(why)) => format!("undecided ({why})"),
+        };
+        let place = match point.label.strip_prefix('@') {
+            Some(volume) if !alone => format!("on {volume}: "),
+            _ => String::new(),
+        };
+        let (what, name) = (words::of_drive(op).0, name.replace('_', "."));
+        let (value, bound) = (time(value), time(*bound));
+        let text = format!("{place}{what} {name} {value}{interval}, threshold {bound}: {verdict}");
+        Some((op.as_str(), text))
     };
-    let (op, name) = (words::of_drive(op).0, name.replace('_', "."));
-    let (value, bound) = (time(value), time(*bound));
-    Some(format!("{op} {name} {value}{interval}, threshold {bound}: {verdict}"))
+    claim.points.iter().filter_map(point).collect()
 }
 
 /// The figure of an operation in the tables.
@@ -55,8 +71,8 @@ fn find_row_value(figures: &Figures, cell: &Cell) -> Option<f64> {
 }
 
 /// `14.7 k writes/s, p99 263 us at depth 1`: for each volume the job with the least in flight, and
-/// the fastest job where that is another one.
-fn jobs(figures: &Figures) -> Option<String> {
+/// the fastest job where that is another one. Times of the operations `claimed` were told.
+fn jobs(figures: &Figures, claimed: &[&str]) -> Option<String> {
     // Beside a drive the load generator's own rate is no answer.
     let drives = figures.groups.iter().any(|group| group.bare_drive);
     let groups = figures.groups.iter().filter(|group| !(drives && group.stores_nothing));
@@ -74,9 +90,9 @@ fn jobs(figures: &Figures) -> Option<String> {
         let label = |group: &Group| {
             if jobs.len() > 1 { format!(" ({})", group.label) } else { String::new() }
         };
-        text += &format!("{}{}", job(least.1)?, label(least.0));
+        text += &format!("{}{}", job(least.1, claimed)?, label(least.0));
         if !std::ptr::eq(least.1, most.1) {
-            text += &format!("; {}{}", job(most.1)?, label(most.0));
+            text += &format!("; {}{}", job(most.1, claimed)?, label(most.0));
         }
         Some(text)
     };
@@ -85,10 +101,11 @@ fn jobs(figures: &Figures) -> Option<String> {
 }
 
 /// `14.7 k writes/s, p99 263 us at depth 1`.
-fn job(run: &RunRow) -> Option<String> {
+fn job(run: &RunRow, claimed: &[&str]) -> Option<String> {
     let role = run.roles.first()?;
     let rate = units::si(rate(run)?);
-    let times = role.by_operation().filter_map(|(op, metrics)| {
+    let operations = role.by_operation().filter(|(op, _)| !claimed.contains(op));
+    let times = operations.filter_map(|(op, metrics)| {
         let op = if role.is_mix() { format!("{} ", words::of_drive(op).0) } else { String::new() };
         Some(format!("{op}p99 {}", time(metrics.value(role.p99())?)))
     });
@@ -108,7 +125,24 @@ fn job(run: &RunRow) -> Option<String> {
         words::per_second(role)
     };
     let depth = if run.job.is_some() { format!(" at depth {depth}") } else { String::new() };
-    Some(format!("{rate} {unit}{times}{depth}{threads}"))
+    let against = role.relative_volume.as_ref().map_or_else(String::new, against);
+    Some(format!("{rate} {unit}{against}{times}{depth}{threads}"))
+}
+
+/// `, 2.1x disk (2.0 to 2.2)`: against the first volume.
+fn against(relative: &RelativeTo) -> String {
+    let RelativeTo { base, ratio, low, high, verdict, decided, .. } = relative;
+    match verdict {
+        Significance::Base => String::new(),
+        Significance::NotDistinguishable if *decided => format!(", equal to {base}"),
+        Significance::Different | Significance::NotDistinguishable if low.is_some() => {
+            let undecided = if *verdict == Significance::Different { "" } else { ": undecided" };
+            let [low, high] = [low, high].map(|end| end.unwrap_or(*ratio));
+            let [low, high] = [times(low, low), times(high, high)];
+            format!(", {}x {base} ({low} to {high}{undecided})", times(*ratio, *ratio))
+        }
+        _ => format!(", {}x {base} (too few trials to be sure)", times(*ratio, *ratio)),
+    }
 }
 
 fn rate(run: &RunRow) -> Option<f64> {

@@ -1,7 +1,7 @@
 //! A run's answer in one line: the fastest engine, its lead, and its slowest operation.
 //! `RocksDB: 20.0 k ops/s, 2.1x LMDB; update p99 4.8 ms (LMDB 15.1, SQLite 16.2)`.
 
-use super::clause::times;
+use super::clause::{self, times};
 use super::{Setting, drives, settings, words};
 use crate::answers::search::SearchResult;
 use crate::figures::Figures;
@@ -99,9 +99,11 @@ impl<'s> Setting<'s> {
                 .collect();
             if row.open_loop {
                 let rate = row.metrics.value(&c::OFFERED_OPS_PER_S).map(units::rate);
-                let first = *self.entrants(&chosen, metrics, row.p99()).first()?;
-                let p99 = p99(first.name, &rows, true)?;
-                return Some(format!("{name}at {}: {p99}", rate.unwrap_or_default()));
+                let entrants = self.entrants(&chosen, metrics, row.p99());
+                let p99 = entrants.first().and_then(|first| p99(first.name, &rows, true));
+                let all: Vec<String> = p99.into_iter().chain(clause::behind(&rows)).collect();
+                let rate = rate.unwrap_or_default();
+                return (!all.is_empty()).then(|| format!("{name}at {rate}: {}", all.join("; ")));
             }
             let entrants = self.entrants(&chosen, metrics, &c::OPS_PER_S);
             let threads = (!several).then(|| words::of_threads(row.threads));

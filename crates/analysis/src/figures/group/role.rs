@@ -6,6 +6,7 @@ use crate::figures::lists::unique;
 use crate::figures::metric::{Definition, Metrics, Reading};
 use crate::figures::rates;
 use crate::figures::trials::{At, Trials};
+use kvdyno_record::case::BEHIND;
 use kvdyno_record::workload::{Op, Role};
 
 /// The figures of a role. `deferred`: how long its phase was still at work after it, by trial.
@@ -72,6 +73,17 @@ impl RoleRow {
     /// Whether it has several kinds of operations: then their common latencies have no meaning.
     pub fn is_mix(&self) -> bool {
         !self.ops.is_empty()
+    }
+
+    /// Its rate where it fell behind its schedule, by the rule of [`RoleResult::is_behind`].
+    ///
+    /// [`RoleResult::is_behind`]: kvdyno_record::case::RoleResult::is_behind
+    pub fn rate_behind(&self) -> Option<f64> {
+        let backlog = self.metrics.value(&c::BACKLOG).filter(|_| self.open_loop)?;
+        let rate = self.metrics.get(&c::OPS_PER_S)?;
+        let due = self.metrics.value(&c::OPERATIONS)? + backlog;
+        let few = f64::from(self.threads) * rate.n.max(1) as f64;
+        (backlog > few && backlog > due * BEHIND).then_some(rate.value).flatten()
     }
 
     /// The percentile that stands for its latencies: of response times where it has a schedule.

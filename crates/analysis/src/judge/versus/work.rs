@@ -23,7 +23,8 @@ impl Difference {
 
     /// `data.records: 1000 in BASE, 2000 in NEW`.
     pub fn words(&self) -> String {
-        format!("{}: {} in BASE, {} in NEW", self.subject, self.base, self.new)
+        let shown = |value: &str| if value.is_empty() { "none" } else { value }.to_owned();
+        format!("{}: {} in BASE, {} in NEW", self.subject, shown(&self.base), shown(&self.new))
     }
 }
 

@@ -21,6 +21,8 @@ const COUNTED_OUT: &str = "a phase with an operation count did exactly that many
 /// Roles start together. Their ends may differ by this share of the window, plus the last operation
 /// of the later role.
 const WINDOW_TOLERANCE: f64 = 0.01;
+/// At least by this: on a busy host threads wake late.
+const WINDOW_TOLERANCE_LEAST_NS: f64 = 100e6;
 
 pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
     // An unreadable record has its own check.
@@ -200,7 +202,8 @@ fn windows(phase: &PhaseRecord) -> Answer {
     let windows = || phase.roles.iter().map(|role| role.window_ns);
     let longest = windows().max().unwrap_or(0) as f64;
     let shortest = windows().min().unwrap_or(0) as f64;
-    Answer::holds(longest - shortest <= longest * WINDOW_TOLERANCE + slack, || {
+    let tolerance = (longest * WINDOW_TOLERANCE).max(WINDOW_TOLERANCE_LEAST_NS);
+    Answer::holds(longest - shortest <= tolerance + slack, || {
         format!("from {shortest} to {longest} ns")
     })
 }

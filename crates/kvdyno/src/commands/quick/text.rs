@@ -287,6 +287,10 @@ fn title(args: &QuickArgs, engines: &[&str]) -> String {
         Some(0) => "updates".to_owned(),
         Some(percent) => format!("{percent} % {read}, {} % updates", 100 - percent),
     };
+    if let Some(database) = &args.from {
+        let name = database.file_name().unwrap_or(database.as_os_str()).to_string_lossy();
+        return format!("{}: {mix}, records of {name}", engines.join(", "));
+    }
     let bytes = |typed: &String| match typed.parse::<u64>() {
         Ok(bytes) => format!("{bytes} B"),
         Err(_) => typed.clone(),

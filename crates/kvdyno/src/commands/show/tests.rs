@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 /// The record as format 1.0 wrote it.
 fn frozen() -> PathBuf {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = PathBuf::from(env!("KVDYNO_SOURCE"));
     root.join("fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_7f3a")
 }
 

@@ -78,18 +78,23 @@ fn measured(evidence: &Evidence) -> impl Iterator<Item = &CaseEvidence> {
 
 fn by_slices(evidence: &Evidence) -> Result<Table, RecordError> {
     use Side::{Left, Right};
-    let columns =
-        [("job", Left), ("threads", Right), ("trial", Right), ("steady", Left), ("why", Left)];
-    let mut table = Table::new(columns.to_vec());
+    let several = measured(evidence).any(|case| case.case.volume.is_some());
+    let mut columns = vec![("job", Left)];
+    columns.extend(several.then_some(("volume", Left)));
+    columns.extend([("threads", Right), ("trial", Right), ("steady", Left), ("why", Left)]);
+    let mut table = Table::new(columns);
     for case in measured(evidence) {
         let verdict = fifths(case.series()?)?.and_then(|parts| steadiness(&parts));
         let (word, why) = match verdict {
             Some(verdict) => (yes(&verdict), words(&verdict)),
             None => ("?", "too short: fewer than five slices".to_owned()),
         };
-        let Case { label, threads, trial, .. } = &case.case;
+        let Case { label, volume, threads, trial, .. } = &case.case;
+        let mut cells = vec![label.clone()];
+        cells.extend(volume.as_ref().map(|volume| volume.name.clone()));
         let threads = threads.unwrap_or(0).to_string();
-        table.row(&[label.clone(), threads, trial.to_string(), word.to_owned(), why]);
+        cells.extend([threads, trial.to_string(), word.to_owned(), why]);
+        table.row(&cells);
     }
     Ok(table)
 }

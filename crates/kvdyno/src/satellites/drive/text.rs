@@ -4,6 +4,8 @@ use super::job_file::JobFile;
 use crate::cli::{DriveArgs, DrivePreset, DriveWay, WriteClass};
 use clap::ValueEnum;
 use kvdyno_record::units::parse_duration;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// SNIA PTS 2.0.2, IOPS test: shares of reads, from all to none.
 const SNIA_READS: [u32; 7] = [100, 95, 65, 50, 35, 5, 0];
@@ -71,10 +73,41 @@ pub(super) fn suite(args: &DriveArgs, cpus: u32, file: Option<&JobFile>) -> Stri
         text.push('\n');
     }
     text.extend(jobs(args, file).iter().map(JobTable::text));
+    if let several @ [_, _, ..] = args.paths.as_slice() {
+        text.extend(several.iter().zip(volume_names(several)).map(volume));
+    }
     if args.preset == Some(DrivePreset::Etcd) {
         text += ETCD_CLAIM;
     }
     text
+}
+
+/// A directory as a volume of the suite.
+fn volume((path, name): (&PathBuf, String)) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let path = toml::Value::String(path.display().to_string());
+    format!("\n[[volume]]\nname = \"{name}\"\nkind = \"directory\"\npath = {path}\n")
+}
+
+/// The ends of the paths, as long as it takes to distinguish them: `nvme0` and `nvme1`, `a-data`
+/// and `b-data`.
+fn volume_names(paths: &[PathBuf]) -> Vec<String> {
+    let end = |path: &PathBuf, parts: usize| {
+        let all: Vec<String> =
+            path.iter().map(|part| part.to_string_lossy().to_lowercase()).collect();
+        let end = all[all.len().saturating_sub(parts)..].join("-");
+        let end: String =
+            end.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        end.trim_matches('-').to_owned()
+    };
+    let longest = paths.iter().map(|path| path.iter().count()).max().unwrap_or(1);
+    let named = |parts| paths.iter().map(|path| end(path, parts)).collect::<Vec<_>>();
+    let is_distinct = |names: &Vec<String>| {
+        names.iter().all(|name| !name.is_empty())
+            && names.iter().collect::<BTreeSet<_>>().len() == names.len()
+    };
+    let numbered = || (1..=paths.len()).map(|n| format!("path-{n}")).collect();
+    (1..=longest).map(named).find(is_distinct).unwrap_or_else(numbered)
 }
 
 fn size<'a>(args: &'a DriveArgs, file: Option<&'a JobFile>) -> &'a str {
@@ -353,6 +386,24 @@ mod tests {
                  --io io_uring,psync --threads 1,8 --duration 5s --size 64MiB --precondition \
                  --with-fio --trials 6"
             )
+        );
+    }
+
+    #[test]
+    fn volumes_have_names_that_distinguish_them() {
+        let names = |paths: &[&str]| {
+            let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
+            volume_names(&paths)
+        };
+        assert_eq!(names(&["/mnt/nvme0", "/mnt/nvme1"]), ["nvme0", "nvme1"]);
+        assert_eq!(names(&["/mnt/a/data", "/mnt/b/data"]), ["a-data", "b-data"]);
+        assert_eq!(names(&["/mnt/My Disk", "/mnt/x"]), ["my-disk", "x"]);
+        assert_eq!(names(&["/", "/mnt"]), ["path-1", "path-2"]);
+        assert_eq!(names(&["/mnt", "/mnt"]), ["path-1", "path-2"]);
+        let suite = text("/mnt/a /mnt/b");
+        assert!(
+            suite.contains("name = \"b\"\nkind = \"directory\"\npath = \"/mnt/b\"\n"),
+            "{suite}"
         );
     }
 

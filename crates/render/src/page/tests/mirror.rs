@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The interfaces of the page's sources: a name and what is between its braces.
 fn interfaces() -> BTreeMap<String, String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../report/src");
+    let folder = Path::new(env!("KVDYNO_SOURCE")).join("report/src");
     let mut interfaces = BTreeMap::new();
     let own_types = [
         "overtime.ts",

@@ -47,7 +47,9 @@ impl Explanation {
         let ledger = self.instructions.as_ref().filter(|ledger| ledger.differs())?;
         let share = units::percent((ledger.new / ledger.base - 1.0).abs());
         let more = if ledger.change() > 0.0 { "more" } else { "fewer" };
-        let functions = ledger.functions.iter().take(NAMED_MAX);
+        // Others moved against the sum.
+        let along = |it: &&FunctionChange| it.change() * ledger.change() > 0.0;
+        let functions = ledger.functions.iter().filter(along).take(NAMED_MAX);
         let functions: Vec<String> =
             functions.map(|it| format!("{} ({:+.0})", it.short_name(), it.change())).collect();
         let from = if functions.is_empty() {

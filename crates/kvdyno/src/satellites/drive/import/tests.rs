@@ -6,7 +6,7 @@ use kvdyno_record::workload::Activity;
 #[test]
 fn a_report_becomes_a_sealed_run() {
     let folder = tempfile::tempdir().unwrap();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/mix-3.33.json").as_ref();
+    let file = concat!(env!("KVDYNO_SOURCE"), "/fixtures/fio/mix-3.33.json").as_ref();
     let run = import(file, folder.path(), &NamedArgs::default()).unwrap();
     assert!(run.is_complete());
     let (_, record) = run.case_records().unwrap().remove(0);
@@ -27,7 +27,7 @@ fn a_report_becomes_a_sealed_run() {
 #[test]
 fn the_threads_of_a_job_are_one_case_and_no_two_have_one_key() {
     let folder = tempfile::tempdir().unwrap();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/two-jobs-3.33.json");
+    let file = concat!(env!("KVDYNO_SOURCE"), "/fixtures/fio/two-jobs-3.33.json");
     let run = import(file.as_ref(), folder.path(), &NamedArgs::default()).unwrap();
     let records = run.case_records().unwrap();
     let [(_, record)] = records.as_slice() else { panic!("{} cases", records.len()) };
@@ -47,7 +47,7 @@ fn the_threads_of_a_job_are_one_case_and_no_two_have_one_key() {
 }
 
 fn fixture(name: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/fio").join(name)
+    Path::new(env!("KVDYNO_SOURCE")).join("fixtures/fio").join(name)
 }
 
 /// The run of a changed report, and its records.
