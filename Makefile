@@ -154,6 +154,8 @@ test-program: export RUST_TEST_THREADS ?= $(shell echo $$((3 * $$(nproc))))
 test-program:
 	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_CRATES) --test program -- --skip soak::
 
+# These wait for their files to be synced.
+test-crates: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 test-crates:
 	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_CRATES) --lib --bins --test '[!p]*' -- --skip soak::
 

@@ -44,6 +44,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use surroundings::run;
+use tempfile::TempDir;
 use usage::{phase_record, read_at_device, settled_after, spends};
 
 pub const SECOND: u64 = 1_000_000_000;
@@ -201,9 +202,15 @@ impl Fixture {
 
     /// Writes the run into a temporary folder and reads its summary.
     pub fn summary(&self) -> crate::answers::summary::Summary {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = folder_in_memory();
         crate::answers::summary::Summary::read(&self.write(&folder.path().join("run"))).unwrap()
     }
+}
+
+/// A temporary folder, in memory where that is possible: else syncing its files takes longer than
+/// all else.
+pub fn folder_in_memory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 impl FixtureCase {

@@ -6,6 +6,7 @@ use super::chosen;
 use crate::{Error, Result};
 pub use libloading::Library;
 use libloading::os::unix::{Library as UnixLibrary, RTLD_LOCAL, RTLD_NOW};
+use std::error::Error as _;
 use std::ffi::{CStr, c_char, c_int};
 use std::path::{Path, PathBuf};
 
@@ -28,7 +29,11 @@ impl LibrarySpec {
         // All its symbols are bound now: none while an operation is timed.
         match unsafe { UnixLibrary::open(Some(&path), RTLD_NOW | RTLD_LOCAL) } {
             Ok(library) => Ok((path, library.into())),
-            Err(error) => Err(self.refused(&path, &error.to_string())),
+            Err(error) => {
+                // The loader's own words are the error's source.
+                let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+                Err(self.refused(&path, &why))
+            }
         }
     }
 
@@ -123,4 +128,19 @@ macro_rules! library_functions {
             }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loaders_own_words_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("libmine.so");
+        std::fs::write(&path, "no library").unwrap();
+        let spec = LibrarySpec { engine: "mine", title: "Mine", remedy: "build it" };
+        let refused = spec.open(Some(&path)).unwrap_err().to_string();
+        assert!(refused.contains("file too short") && refused.contains("build it"), "{refused}");
+    }
 }

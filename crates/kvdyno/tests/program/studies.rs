@@ -141,12 +141,18 @@ fn media_can_be_block_devices() {
 }
 
 #[test]
-fn short_and_long_exclude_each_other() {
+fn short_and_long_exclude_each_other_and_what_is_typed_wins() {
     let scratch = Scratch::new();
-    for other in [["--hours", "2"], ["--duration", "5s"]] {
-        let both = [&["plan", "quick", "--quick"][..], &other].concat();
-        scratch.run(&both).assert_code(2).assert_says("--quick").assert_says(other[0]);
-    }
+    let both = scratch.run(&["plan", "quick", "--quick", "--hours", "2"]);
+    both.assert_code(2).assert_says("--quick").assert_says("--hours");
+    let shorter = ["plan", "quick", "--quick", "--engine", "null", "--duration", "3s", "--json"];
+    let plan = scratch.run(&shorter).json();
+    let cases = plan["cases"].as_array().unwrap().iter();
+    let phases = cases.flat_map(|case| case["phases"].as_array().unwrap());
+    let measured = phases.filter(|phase| phase["kind"] == "measure");
+    let measured = measured.map(|phase| phase["ends"]["duration_ns"].as_u64().unwrap());
+    let measured: Vec<u64> = measured.collect();
+    assert!(!measured.is_empty() && measured.iter().all(|ns| *ns == 3_000_000_000), "{measured:?}");
     let hours = scratch.run(&["plan", "quick", "--engine", "null", "--hours", "3"]);
     hours.assert_says("measure-w1 to w3");
     let part = scratch.run(&["plan", "quick", "--engine", "null", "--hours", "0.5"]);

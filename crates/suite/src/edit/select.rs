@@ -85,7 +85,13 @@ pub(crate) fn select_engines(
     for name in requested {
         let is_drive = drive && name == drive::NAME;
         let has = |part: &Part| part.typed.engine.iter().any(|engine| means(name, part, engine));
-        if !is_drive && !parts.iter().any(has) {
+        if !is_drive && !parts.iter().any(has) && installed.contains(name) {
+            let message = format!("--engine: no part of the suite runs `{name}`");
+            mistakes.anywhere(message).help(
+                "parts name their engines: copy the suite with `kvdyno suites show`, and add it to \
+                 the `engines` of a [[part]]",
+            );
+        } else if !is_drive && !parts.iter().any(has) {
             let mut labels: Vec<&str> = Vec::new();
             for label in engines().map(|engine| engine.label.0.as_str()) {
                 push_unique(&mut labels, label);

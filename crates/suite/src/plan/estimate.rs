@@ -59,6 +59,30 @@ const FAST: Pace = Pace {
     is_steady_at_once: true,
 };
 
+/// Under a counter of instructions data is in memory, and work takes so many times as long: at most,
+/// and at least (docs/count.md).
+const COUNTED_TIMES: [f64; 2] = [60.0, 20.0];
+/// Time to start a worker there.
+const COUNTED_CASE_S: f64 = 3.0;
+
+impl Pace {
+    /// The slowest and the fastest of a case.
+    fn range_of(case: &Case) -> [Self; 2] {
+        if case.is_counted() { COUNTED_TIMES.map(Self::counted) } else { [SLOW, FAST] }
+    }
+
+    fn counted(times: f64) -> Self {
+        Self {
+            load_records_per_s: FAST.load_records_per_s / times,
+            operations_per_thread_s: FAST.operations_per_thread_s / times,
+            sample_s: FAST.sample_s * times,
+            count_bytes_per_s: FAST.count_bytes_per_s / times,
+            case_s: COUNTED_CASE_S,
+            ..FAST
+        }
+    }
+}
+
 /// Upper bound of bytes written to a drive per second, whatever the factors are.
 const DRIVE_BYTES_PER_S: f64 = 500e6;
 /// Engines state the write factor of their worst load, in random order. In key order, data is
@@ -101,9 +125,10 @@ pub(crate) fn cost(case: &Case, engine: &Description) -> Cost {
         let phases = case.phases.iter().map(|phase| phase_s(phase, case, engine, pace));
         ((pace.case_s + phases.sum::<f64>() + copied / pace.copy_bytes_per_s) * 1e9) as u64
     };
+    let [slow, fast] = Pace::range_of(case);
     Cost {
-        wall_ns: wall_ns(SLOW),
-        wall_least_ns: wall_ns(FAST),
+        wall_ns: wall_ns(slow),
+        wall_least_ns: wall_ns(fast),
         write_bytes: (written + copied) as u64,
         space_bytes: (space(records) + added + original) as u64,
     }
@@ -316,6 +341,13 @@ fn assumptions(cases: &[Case]) -> Vec<String> {
              in memory",
             units::rate(SLOW.operations_per_thread_s),
             units::rate(FAST.operations_per_thread_s)
+        ));
+    }
+    if cases.iter().any(Case::is_counted) {
+        let [most, least] = COUNTED_TIMES;
+        assumptions.push(format!(
+            "under a counter of instructions: data in memory, all work {least} to {most} times as \
+             long"
         ));
     }
     if cases.iter().any(Case::copies_state) {

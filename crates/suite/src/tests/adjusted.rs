@@ -86,6 +86,14 @@ fn an_engine_that_is_nowhere_is_told_with_both_lists() {
 }
 
 #[test]
+fn an_installed_engine_that_no_part_runs_is_told_with_the_remedy() {
+    let parts = "\n[[part]]\nname = \"a\"\nengines = [\"null\"]\n";
+    let refused = refusal(&format!("{SMALL}{parts}"), &with(&["lmdb"]));
+    assert!(refused.contains("no part of the suite runs `lmdb`"), "{refused}");
+    assert!(refused.contains("`kvdyno suites show`"), "{refused}");
+}
+
+#[test]
 fn a_duration_is_of_every_measured_phase() {
     let text = SMALL.replace("duration = \"5s\"", "operations = 1000");
     let overrides =
@@ -162,4 +170,14 @@ fn a_profile_is_of_all_cases_and_not_of_counted_ones() {
     let count = Some(kvdyno_record::plan::Counting::Valgrind);
     let refused = refusal(SMALL, &Overrides { count, ..profiled });
     assert!(refused.contains("runs under valgrind"), "{refused}");
+}
+
+#[test]
+fn counted_work_is_estimated_as_longer() {
+    let count = Some(kvdyno_record::plan::Counting::Valgrind);
+    let plan = plan_of(SMALL, &Overrides { count, ..Overrides::default() }).unwrap();
+    let each_ns = plan.estimate.wall_least_ns.unwrap() / plan.cases.len() as u64;
+    assert!(each_ns > 3_000_000_000, "{each_ns} ns for the start of valgrind alone");
+    let assumptions = plan.estimate.assumptions.join("\n");
+    assert!(assumptions.contains("all work 20 to 60 times as long"), "{assumptions}");
 }

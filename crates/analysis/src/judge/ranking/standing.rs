@@ -7,7 +7,6 @@ use crate::figures::metric::{Direction, Metric};
 use crate::figures::relative::Significance;
 use crate::judge::relative::judge;
 use crate::judge::versus::judge::Row;
-use crate::stats::median;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,7 +21,7 @@ pub struct Standing {
     pub rank: Option<usize>,
     /// Its place is shared.
     pub tied: bool,
-    /// The median over trials, also of percentiles.
+    /// As in the tables.
     pub value: Option<f64>,
     /// Lower end of its range: of the median's interval, or below six trials of the trials.
     pub low: Option<f64>,
@@ -52,7 +51,8 @@ impl Standing {
         let few = "no single trial has enough samples".to_owned();
         Self {
             group: Some(index),
-            value: median(&values),
+            // As in the tables; but of no trial in particular there is nothing to compare.
+            value: metric.value.filter(|_| !values.is_empty()),
             low,
             high,
             n: values.len(),

@@ -52,6 +52,37 @@ pub struct MovedFunction {
     pub new_ns_per_op: Option<f64>,
 }
 
+/// A comparison for programs: with the functions that moved, without the calls of the profiles.
+#[derive(Debug, Serialize)]
+pub struct WithMoved<'v> {
+    #[serde(flatten)]
+    versus: &'v Versus,
+    /// The functions that moved, by phase and threads.
+    moved_functions: Vec<Moved<'v>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Moved<'v> {
+    pair: &'v str,
+    phase: &'v str,
+    threads: &'v str,
+    functions: &'v [MovedFunction],
+}
+
+impl<'v> WithMoved<'v> {
+    /// Of a comparison and its profiles.
+    pub fn new(versus: &'v Versus, profiles: &'v [ProfilePair]) -> Self {
+        let moved = profiles.iter().filter(|profile| !profile.moved.is_empty());
+        let moved = moved.map(|ProfilePair { pair, phase, threads, moved, .. }| Moved {
+            pair,
+            phase,
+            threads,
+            functions: moved,
+        });
+        Self { versus, moved_functions: moved.collect() }
+    }
+}
+
 /// What was profiled on both sides. Threads that one side alone has stand beside none.
 pub fn list_profiles(sides: &Sides<'_>, versus: &Versus) -> Vec<ProfilePair> {
     let [base, new] = sides.records_of_each();
@@ -168,7 +199,7 @@ mod tests {
             threads.stacks[1].1 += own;
         }
         fixture.run.id = format!("run-{own}");
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::fixture::folder_in_memory();
         let record = Record::read(&fixture.write(&folder.path().join("run"))).unwrap();
         (folder, record)
     }
@@ -180,7 +211,7 @@ mod tests {
             profile.phases[0].threads[1].name = thread.to_owned();
         }
         fixture.run.id = format!("run-{thread}");
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::fixture::folder_in_memory();
         let record = Record::read(&fixture.write(&folder.path().join("run"))).unwrap();
         (folder, record)
     }
@@ -191,11 +222,16 @@ mod tests {
     }
 
     fn compare(base: &Record, new: &Record) -> Vec<ProfilePair> {
+        judged(base, new).1
+    }
+
+    fn judged(base: &Record, new: &Record) -> (Versus, Vec<ProfilePair>) {
         let (base, new) = (std::slice::from_ref(base), std::slice::from_ref(new));
         let sides = Sides::Runs { base, new };
         let question = Question { figures: FigureChoice::Usual, within: 0.03, gate: None };
         let versus = Versus::compare(&sides, &question).unwrap();
-        list_profiles(&sides, &versus)
+        let profiles = list_profiles(&sides, &versus);
+        (versus, profiles)
     }
 
     #[test]
@@ -207,6 +243,20 @@ mod tests {
         assert!((role.moved[0].new_share - 750.0 / 1300.0).abs() < 1e-9);
         assert!(role.moved[0].new_ns_per_op > role.moved[0].base_ns_per_op);
         assert_eq!(flush.moved, []);
+    }
+
+    #[test]
+    fn programs_read_what_moved_without_all_calls() {
+        let ((_base_folder, base), (_new_folder, new)) = (record(0), record(300));
+        let (versus, profiles) = judged(&base, &new);
+        let json = serde_json::to_value(WithMoved::new(&versus, &profiles)).unwrap();
+        assert!(json["pairs"].is_array(), "what a comparison has stands beside it");
+        let [moved] = json["moved_functions"].as_array().unwrap().as_slice() else {
+            panic!("{json}")
+        };
+        assert_eq!(moved["functions"][0]["name"], "mdb_node_search");
+        assert_eq!(moved["threads"], profiles[0].threads);
+        assert!(moved.get("base").is_none());
     }
 
     #[test]
