@@ -59,8 +59,8 @@ const FAST: Pace = Pace {
     is_steady_at_once: true,
 };
 
-/// Under a counter of instructions data is in memory, and work takes so many times as long: at most,
-/// and at least (docs/count.md).
+/// Under a counter of instructions data is in memory, and work takes so many times as long: at
+/// most, and at least (docs/count.md).
 const COUNTED_TIMES: [f64; 2] = [60.0, 20.0];
 /// Time to start a worker there.
 const COUNTED_CASE_S: f64 = 3.0;
