@@ -49,17 +49,22 @@ pub use report::{Check, Report, Verdict};
 pub fn run<E: Engine>(scratch: &Path) -> Report {
     let description = E::describe();
     let make_place = below(scratch, &description);
-    check_all(&Field::new(description, erased::open::<E>, make_place), true, CHECKS)
+    check_all(&Field::new(description, erased::open::<E>, make_place), true, CHECKS, |_| ())
 }
 
 /// The same, and checks of the graph that the engine keeps: those whose names have `words` in them.
-pub fn run_with_graph<G: GraphEngine>(scratch: &Path, words: &str) -> Report {
+/// `begin` gets the name of each before it is run: an engine that crashes leaves no report.
+pub fn run_with_graph<G: GraphEngine>(
+    scratch: &Path,
+    words: &str,
+    begin: impl FnMut(&str),
+) -> Report {
     let mut checks = [CHECKS, GRAPH_CHECKS].concat();
     checks.retain(|(name, _)| name.contains(words));
     let description = G::Engine::describe();
     let make_place = below(scratch, &description);
     let field = Field::new(description, erased::open_with_graph::<G>, make_place);
-    check_all(&field, true, &checks)
+    check_all(&field, true, &checks, begin)
 }
 
 fn below(scratch: &Path, description: &Description) -> field::MakePlace<'static> {
@@ -79,7 +84,7 @@ fn below(scratch: &Path, description: &Description) -> field::MakePlace<'static>
 /// every time: another port, table or database number.
 pub fn run_at<E: Engine>(make_place: impl FnMut(&str) -> Result<Location>) -> Report {
     let field = Field::new(E::describe(), erased::open::<E>, Box::new(make_place));
-    check_all(&field, false, CHECKS)
+    check_all(&field, false, CHECKS, |_| ())
 }
 
 type NamedCheck = (&'static str, fn(&Field<'_>) -> Outcome);
@@ -129,9 +134,15 @@ const GRAPH_CHECKS: &[NamedCheck] = &[
     ("writers of a graph lose no count", graph::side_by_side),
 ];
 
-fn check_all(field: &Field<'_>, remove: bool, checks: &[NamedCheck]) -> Report {
+fn check_all(
+    field: &Field<'_>,
+    remove: bool,
+    checks: &[NamedCheck],
+    mut begin: impl FnMut(&str),
+) -> Report {
     let mut report = Report::new(&field.description);
     for &(name, check) in checks {
+        begin(name);
         field.begin(name);
         let verdict = match catch_unwind(AssertUnwindSafe(|| check(field))) {
             Ok(Ok(())) => Verdict::Passed,

@@ -109,7 +109,7 @@ fn recorder() -> anyhow::Result<Exit> {
 
 fn schema(of: SchemaOf) -> serde_json::Value {
     let schemas = schemas::all().map(|(_, schema)| schema.to_value());
-    let [run, case, summary, history, fleet, trace] = schemas;
+    let [run, case, summary, history, fleet, trace, engine] = schemas;
     match of {
         SchemaOf::Suite => kvdyno_suite::schema(),
         SchemaOf::Run => run,
@@ -118,6 +118,7 @@ fn schema(of: SchemaOf) -> serde_json::Value {
         SchemaOf::History => history,
         SchemaOf::Fleet => fleet,
         SchemaOf::Trace => trace,
+        SchemaOf::Engine => engine,
     }
 }
 

@@ -4,6 +4,7 @@
 use super::columns::{Row, loads, phases};
 use super::format::ratio_cell;
 use super::markdown::{escaped, table, title};
+use super::screen::drive_table;
 use super::table::{Side, Table};
 use kvdyno_analysis::answers::answer::answers;
 use kvdyno_analysis::answers::summary::Summary;
@@ -18,7 +19,7 @@ use kvdyno_record::units;
 
 /// How to read the last column.
 const VERSUS: &str = "vs. first: operations per second over those of the first engine of the same \
-                      durability class (= equal, ~ undecided, ? too few trials to say).";
+                      durability class (= equal, ~ undecided, ? too few trials to say). ";
 
 /// Columns of Slack's code blocks in a narrow window.
 const SLACK_WIDTH: usize = 80;
@@ -26,28 +27,45 @@ const SLACK_WIDTH: usize = 80;
 /// The lines as Markdown.
 pub fn page(summary: &Summary) -> String {
     let mut text = format!("## {}\n\n", escaped(title(summary)));
-    for answer in answers(summary, summary.search.as_ref()) {
-        text += &format!("**{}**: {}\n\n", escaped(&answer.workload), escaped(&answer.sentence));
+    for (workload, sentence) in sentences(summary) {
+        let workload = workload.map_or_else(String::new, |it| format!("**{}**: ", escaped(&it)));
+        text += &format!("{workload}{}\n\n", escaped(&sentence));
     }
     if let Some(words) = summary.verdicts.words() {
         text += &format!("{}\n\n", escaped(&words));
     }
     text += &table(&figures(summary));
-    format!("{text}\n{} {}\n", escaped(VERSUS), escaped(&measured_on(summary)))
+    format!("{text}\n{}{}\n", escaped(versus(summary)), escaped(&measured_on(summary)))
 }
 
 /// The lines as a message in Slack, which shows no tables: the table is a block of code.
 pub fn slack(summary: &Summary) -> String {
     let mut text = format!("*{}*\n", plain(title(summary)));
-    for answer in answers(summary, summary.search.as_ref()) {
-        text += &format!("*{}*: {}\n", plain(&answer.workload), plain(&answer.sentence));
+    for (workload, sentence) in sentences(summary) {
+        let workload = workload.map_or_else(String::new, |it| format!("*{}*: ", plain(&it)));
+        text += &format!("{workload}{}\n", plain(&sentence));
     }
     if let Some(words) = summary.verdicts.words() {
         text += &format!("{}\n", plain(&words));
     }
     // Cells are made harmless before they are laid out: a blank more would move those behind it.
     let table = figures(summary).map_cells(plain).text_within(SLACK_WIDTH);
-    format!("{text}```\n{table}\n```\n{VERSUS} {}\n", plain(&measured_on(summary)))
+    let measured_on = plain(&measured_on(summary));
+    format!("{text}```\n{table}\n```\n{}{measured_on}\n", versus(summary))
+}
+
+/// The answer for each workload, or of bare drives the one line for all.
+fn sentences(summary: &Summary) -> Vec<(Option<String>, String)> {
+    let each = answers(summary, summary.search.as_ref());
+    if each.is_empty() {
+        return summary.answer.iter().map(|sentence| (None, sentence.clone())).collect();
+    }
+    each.into_iter().map(|answer| (Some(answer.workload), answer.sentence)).collect()
+}
+
+/// Bare drives have no engine to be compared with.
+fn versus(summary: &Summary) -> &'static str {
+    if summary.groups.iter().any(Group::competes) { VERSUS } else { "" }
 }
 
 /// A line without a quote, which would end a block, and without a mention such as `<!channel>` or
@@ -83,11 +101,15 @@ fn axes(rows: &[Row<'_>]) -> [Column; 5] {
     ]
 }
 
-/// A line for each role of each engine; where nothing is measured but loads, for each of those.
+/// A line for each role of each engine; where nothing is measured but bare drives or loads, for
+/// each of those.
 fn figures(summary: &Summary) -> Table {
     let competes = |row: &Row<'_>| row.group.competes();
     let rows: Vec<Row<'_>> =
         phases(summary).flat_map(Row::roles).filter(|row| competes(row)).collect();
+    if let Some(table) = drive_table(summary).filter(|_| rows.is_empty()) {
+        return table;
+    }
     if rows.is_empty() {
         let loads: Vec<Row<'_>> = loads(summary).filter(|row| competes(row)).collect();
         let rates: [Column; 2] = [
@@ -174,14 +196,14 @@ fn measured_on(summary: &Summary) -> String {
     let engines: Vec<String> = summary.engines.iter().filter_map(engine).collect();
     let trials = summary.trials();
     let data: Vec<String> = datasets(summary);
-    format!(
-        "Measured on {}; data {}; {}; {trials} trial{}, kvdyno {}.",
+    let parts = [
         parts.join(", "),
-        data.join(" and "),
+        if data.is_empty() { String::new() } else { format!("data {}", data.join(" and ")) },
         engines.join(", "),
-        if trials == 1 { "" } else { "s" },
-        summary.run.program
-    )
+        format!("{trials} trial{}", if trials == 1 { "" } else { "s" }),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    format!("Measured on {}, kvdyno {}.", parts.join("; "), summary.run.program)
 }
 
 /// The drive below the data: its model, or the kernel's name of it.
@@ -237,6 +259,16 @@ mod tests {
             assert!(!text.contains("/mnt/") && !text.contains(&summary.host.hostname), "{text}");
         }
         insta::assert_snapshot!("slack", slack(&Fixture::new().summary()));
+    }
+
+    #[test]
+    fn bare_drives_have_their_answer_and_their_jobs() {
+        let summary = Fixture::of_drive_alone(4).summary();
+        for text in [page(&summary), slack(&summary)] {
+            assert!(text.contains("p99") && text.contains("IOPS"), "{text}");
+            assert!(!text.contains("vs. first") && !text.contains("; ;"), "{text}");
+            assert!(text.contains(summary.groups.last().unwrap().label.as_str()), "{text}");
+        }
     }
 
     /// Names are somebody's own, and their marks move no column.

@@ -4,12 +4,13 @@ use kvdyno_analysis::answers::fleet::Fleet;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::answers::trend::entry::Entry;
 use kvdyno_record::case::CaseRecord;
+use kvdyno_record::engine::Description;
 use kvdyno_record::run::RunRecord;
 use kvdyno_trace::Header;
 use schemars::{Schema, schema_for};
 
 /// All of them but the suite's: name and schema.
-pub fn all() -> [(&'static str, Schema); 6] {
+pub fn all() -> [(&'static str, Schema); 7] {
     [
         ("run", schema_for!(RunRecord)),
         ("case", schema_for!(CaseRecord)),
@@ -17,6 +18,7 @@ pub fn all() -> [(&'static str, Schema); 6] {
         ("history", schema_for!(Entry)),
         ("fleet", schema_for!(Fleet)),
         ("trace", schema_for!(Header)),
+        ("engine", schema_for!(Description)),
     ]
 }
 

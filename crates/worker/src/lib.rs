@@ -246,7 +246,10 @@ fn print_description(engine: Description, server: Option<AttachedServer>) -> Res
 }
 
 fn check<G: GraphEngine>(folder: &Path, words: &str) -> Result<ExitCode> {
-    let report = conformance::run_with_graph::<G>(folder, words);
+    let begin = |name: &str| {
+        let _ = writeln!(std::io::stderr(), "checking: {name}");
+    };
+    let report = conformance::run_with_graph::<G>(folder, words, begin);
     if report.checks.is_empty() {
         return Err(Error::invalid(format!("unknown check `{words}`; leave it out to run all")));
     }

@@ -177,29 +177,38 @@ pub(crate) struct MixSource<'p> {
     expires: bool,
 }
 
-/// The flushes between a thread's writes.
+/// The flushes between a thread's operations, as fio has them: wherever the number of its writes so
+/// far is a multiple, so after each read there too.
 #[derive(Debug)]
 struct Flushes {
     /// Its slot.
     slot: u8,
     /// Writes before each.
-    every: u32,
-    /// Writes since the last.
-    writes: u32,
+    every: u64,
+    /// Writes so far.
+    writes: u64,
+    /// The last operation was a flush.
+    flushed: bool,
 }
 
 impl Flushes {
     fn new(role: &Role) -> Option<Self> {
         let slot = role.mix.iter().position(|entry| entry.op == Op::Flush)? as u8;
-        Some(Self { slot, every: role.flush_every?, writes: 0 })
+        Some(Self { slot, every: role.flush_every?.into(), writes: 0, flushed: false })
+    }
+
+    /// An operation that is no flush, and may write.
+    fn count(&mut self, writes: bool) {
+        self.writes += u64::from(writes);
+        self.flushed = false;
     }
 
     /// The flush that is due.
     fn take_due(&mut self) -> Option<Step<KeyedStep>> {
-        if self.writes < self.every {
+        if self.flushed || self.writes == 0 || !self.writes.is_multiple_of(self.every) {
             return None;
         }
-        self.writes = 0;
+        self.flushed = true;
         let action = KeyedStep { action: Action::Flush, first: 0, items: 0, value: 0 };
         Some(Step { slot: self.slot, action, write_bytes: 0 })
     }
@@ -380,7 +389,7 @@ impl<'p> MixSource<'p> {
             let action = KeyedStep { action: entry.action, first, items, value };
             block.steps.push(Step { slot: slot as u8, action, write_bytes });
             if let Some(flushes) = flushes {
-                flushes.writes += u32::from(entry.counts);
+                flushes.count(entry.counts);
             }
         }
     }

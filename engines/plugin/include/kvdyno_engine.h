@@ -208,7 +208,7 @@ typedef struct kvdyno_engine {
    *
    * A capability that is left out is one that the engine lacks. power_loss: keeps, loses_last,
    * loses_all, damages. planning: bytes on the volume, and bytes written by a load, per byte of
-   * data; least memory. docs/add-an-engine.md tells what each means. */
+   * data; least memory. `kvdyno schema engine` tells what each means. */
   const char *(*describe)(void);
 
   /* Opens the database in the folder, or creates it. Refuses options that it cannot honour. */

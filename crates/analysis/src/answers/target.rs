@@ -71,7 +71,7 @@ pub struct ConditionRow {
     pub bound: f64,
     /// A time, which stays below the bound; else a rate, which stays above.
     pub is_latency: bool,
-    /// The median of the trials, as in the tables; null: no trial has it.
+    /// As in the tables: the median of the trials; null: no trial has it.
     pub value: Option<f64>,
     /// Lower end of the 99 % interval of their mean, which decides; null: too few trials.
     pub low: Option<f64>,
@@ -128,7 +128,10 @@ pub fn judge_target(
             for (index, trial) in trials.iter_mut().enumerate() {
                 sustain_rates(trial, group, (&phase.name, mix), target, index);
             }
-            rows.push(row(group, &naming, &phase.name, target, &trials));
+            let in_tables =
+                |clause: &Clause| percentile_in_tables(group, (&phase.name, mix), clause);
+            let in_tables: Vec<Option<f64>> = target.clauses.iter().map(in_tables).collect();
+            rows.push(row(group, &naming, &phase.name, target, (&trials, &in_tables)));
         }
     }
     match refused {
@@ -180,12 +183,29 @@ fn sustain_rates(
     }
 }
 
+/// The percentile of the tables that a clause is about: of the worst role and operation. It may
+/// merge the samples of all trials.
+fn percentile_in_tables(group: &Group, (phase, mix): (&str, &Mix), clause: &Clause) -> Option<f64> {
+    let Quantity::Percentile(thousandths) = clause.figure else { return None };
+    let percentile = (f64::from(thousandths) / 1e3).to_string().replace('.', "_");
+    let run = group.run(phase)?;
+    let mut values = Vec::new();
+    for role in mix.roles.iter().filter(|role| clause.concerns(role)) {
+        let row = run.roles.iter().find(|row| row.role == role.name)?;
+        let clock = if row.open_loop { "response" } else { "service" };
+        let name = format!("{clock}_ns_p{percentile}");
+        let counted = row.by_operation().filter(|(op, _)| clause.counts(op));
+        values.extend(counted.map(|(_, metrics)| metrics.named(&name)?.value));
+    }
+    values.into_iter().collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+}
+
 fn row(
     group: &Group,
     naming: &Naming,
     phase: &str,
     target: &Target,
-    trials: &[JudgedTrial],
+    (trials, in_tables): (&[JudgedTrial], &[Option<f64>]),
 ) -> TargetRow {
     let ended: Vec<&JudgedTrial> =
         trials.iter().filter(|trial| !matches!(trial.verdict, TargetVerdict::Open(_))).collect();
@@ -193,7 +213,10 @@ fn row(
         .clauses
         .iter()
         .enumerate()
-        .map(|(index, clause)| condition(clause, ended.iter().filter_map(|t| t.values[index])))
+        .map(|(index, clause)| {
+            let values = ended.iter().filter_map(|trial| trial.values[index]);
+            condition(clause, values, in_tables[index])
+        })
         .collect();
     let (conditions, more): (Vec<ConditionRow>, Vec<Option<usize>>) = judged.into_iter().unzip();
     let whys = |pick: fn(&TargetVerdict) -> Option<&String>| {
@@ -238,7 +261,11 @@ fn row(
 }
 
 /// A condition over the trials, and about how many more of them would decide it.
-fn condition(clause: &Clause, values: impl Iterator<Item = f64>) -> (ConditionRow, Option<usize>) {
+fn condition(
+    clause: &Clause,
+    values: impl Iterator<Item = f64>,
+    in_tables: Option<f64>,
+) -> (ConditionRow, Option<usize>) {
     let is_latency = clause.figure.is_latency();
     let bounds = if is_latency { (0.0, clause.bound) } else { (clause.bound, f64::INFINITY) };
     let values: Vec<f64> = values.collect();
@@ -253,7 +280,7 @@ fn condition(clause: &Clause, values: impl Iterator<Item = f64>) -> (ConditionRo
         figure: clause.about.clone(),
         bound: clause.bound,
         is_latency,
-        value: stats::median(&values),
+        value: in_tables.or_else(|| stats::median(&values)),
         low,
         high,
         meets,

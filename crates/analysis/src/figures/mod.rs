@@ -26,6 +26,7 @@ pub mod percentiles;
 pub mod profile;
 pub mod ranks;
 mod rates;
+pub mod ratio;
 pub mod relative;
 mod run_info;
 pub mod scatter;

@@ -1,5 +1,6 @@
 //! A figure over the one that it is compared with, and whether they differ significantly.
 
+use super::ratio::ratio_text;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -41,11 +42,12 @@ pub enum Significance {
 impl RelativeTo {
     /// In a table cell: `1.00`, `2.31`, `=1.02`, `~1.02`, `1.4?`.
     pub fn cell(&self) -> String {
+        let ratio = ratio_text(self.ratio, 2);
         match self.verdict {
-            Significance::Base | Significance::Different => format!("{:.2}", self.ratio),
-            Significance::NotDistinguishable if self.decided => format!("={:.2}", self.ratio),
-            _ if self.is_too_few() => format!("{:.2}?", self.ratio),
-            _ => format!("~{:.2}", self.ratio),
+            Significance::Base | Significance::Different => ratio,
+            Significance::NotDistinguishable if self.decided => format!("={ratio}"),
+            _ if self.is_too_few() => format!("{ratio}?"),
+            _ => format!("~{ratio}"),
         }
     }
 

@@ -19,4 +19,6 @@ pub(crate) enum SchemaOf {
     Fleet,
     /// The header of a trace
     Trace,
+    /// What an engine says of itself: a plugin's description
+    Engine,
 }

@@ -9,6 +9,7 @@ use crate::printer::Printer;
 use crate::running::pair::{self, PairSource};
 use kvdyno_analysis::judge::versus::{Question, Sides};
 use kvdyno_record::exit::Exit;
+use kvdyno_render::command::command_line;
 use std::path::Path;
 use toml::{Table, Value};
 
@@ -48,12 +49,16 @@ pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> 
     if args.plan {
         return plan::only(&prepared, false, printer);
     }
-    let Some((folder, record)) =
-        pair::run(&prepared, &args.pair.keep, args.pair.budget.time()?, printer)?
-    else {
+    let (folder, record) =
+        pair::run(&prepared, &args.pair.keep, args.pair.budget.time()?, printer)?;
+    let [base, new] = &builds;
+    let Some(record) = record else {
+        let (path, both) = (folder.path.display(), format!("{},{}", base.label, new.label));
+        let words = ["kvdyno".to_owned(), "compare".to_owned(), path.to_string()];
+        let words = [&words[..], &["--engines".to_owned(), both]].concat();
+        printer.note(&format!("compare what was measured: {}", command_line(&words)));
         return Ok(Exit::Interrupted);
     };
-    let [base, new] = &builds;
     let sides = Sides::engines(&record, &base.label, &new.label);
     let question = Question { within: record.evidence.plan.within, ..question };
     let versus = compare::answer(&sides, &question, &args.comparison, printer)?;

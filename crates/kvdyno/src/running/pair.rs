@@ -46,19 +46,16 @@ pub(crate) fn prepared(
     Ok(prepared)
 }
 
-/// Runs a pair; none where it was interrupted.
+/// Runs a pair; no record is read where it was interrupted.
 pub(crate) fn run(
     prepared: &PreparedRun,
     keep: &KeepArgs,
     budget: Option<Duration>,
     printer: &Printer,
-) -> anyhow::Result<Option<(RunFolder, Record)>> {
+) -> anyhow::Result<(RunFolder, Option<Record>)> {
     let (folder, ended) = start::run_prepared(prepared, keep, budget, printer)?;
-    if ended == Ended::Interrupted {
-        return Ok(None);
-    }
-    let record = runs::read_record(&folder)?;
-    Ok(Some((folder, record)))
+    let record = (ended != Ended::Interrupted).then(|| runs::read_record(&folder)).transpose()?;
+    Ok((folder, record))
 }
 
 pub(crate) fn with_two(

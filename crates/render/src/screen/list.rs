@@ -332,6 +332,9 @@ const DRIVE: [DriveColumn; 13] = [
 /// The columns that only several volumes have.
 const OF_VOLUMES: [&str; 2] = ["volume", "vs. vol"];
 
+/// What gives way to them: the name of a job has its block.
+const OF_ONE_VOLUME: [&str; 4] = ["block", "threads", "spread %", "MB/s"];
+
 /// Of reads and writes each, where a job does both.
 fn latency(row: &TableRow<'_>, definition: &Definition) -> String {
     if row.is_pooled() {
@@ -352,18 +355,23 @@ fn drive_operation(op: &str) -> &str {
 
 /// A line for each job of a bare drive.
 pub(super) fn drives(summary: &Summary, room: usize) -> Part {
+    let table = drive_table(summary);
+    table.map_or_else(Part::default, |table| fitted(&table, room, "jobs").within())
+}
+
+/// A line for each job of a bare drive, and each kind of its I/Os; none: there is no job.
+pub(crate) fn drive_table(summary: &Summary) -> Option<Table> {
     let jobs = || jobs(summary).into_iter();
-    if jobs().next().is_none() {
-        return Part::default();
-    }
+    jobs().next()?;
     let volumes = several(jobs().map(|row| &row.group.volume));
-    let columns = || DRIVE.iter().filter(|(title, ..)| volumes || !OF_VOLUMES.contains(title));
+    let others: &[&str] = if volumes { &OF_ONE_VOLUME } else { &OF_VOLUMES };
+    let columns = || DRIVE.iter().filter(|(title, ..)| !others.contains(title));
     let titles = columns().map(|(title, side, _)| ((*title).to_owned(), *side));
     let mut table = Table::new(titles);
     for row in jobs().flat_map(TableRow::roles) {
         table.row(&columns().map(|(.., cell)| cell(&row)).collect::<Vec<_>>());
     }
-    fitted(&table, room, "jobs").within()
+    Some(table)
 }
 
 /// The answer of a search, and its points.

@@ -14,6 +14,7 @@ mod head;
 mod history;
 mod line;
 mod list;
+pub(crate) use list::drive_table;
 mod ranking;
 mod runs;
 #[cfg(test)]

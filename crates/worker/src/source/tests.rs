@@ -72,6 +72,20 @@ fn a_walk_needs_no_keys() {
     assert!(block.steps.len() == 100 && block.data.numbers.is_empty());
 }
 
+/// As fio: before an operation, where the number of writes so far is a multiple.
+#[test]
+fn a_flush_follows_the_last_of_some_writes_and_reads_after_it() {
+    let mut flushes = Flushes { slot: 2, every: 2, writes: 0, flushed: false };
+    let mut done = String::new();
+    for write in [false, true, true, false, false, true, true] {
+        done += if flushes.take_due().is_some() { "f" } else { "" };
+        done += if write { "w" } else { "r" };
+        flushes.count(write);
+    }
+    assert_eq!(done, "rwwfrfrfww");
+    assert!(flushes.take_due().is_some() && flushes.take_due().is_none());
+}
+
 #[test]
 fn a_mix_has_its_weights_and_reads_only_what_exists() {
     let entry = |op, weight| MixEntry::new(op, weight, Choice::Uniform);

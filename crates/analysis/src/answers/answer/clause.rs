@@ -4,6 +4,7 @@ use super::words::Words;
 use crate::figures::group::{Group, RoleRow};
 use crate::figures::lists::list;
 use crate::figures::metric::Metric;
+use crate::figures::ratio::ratio_text;
 use crate::figures::relative::{RelativeTo, Significance};
 use kvdyno_record::units;
 
@@ -234,7 +235,7 @@ fn multiples(best: &Figure<'_>, others: &[(&str, Figure<'_>)]) -> String {
 /// Prints a ratio with the digits that `scale` needs: two, or three where it is close to 1.
 pub(super) fn times(ratio: f64, scale: f64) -> String {
     match scale {
-        ..1.995 => format!("{ratio:.2}"),
+        ..1.995 => ratio_text(ratio, 2),
         ..9.95 => format!("{ratio:.1}"),
         ..999.5 => format!("{ratio:.0}"),
         _ => units::grouped(ratio.min(u64::MAX as f64) as u64),

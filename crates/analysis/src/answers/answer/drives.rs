@@ -35,24 +35,19 @@ fn describe_claim<'c>(figures: &Figures, claim: &'c Claimed) -> Vec<(&'c str, St
     };
     let alone = claim.points.len() == 1;
     let point = |point: &ClaimPoint| {
-        // Without an interval, the figure of the tables: it may merge the samples of all trials.
-        let (value, interval) = match (point.value, point.low.zip(point.high)) {
-            (Some(value), Some((low, high))) => {
-                (value, format!(" ({} to {})", time(low), time(high)))
-            }
-            (value, _) if !alone => (value?, String::new()),
-            _ => (find_row_value(figures, cell)?, String::new()),
-        };
+        let volume = point.label.strip_prefix('@').filter(|_| !alone);
+        let value = find_row_value(figures, cell, volume)?;
+        let interval = point
+            .low
+            .zip(point.high)
+            .map_or_else(String::new, |(low, high)| format!(" ({} to {})", time(low), time(high)));
         let verdict = match (point.verdict, &point.reason) {
             (ClaimVerdict::Holds, _) => "met".to_owned(),
             (ClaimVerdict::DoesNotHold, _) => "not met".to_owned(),
             (ClaimVerdict::CannotTell, None) => "undecided".to_owned(),
             (ClaimVerdict::CannotTell, Some(why)) => format!("undecided ({why})"),
         };
-        let place = match point.label.strip_prefix('@') {
-            Some(volume) if !alone => format!("on {volume}: "),
-            _ => String::new(),
-        };
+        let place = volume.map_or_else(String::new, |volume| format!("on {volume}: "));
         let (what, name) = (words::of_drive(op).0, name.replace('_', "."));
         let (value, bound) = (time(value), time(*bound));
         let text = format!("{place}{what} {name} {value}{interval}, threshold {bound}: {verdict}");
@@ -61,9 +56,11 @@ fn describe_claim<'c>(figures: &Figures, claim: &'c Claimed) -> Vec<(&'c str, St
     claim.points.iter().filter_map(point).collect()
 }
 
-/// The figure of an operation in the tables.
-fn find_row_value(figures: &Figures, cell: &Cell) -> Option<f64> {
-    let groups = figures.groups.iter().filter(|group| group.is_called(&cell.engine));
+/// The figure of an operation in the tables: it may merge the samples of all trials.
+fn find_row_value(figures: &Figures, cell: &Cell, volume: Option<&str>) -> Option<f64> {
+    let groups = figures.groups.iter().filter(|group| {
+        group.is_called(&cell.engine) && (volume.is_none() || group.volume.as_deref() == volume)
+    });
     let roles = groups.filter_map(|group| group.run(&cell.phase)).flat_map(|run| &run.roles);
     let mut operations = roles.flat_map(RoleRow::by_operation);
     let (_, metrics) = operations.find(|(op, _)| Some(*op) == cell.op.as_deref())?;

@@ -275,7 +275,8 @@ fn after_never(answer: &SearchResult, easiest: u64) -> String {
         Axis::Ram => format!("`--between {from}..{doubled}` searches above."),
         Axis::Rate { .. } => format!(
             "`--between {}..{from}` searches below; a lower rate does not help a latency that is \
-             missed at nearly no load.",
+             missed at nearly no load. A busy machine misses it with any engine: `--engine null` \
+             with the same options shows what is the machine's own.",
             typed(&answer.axis, (easiest / 16).max(1))
         ),
     }

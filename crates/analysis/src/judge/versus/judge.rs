@@ -2,7 +2,7 @@
 
 use crate::figures::catalogue as c;
 use crate::figures::group::Group;
-use crate::figures::metric::{Direction, Metric};
+use crate::figures::metric::{Combine, Direction, Metric};
 use crate::judge::rule::{self, Decision, LEAST, Margins, Mean, more_in_words};
 use crate::stats::median;
 use kvdyno_record::units;
@@ -92,7 +92,8 @@ pub struct Row {
 /// A side's repeats: the trials of one run, or the medians of several runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Sample {
-    /// Their median, also of percentiles.
+    /// Their median; of a percentile for which a trial has too few samples that of all samples, as
+    /// in the tables.
     pub median: Option<f64>,
     /// How many have a value.
     pub n: usize,
@@ -106,6 +107,8 @@ pub struct Sample {
 pub(super) struct Repeats<'m> {
     /// The figure of its run, or of its first run.
     metric: Option<&'m Metric>,
+    /// The value in the tables of its run; none: there are several runs.
+    value: Option<f64>,
     /// By the number of the trial, or of the run.
     values: Vec<(u32, f64)>,
 }
@@ -157,7 +160,7 @@ impl<'m> Repeats<'m> {
         let values = metric.map_or(&[][..], |metric| &metric.per_trial);
         let numbered = numbers.iter().zip(values);
         let values = numbered.filter_map(|(number, value)| Some((*number, (*value)?))).collect();
-        Self { metric, values }
+        Self { metric, value: metric.and_then(|metric| metric.value), values }
     }
 
     /// Several runs, of each the median of its trials. What was counted keeps its trials: they
@@ -165,9 +168,13 @@ impl<'m> Repeats<'m> {
     pub(super) fn runs(runs: &[&'m Metric]) -> Self {
         let values = runs.iter().flat_map(|run| {
             let trials: Vec<f64> = run.per_trial.iter().flatten().copied().collect();
-            if is_counted(run.name) { trials } else { Vec::from_iter(median(&trials)) }
+            match run.combine {
+                _ if is_counted(run.name) => trials,
+                Combine::MergedHistograms => Vec::from_iter(run.value),
+                _ => Vec::from_iter(median(&trials)),
+            }
         });
-        Self { metric: runs.first().copied(), values: (1..).zip(values).collect() }
+        Self { metric: runs.first().copied(), value: None, values: (1..).zip(values).collect() }
     }
 
     fn missing(&self) -> String {
@@ -177,9 +184,9 @@ impl<'m> Repeats<'m> {
 }
 
 impl Sample {
-    fn from_values(values: &[f64]) -> Self {
+    fn from_values(values: &[f64], in_tables: Option<f64>) -> Self {
         Self {
-            median: median(values),
+            median: in_tables.filter(|_| !values.is_empty()).or_else(|| median(values)),
             n: values.len(),
             min: values.iter().copied().reduce(f64::min),
             max: values.iter().copied().reduce(f64::max),
@@ -212,8 +219,8 @@ impl FigurePair<'_> {
             figure: metric.name,
             unit: metric.unit,
             direction: metric.direction,
-            base: Sample::from_values(&base),
-            new: Sample::from_values(&new),
+            base: Sample::from_values(&base, self.base.value),
+            new: Sample::from_values(&new, self.new.value),
             primary: self.primary,
             paired: self.paired,
             ratio: None,

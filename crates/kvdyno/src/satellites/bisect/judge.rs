@@ -103,9 +103,8 @@ impl<'a> Judge<'a> {
         let prepared = self.prepare(libraries, overrides)?;
         let mut keep = self.args.keep.clone();
         keep.runs.runs.clone_from(&self.runs);
-        let Some((folder, record)) = pair::run(&prepared, &keep, None, self.printer)? else {
-            return Ok(None);
-        };
+        let (folder, record) = pair::run(&prepared, &keep, None, self.printer)?;
+        let Some(record) = record else { return Ok(None) };
         if record.figures.verdict == Exit::EngineFailed {
             let why = format!("a case failed: `kvdyno show {}`", folder.path.display());
             return Ok(Some(Err(why)));
