@@ -1,6 +1,7 @@
-//! What the header and a call into Go cost: `Session::get` of a plugin against a plain loop in Go
-//! over the same database, each in a process of its own, in turns. The plugin is the installed one
-//! (`kvdyno engines get`); the loop is compiled here, of the sources of this checkout.
+//! What the header costs, and a call into Go: `Session::get` of a plugin against a plain loop in
+//! the engine's language over the same database, each in a process of its own, in turns: where
+//! blocks lie in memory is a matter of what was there. The plugin is the installed one (`kvdyno
+//! engines get`); the loop is compiled here, of the sources of this checkout.
 //!
 //!     cargo run --release -p kvdyno-plugin --example plugin_reads -- DIRECTORY ENGINE
 //!
@@ -48,7 +49,7 @@ fn compare(folder: &Path, engine: &str) -> Result<()> {
     turns::load(&opened)?;
     opened.close()?;
     let (own, plain) = (std::env::current_exe()?, compiled(&folder, engine)?);
-    let mut turns = Turns::new(["a loop in Go"]);
+    let mut turns = Turns::new(["a plain loop"]);
     for round in 0..ROUNDS {
         let mut ours = Command::new(&own);
         ours.arg(&database).args(["read", &round.to_string(), engine]);
@@ -64,11 +65,20 @@ fn compare(folder: &Path, engine: &str) -> Result<()> {
 
 fn compiled(folder: &Path, engine: &str) -> Result<PathBuf> {
     let program = folder.join("plain_loop");
-    let sources = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin/go").join(engine);
-    let mut command = Command::new("go");
-    command.args(["build", "-o"]).arg(&program).arg("./plain").current_dir(sources);
+    let sources = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin");
     // As `kvdyno engines get` compiles the plugin.
-    command.env("GOWORK", "off").env("GOAMD64", "v3");
+    let mut command = if engine == "leveldb" {
+        let mut command = Command::new("c++");
+        command.args(["-O2", "-std=c++17", "-o"]).arg(&program);
+        command.arg(sources.join("leveldb/plain_loop.cc")).arg("-lleveldb");
+        command
+    } else {
+        let mut command = Command::new("go");
+        command.args(["build", "-o"]).arg(&program).arg("./plain");
+        command.current_dir(sources.join("go").join(engine));
+        command.env("GOWORK", "off").env("GOAMD64", "v3");
+        command
+    };
     turns::output(&mut command).map(|_| program)
 }
 
@@ -76,6 +86,7 @@ fn compiled(folder: &Path, engine: &str) -> Result<PathBuf> {
 fn open(folder: &Path, engine: &str) -> Result<Plugin> {
     let (durability, options): (_, &[(&str, Value)]) = match engine {
         "pebble" => (Durability::None, &[("cache_size", Value::Integer(1 << 30))]),
+        "leveldb" => (Durability::Async, &[("block_cache", Value::Integer(1 << 30))]),
         path if path.contains("null") => (Durability::None, &[]),
         _ => (Durability::Async, &[]),
     };

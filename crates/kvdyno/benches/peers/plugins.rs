@@ -1,5 +1,5 @@
 //! What an engine pays for being a plugin: null engines in C, C++ and Go beside the one in Rust,
-//! LMDB by the header beside the adapter in Rust, and engines in Go beside plain loops in Go.
+//! LMDB by the header beside the adapter in Rust, and engines beside plain loops in their language.
 
 use super::engines::output;
 use super::load_generator::reads;
@@ -21,7 +21,7 @@ impl Bench {
         self.null_plugins()?;
         let worker = identity("lmdb")?;
         self.compare_plugin("lmdb_plugin", "LMDB by the header", &worker.path, None)?;
-        for engine in ["pebble", "badger", "bbolt"] {
+        for engine in ["pebble", "badger", "bbolt", "leveldb"] {
             if library::installed(engine).is_empty() {
                 println!("{engine} reads: `kvdyno engines get {engine}` was not done");
                 continue;

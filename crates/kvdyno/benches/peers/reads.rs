@@ -7,8 +7,7 @@ use super::engines::output;
 use super::tools::{identity, scratch};
 use anyhow::{Context as _, ensure};
 
-const ENGINES: [&str; 8] =
-    ["lmdb", "mdbx", "leveldb", "sqlite", "wiredtiger", "redb", "fjall", "surrealkv"];
+const ENGINES: [&str; 7] = ["lmdb", "mdbx", "sqlite", "wiredtiger", "redb", "fjall", "surrealkv"];
 const PREFIX: &str = "KVDYNO_WIREDTIGER_PREFIX";
 
 impl Bench {

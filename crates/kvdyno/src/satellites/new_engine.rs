@@ -19,13 +19,12 @@ use std::path::{Path, PathBuf};
 use templates::templates;
 
 /// kvdyno's own engines: found next to it, before any others of the same name.
-const SHIPPED: [&str; 21] = [
+const SHIPPED: [&str; 20] = [
     "aerospike",
     "direct",
     "drive",
     "fio",
     "fjall",
-    "leveldb",
     "lmdb",
     "lmdb1",
     "mariadb",

@@ -233,8 +233,9 @@ fn compile(
 
 /// The system's library with a shim.
 fn link(engine: &str, system: &System, folder: &Path) -> anyhow::Result<(PathBuf, About)> {
-    let library = folder.join(format!("lib{engine}.so"));
-    let linked = shim::find_shim(engine)?.link(Path::new("/usr"), &library)?;
+    let shim = shim::find_shim(engine)?;
+    let library = folder.join(shim.file_name(engine));
+    let linked = shim.link(Path::new("/usr"), &library)?;
     let sum = sha256(&library)?;
     let package = system.installed();
     Ok((library, about(engine, &linked.version, Build::System, sum, package)))

@@ -74,7 +74,7 @@ static SHIMS: [(&str, Shim); 3] = [
         "leveldb",
         Shim {
             file: "leveldb.cc",
-            source: include_str!("../../../../../engines/leveldb/shim/leveldb.cc"),
+            source: include_str!("../../../../../engines/plugin/leveldb/leveldb.cc"),
             compiler: "c++",
             standard: "-std=c++17",
             header: "leveldb/db.h",
@@ -82,7 +82,7 @@ static SHIMS: [(&str, Shim); 3] = [
             library: "leveldb",
             with: &["snappy", "zstd", "crc32c", "tcmalloc", "pthread"],
             packages: "g++ libleveldb-dev libsnappy-dev",
-            is_plugin: false,
+            is_plugin: true,
         },
     ),
 ];
@@ -256,7 +256,7 @@ mod tests {
         let tidesdb = find_shim("tidesdb").unwrap();
         assert_eq!(version_in(header, tidesdb.version).as_deref(), Some("10.2.1"));
         assert_eq!(tidesdb.file_name("tidesdb"), "libkvdyno-tidesdb.so");
-        assert_eq!(leveldb.file_name("leveldb"), "libleveldb.so");
+        assert_eq!(leveldb.file_name("leveldb"), "libkvdyno-leveldb.so");
         assert_eq!(version_in("kMajorVersion = x;", leveldb.version), None);
         assert!(find_shim("rocksdb").is_err());
     }
