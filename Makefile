@@ -11,9 +11,9 @@ endif
 export CARGO_INCREMENTAL ?= 0
 BIN := $(CARGO_TARGET_DIR)/release
 # Servers first: their conformance kits wait longest.
-ENGINES := memcached postgres mariadb redis mongodb aerospike null drive fio direct fjall lmdb lmdb1 mdbx redb rocksdb sqlite surrealkv wiredtiger
+ENGINES := memcached postgres mariadb redis mongodb aerospike null drive fio direct fjall lmdb lmdb1 mdbx redb rocksdb sqlite surrealkv
 # Installed by `kvdyno engines get`.
-PLUGINS := leveldb
+PLUGINS := leveldb wiredtiger
 DEMO := null drive fio direct lmdb lmdb1 rocksdb
 # What the suite `quick` runs, and the tests.
 ROCKSDB := 11.8.1
@@ -98,7 +98,7 @@ library:
 older-library:
 	@scripts/library.sh $(BIN)/kvdyno $(ROCKSDB_OLDER) || true
 
-# Libraries with a shim, plugins, and servers; the tests alone need them.
+# Plugins and servers; the tests alone need them.
 get-engines:
 	@scripts/get-engines.sh $(BIN)/kvdyno wiredtiger leveldb redis postgres mariadb memcached || true
 

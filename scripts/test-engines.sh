@@ -14,7 +14,7 @@ conform() {
     local engine=$1 began=$SECONDS worker output code
     worker=("$folder/kvdyno-$engine")
     mkdir "$scratch/$engine"
-    if [[ $engine =~ ^(leveldb)$ ]]; then
+    if [[ $engine =~ ^(leveldb|wiredtiger)$ ]]; then
         output=$("$folder/kvdyno" engines "$engine" --json 2>&1)
         code=$?
         worker=("$folder/kvdyno-plugin" --library "$(sed -n 's/^ *"plugin": "\(.*\)",*$/\1/p' <<<"$output")")

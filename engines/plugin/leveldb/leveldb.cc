@@ -60,10 +60,10 @@ struct Session {
 // as the data at rest, and wrote it 5.4 times (4.7 with 4000-byte values), before its deeper levels
 // were full; while compacting as RocksDB.
 const char* Describe() {
-  static const std::string text =
-      R"({"name": "leveldb", "title": "LevelDB", "version": ")" +
-      std::to_string(leveldb::kMajorVersion) + "." + std::to_string(leveldb::kMinorVersion) +
-      R"(", "assertions": "void leveldb::DBImpl::",
+  static const std::string text = R"({"name": "leveldb", "title": "LevelDB", "version": ")" +
+                                  std::to_string(leveldb::kMajorVersion) + "." +
+                                  std::to_string(leveldb::kMinorVersion) +
+                                  R"(", "assertions": "void leveldb::DBImpl::",
   "capabilities": {
     "durability": {
       "async": {
@@ -143,8 +143,8 @@ int Open(const kvdyno_opening* opening, void** opened, char* message) {
   options.block_size = integer("block_size");
   options.block_restart_interval = static_cast<int>(integer("block_restart_interval"));
   options.max_open_files = static_cast<int>(integer("max_open_files"));
-  options.compression = Is(opening, "compression", "snappy") ? leveldb::kSnappyCompression
-                                                             : leveldb::kNoCompression;
+  options.compression =
+      Is(opening, "compression", "snappy") ? leveldb::kSnappyCompression : leveldb::kNoCompression;
   database->cache.reset(leveldb::NewLRUCache(integer("block_cache")));
   options.block_cache = database->cache.get();
   if (const auto bits = integer("bloom_bits"); bits > 0) {
@@ -174,16 +174,16 @@ void WriteMemtable(leveldb::DB* db) {
   db->CompactRange(&empty, &empty);
 }
 
-// A log that is full is closed without a sync, so that a synced write behind it would not be enough:
-// all goes into tables, which are synced.
+// A log that is full is closed without a sync, so that a synced write behind it would not be
+// enough: all goes into tables, which are synced.
 int Sync(void* opened, char*) {
   auto* database = static_cast<Database*>(opened);
   if (!database->sync) WriteMemtable(database->db.get());
   return KVDYNO_OK;
 }
 
-// Whether LevelDB would compact: four files in level 0, 10 MiB in level 1, ten times as much in each
-// below (VersionSet::Finalize); the last is never over its size.
+// Whether LevelDB would compact: four files in level 0, 10 MiB in level 1, ten times as much in
+// each below (VersionSet::Finalize); the last is never over its size.
 bool WantsCompaction(leveldb::DB* db) {
   constexpr int kLevels = 7;
   std::string tables;
@@ -316,8 +316,8 @@ void Seek(leveldb::Iterator* records, const kvdyno_range* range) {
 
 void Step(leveldb::Iterator* records, bool reverse) { reverse ? records->Prev() : records->Next(); }
 
-// Shows the records from where the iterator stands. Whether it stands on the one that was shown last,
-// as no more are wanted: a step would cost time for nothing.
+// Shows the records from where the iterator stands. Whether it stands on the one that was shown
+// last, as no more are wanted: a step would cost time for nothing.
 bool Show(leveldb::Iterator* records, const kvdyno_range* range, kvdyno_records* shown) {
   const Slice until = View(range->until, range->until_size);
   for (; records->Valid(); Step(records, range->reverse)) {

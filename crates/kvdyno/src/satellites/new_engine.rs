@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use templates::templates;
 
 /// kvdyno's own engines: found next to it, before any others of the same name.
-const SHIPPED: [&str; 20] = [
+const SHIPPED: [&str; 19] = [
     "aerospike",
     "direct",
     "drive",
@@ -39,7 +39,6 @@ const SHIPPED: [&str; 20] = [
     "rocksdb",
     "sqlite",
     "surrealkv",
-    "wiredtiger",
 ];
 
 pub(crate) fn run(args: &NewEngineArgs, printer: &Printer) -> anyhow::Result<Exit> {

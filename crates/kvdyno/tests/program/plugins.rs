@@ -247,6 +247,7 @@ mod soak {
             ("leveldb", "leveldb"),
             ("pebble", "go-engines"),
             ("tidesdb", "tidesdb"),
+            ("wiredtiger", "wiredtiger"),
         ] {
             let Some(newest) = library::installed(engine).into_iter().next() else {
                 skipped(need, test, &format!("`kvdyno engines get {engine}` was not done"));
