@@ -11,7 +11,9 @@ endif
 export CARGO_INCREMENTAL ?= 0
 BIN := $(CARGO_TARGET_DIR)/release
 # Servers first: their conformance kits wait longest.
-ENGINES := memcached postgres mariadb redis mongodb aerospike null drive fio direct fjall leveldb lmdb lmdb1 mdbx redb rocksdb sqlite surrealkv wiredtiger
+ENGINES := memcached postgres mariadb redis mongodb aerospike null drive fio direct fjall lmdb lmdb1 mdbx redb rocksdb sqlite surrealkv
+# Installed by `kvdyno engines get`.
+PLUGINS := leveldb wiredtiger
 DEMO := null drive fio direct lmdb lmdb1 rocksdb
 # What the suite `quick` runs, and the tests.
 ROCKSDB := 11.8.1
@@ -96,11 +98,11 @@ library:
 older-library:
 	@scripts/library.sh $(BIN)/kvdyno $(ROCKSDB_OLDER) || true
 
-# Libraries with a shim, and servers; the tests alone need them.
+# Plugins and servers; the tests alone need them.
 get-engines:
 	@scripts/get-engines.sh $(BIN)/kvdyno wiredtiger leveldb redis postgres mariadb memcached || true
 
-# Plugins that are built here, in two versions where tests compare them; without Go those of Go are
+# More plugins that are built here, in two versions where tests compare them; without Go those of Go are
 # skipped by their tests.
 get-plugins:
 	@scripts/get-engines.sh $(BIN)/kvdyno tidesdb || true
@@ -166,7 +168,7 @@ test-soak:
 
 # What is measured is built with other options than the tests: the conformance kit on just that.
 test-engines:
-	@scripts/test-engines.sh $(BIN) $(ENGINES)
+	@scripts/test-engines.sh $(BIN) $(ENGINES) $(PLUGINS)
 
 test-page:
 	@scripts/test-page.sh $(BIN)/kvdyno

@@ -44,7 +44,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 into=$folder/$name
 mkdir -p "$into/libraries/rocksdb"
-for program in kvdyno kvdyno-{null,drive,fio,direct,fjall,leveldb,lmdb,lmdb1,mdbx,plugin,redb,rocksdb,sqlite,surrealkv,wiredtiger}; do
+for program in kvdyno kvdyno-{null,drive,fio,direct,fjall,lmdb,lmdb1,mdbx,plugin,redb,rocksdb,sqlite,surrealkv}; do
     install -m 755 "$built/$program" "$into/$program"
     # Names of functions stay, for profiles; the rest is for debuggers.
     strip --strip-debug "$into/$program"

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Gets what engines are nothing without, where it is not there yet: libraries that kvdyno links a
-# shim with (WiredTiger, built from its published sources; LevelDB, the system's package), plugins
-# (TidesDB, built from its published sources) and servers (the system's packages, unpacked and not
-# installed). What building takes is installed first, on
-# Debian. Exits with 1, and prints why, where one cannot be had.
+# Gets what engines are nothing without, where it is not there yet: plugins (WiredTiger and TidesDB,
+# built from their published sources; LevelDB, the system's package) and servers (the system's
+# packages, unpacked and not installed). What building takes is installed first, on Debian. Exits
+# with 1, and prints why, where one cannot be had.
 #
 # usage: get-engines.sh KVDYNO ENGINE...
 set -uo pipefail
@@ -14,9 +13,10 @@ kvdyno=$1
 shift
 
 is_there() {
-    local store
+    local store file=library.json
+    case $1 in leveldb | tidesdb | wiredtiger) file=libkvdyno-$1.so ;; esac
     for store in "${XDG_CACHE_HOME:-$HOME/.cache}/kvdyno/libraries" ${KVDYNO_LIBRARY_PATH:+${KVDYNO_LIBRARY_PATH//:/ }}; do
-        compgen -G "$store/$1/*/library.json" >/dev/null && return
+        compgen -G "$store/$1/*/$file" >/dev/null && return
     done
     return 1
 }

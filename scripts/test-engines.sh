@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The conformance kit on workers as they are measured: optimised, and linked as they are run. Several
-# engines side by side, as the kit waits more than it computes.
+# The conformance kit on workers as they are measured: optimised, and linked as they are run; plugins
+# as they are installed. Several engines side by side, as the kit waits more than it computes.
 #
 # usage: test-engines.sh FOLDER ENGINE...
 set -uo pipefail
@@ -11,10 +11,18 @@ scratch=$(mktemp -d /var/tmp/kvdyno-conformance-XXXXXX)
 trap 'rm -rf "$scratch"' EXIT
 
 conform() {
-    local engine=$1 began=$SECONDS output code
+    local engine=$1 began=$SECONDS worker output code
+    worker=("$folder/kvdyno-$engine")
     mkdir "$scratch/$engine"
-    output=$("$folder/kvdyno-$engine" conformance "$scratch/$engine" 2>&1)
-    code=$?
+    if [[ $engine =~ ^(leveldb|wiredtiger)$ ]]; then
+        output=$("$folder/kvdyno" engines "$engine" --json 2>&1)
+        code=$?
+        worker=("$folder/kvdyno-plugin" --library "$(sed -n 's/^ *"plugin": "\(.*\)",*$/\1/p' <<<"$output")")
+    fi
+    if [ "${code:-0}" -eq 0 ]; then
+        output=$("${worker[@]}" conformance "$scratch/$engine" 2>&1)
+        code=$?
+    fi
     rm -rf "${scratch:?}/$engine"
     if [ $code -eq 0 ]; then
         echo "$engine conforms ($((SECONDS - began)) s)"

@@ -72,10 +72,9 @@ pub struct About {
     /// A server's program, below this folder; empty: the library is the one that lies in it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub file: String,
-    /// Checksum of the source of kvdyno's shim in it; empty: it has none, or one from before this
-    /// was recorded.
+    /// Checksum of the source of kvdyno's plugin in it; empty: it has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub shim: String,
+    pub plugin: String,
 }
 
 /// A library that is there.
@@ -176,7 +175,7 @@ pub fn build_facts<const N: usize>(
 }
 
 /// The contents of the library at `path` and of those that were loaded with it whose names begin
-/// with `name`: what a shim is linked with may be a file of its own.
+/// with `name`: what a plugin is linked with may be a file of its own.
 pub fn mapped(path: &Path, name: &str) -> Vec<Vec<u8>> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let files = maps.lines().filter_map(|line| Some(PathBuf::from(&line[line.find('/')?..])));

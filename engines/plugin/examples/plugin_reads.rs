@@ -1,6 +1,7 @@
-//! What the header and a call into Go cost: `Session::get` of a plugin against a plain loop in Go
-//! over the same database, each in a process of its own, in turns. The plugin is the installed one
-//! (`kvdyno engines get`); the loop is compiled here, of the sources of this checkout.
+//! What the header costs, and a call into Go: `Session::get` of a plugin against a plain loop in
+//! the engine's language over the same database, each in a process of its own, in turns: where
+//! blocks lie in memory is a matter of what was there. The plugin is the installed one (`kvdyno
+//! engines get`); the loop is compiled here, of the sources of this checkout.
 //!
 //!     cargo run --release -p kvdyno-plugin --example plugin_reads -- DIRECTORY ENGINE
 //!
@@ -13,6 +14,9 @@ use kvdyno_plugin::Plugin;
 use kvdyno_testing::turns::{self, ROUNDS, Turns, by_adapter};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// A build of `WiredTiger` with its header, as for `kvdyno engines build`.
+const PREFIX: &str = "KVDYNO_WIREDTIGER_PREFIX";
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -48,7 +52,7 @@ fn compare(folder: &Path, engine: &str) -> Result<()> {
     turns::load(&opened)?;
     opened.close()?;
     let (own, plain) = (std::env::current_exe()?, compiled(&folder, engine)?);
-    let mut turns = Turns::new(["a loop in Go"]);
+    let mut turns = Turns::new(["a plain loop"]);
     for round in 0..ROUNDS {
         let mut ours = Command::new(&own);
         ours.arg(&database).args(["read", &round.to_string(), engine]);
@@ -64,18 +68,44 @@ fn compare(folder: &Path, engine: &str) -> Result<()> {
 
 fn compiled(folder: &Path, engine: &str) -> Result<PathBuf> {
     let program = folder.join("plain_loop");
-    let sources = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin/go").join(engine);
-    let mut command = Command::new("go");
-    command.args(["build", "-o"]).arg(&program).arg("./plain").current_dir(sources);
+    let sources = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin");
     // As `kvdyno engines get` compiles the plugin.
-    command.env("GOWORK", "off").env("GOAMD64", "v3");
+    let mut command = match engine {
+        "leveldb" => {
+            let mut command = Command::new("c++");
+            command.args(["-O2", "-std=c++17", "-o"]).arg(&program);
+            command.arg(sources.join("leveldb/plain_loop.cc")).arg("-lleveldb");
+            command
+        }
+        "wiredtiger" => {
+            let prefix = std::env::var_os(PREFIX).map(PathBuf::from).ok_or_else(|| {
+                Error::invalid(format!("expected the build of the plugin: {PREFIX}=DIR"))
+            })?;
+            let mut command = Command::new("cc");
+            command.args(["-O2", "-march=native", "-std=gnu11", "-o"]).arg(&program);
+            command.arg(sources.join("wiredtiger/plain_loop.c"));
+            command.arg("-I").arg(prefix.join("include")).arg(prefix.join("libwiredtiger.a"));
+            command.arg("-Wl,--as-needed");
+            command
+                .args(["lz4", "snappy", "zstd", "pthread", "dl", "rt"].map(|l| format!("-l{l}")));
+            command
+        }
+        _ => {
+            let mut command = Command::new("go");
+            command.args(["build", "-o"]).arg(&program).arg("./plain");
+            command.current_dir(sources.join("go").join(engine));
+            command.env("GOWORK", "off").env("GOAMD64", "v3");
+            command
+        }
+    };
     turns::output(&mut command).map(|_| program)
 }
 
 /// All in cache, with the engine's own defaults otherwise.
 fn open(folder: &Path, engine: &str) -> Result<Plugin> {
     let (durability, options): (_, &[(&str, Value)]) = match engine {
-        "pebble" => (Durability::None, &[("cache_size", Value::Integer(1 << 30))]),
+        "pebble" | "wiredtiger" => (Durability::None, &[("cache_size", Value::Integer(1 << 30))]),
+        "leveldb" => (Durability::Async, &[("block_cache", Value::Integer(1 << 30))]),
         path if path.contains("null") => (Durability::None, &[]),
         _ => (Durability::Async, &[]),
     };

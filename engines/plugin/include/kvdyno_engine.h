@@ -11,7 +11,8 @@
  *
  * RESULTS. Functions that can fail return KVDYNO_OK or one of the classes below, and write a message
  * of at most KVDYNO_MESSAGE_BYTES, with its final zero, to `message`: what was done, and the
- * engine's own words. kvdyno counts errors by their class.
+ * engine's own words. kvdyno counts errors by their class; of KVDYNO_IO and KVDYNO_OTHER, those with
+ * the system's words for a full volume ("No space left on device") as KVDYNO_FULL.
  *
  * THREADS. kvdyno calls
  *   - kvdyno_get_engine, describe and open once, on one thread, before anything else;
@@ -190,6 +191,8 @@ typedef struct kvdyno_engine {
    *     "title": "Mine",
    *     "version": "1.2.3",        of the engine's code
    *     "build": { "compiler": "gcc 12.2" },
+   *     "assertions": "mine.c:",   optional: words that only a build with assertions contains; kvdyno
+   *                                looks for them in the plugin (not in quotes) and in libmine*
    *     "capabilities": {
    *       "durability": {          the classes that the engine has: none, async, commit
    *         "commit": { "settings": "fdatasync(2) after each write", "power_loss": "keeps" } },
@@ -252,7 +255,8 @@ typedef struct kvdyno_engine {
 
   /* Optional: within a transaction, a get of a value that a later write depends on: until the end of
    * the transaction nobody else changes it, or the transaction ends with KVDYNO_CONFLICT. Without
-   * it, kvdyno calls `get`. */
+   * it, kvdyno calls `get`, and so in a read-modify-write of an optimistic engine, whose write
+   * conflicts. */
   int (*get_for_update)(void *session, const void *key, size_t key_size, kvdyno_value *value);
 
   /* Optional: waits for background work, at most `limit_ns`. Sets `idle` to 1 if none is left, and

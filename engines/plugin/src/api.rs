@@ -188,8 +188,8 @@ pub(crate) fn error(call: &str, code: c_int, message: &str) -> Error {
         6 => ErrorClass::Corrupt,
         7 => ErrorClass::Conflict,
         8 => ErrorClass::Unavailable,
-        9 => ErrorClass::Io,
-        10 => ErrorClass::Other,
+        9 => ErrorClass::from_volume_words(message).unwrap_or(ErrorClass::Io),
+        10 => ErrorClass::from_volume_words(message).unwrap_or(ErrorClass::Other),
         _ => {
             let what = format!(
                 "`{call}` of the plugin returned {code}: expected a KVDYNO_ result that it may \

@@ -17,6 +17,7 @@ struct Written {
     version: String,
     #[serde(default)]
     build: BTreeMap<String, String>,
+    assertions: Option<String>,
     capabilities: WrittenCapabilities,
     #[serde(default)]
     options: Vec<OptionSpec>,
@@ -64,11 +65,13 @@ pub(crate) struct Present {
     pub(crate) sync: bool,
 }
 
-/// The description in `json`, of a plugin with these functions. `Err`: what is wrong with it.
-pub(crate) fn read(json: &str, present: Present) -> Result<Description, String> {
+/// The description in `json`, of a plugin with these functions, and the words of a build with
+/// assertions. `Err`: what is wrong with it.
+pub(crate) fn read(json: &str, present: Present) -> Result<(Description, Option<String>), String> {
     let written: Written = serde_json::from_str(json)
         .map_err(|error| format!("`describe` returns no description: {error}"))?;
-    let Written { name, title, version, build, capabilities, options, planning } = written;
+    let Written { name, title, version, build, assertions, capabilities, options, planning } =
+        written;
     let capabilities = capabilities.into_capabilities();
     check(&capabilities, present)?;
     for option in &options {
@@ -77,7 +80,8 @@ pub(crate) fn read(json: &str, present: Present) -> Result<Description, String> 
             format!("the default of option `{name}`: expected {expected}, found {default}")
         })?;
     }
-    Ok(Description { name, title, version, build, capabilities, options, planning })
+    let description = Description { name, title, version, build, capabilities, options, planning };
+    Ok((description, assertions))
 }
 
 impl WrittenCapabilities {
@@ -157,7 +161,8 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_lacking() {
-        let read = read(&json("", ""), Present::default()).unwrap();
+        let (read, assertions) = read(&json("", ""), Present::default()).unwrap();
+        assert_eq!(assertions, None);
         let least = Capabilities::least([(Durability::Commit, PowerLoss::Keeps, "fdatasync")]);
         assert_eq!(read.capabilities, Capabilities { library: true, ..least });
     }

@@ -8,7 +8,7 @@ use crate::session::PluginSession;
 use crate::sinks::Sinks;
 use kvdyno_engine::{
     Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, Location, Options,
-    Result, Settled, Value,
+    Result, Settled, Transactions, Value,
 };
 use std::ffi::{CString, c_int, c_void};
 use std::path::Path;
@@ -19,7 +19,8 @@ use std::time::Duration;
 pub struct Plugin {
     functions: &'static Functions,
     database: *mut c_void,
-    atomic_read_modify_write: bool,
+    /// What reads in a read-modify-write within a transaction; none: it is none.
+    rmw_get: Option<api::Get>,
     sinks: Sinks,
 }
 
@@ -76,12 +77,17 @@ impl Engine for Plugin {
         };
         api::check("open", code, &message)?;
         let claims = &plugin.description.capabilities;
-        let atomic_read_modify_write = claims.atomic_read_modify_write;
-        Ok(Self { functions, database, atomic_read_modify_write, sinks: Sinks::new() })
+        let rmw_get = match claims.transactions {
+            // Its write conflicts if what it read was changed.
+            Transactions::Optimistic => functions.get,
+            _ => functions.get_for_update,
+        };
+        let rmw_get = claims.atomic_read_modify_write.then_some(rmw_get);
+        Ok(Self { functions, database, rmw_get, sinks: Sinks::new() })
     }
 
     fn session(&self) -> Result<PluginSession<'_>> {
-        PluginSession::open(self.functions, &self.database, self.atomic_read_modify_write)
+        PluginSession::open(self.functions, &self.database, self.rmw_get)
     }
 
     fn settle(&self, limit: Duration) -> Result<Settled> {

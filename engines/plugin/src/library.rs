@@ -6,6 +6,7 @@ use crate::api::{self, EngineTable, VERSION};
 use crate::description::{self, Present};
 use kvdyno_engine::library::{self, dynamic::LibrarySpec};
 use kvdyno_engine::{Description, Error, Result};
+use memchr::memmem;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -103,12 +104,16 @@ fn open(path: &Path) -> Result<LoadedPlugin> {
     // SAFETY: the table has this version's fields.
     let table = unsafe { &*table };
     let (functions, present) = functions(table).map_err(|what| refused(&what))?;
-    let description = describe(table, present).map_err(|what| refused(&what))?;
+    let (description, words) = describe(table, present).map_err(|what| refused(&what))?;
     check_name(&path, &description.name).map_err(|what| refused(&what))?;
     // The functions stay where they are.
     std::mem::forget(code);
+    let assertions = words.map_or_else(String::new, |words| {
+        let files = library::mapped(&path, &format!("lib{}", description.name));
+        find_assertions(&files, &words, &description.title)
+    });
     let Description { mut build, .. } = description;
-    build.extend(library::build_facts(&path, "plugin", []));
+    build.extend(library::build_facts(&path, "plugin", [("assertions", assertions)]));
     Ok(LoadedPlugin { functions, description: Description { build, ..description }, path })
 }
 
@@ -154,7 +159,10 @@ fn functions(table: &EngineTable) -> Result<(Functions, Present), String> {
     Ok((functions, present))
 }
 
-fn describe(table: &EngineTable, present: Present) -> Result<Description, String> {
+fn describe(
+    table: &EngineTable,
+    present: Present,
+) -> Result<(Description, Option<String>), String> {
     let describe = table.describe.ok_or("its function `describe` is null: every plugin has it")?;
     // SAFETY: it has no arguments.
     let json = unsafe { describe() };
@@ -178,9 +186,17 @@ fn check_name(path: &Path, described: &str) -> Result<(), String> {
     }
 }
 
+/// A build with assertions is slower and must be reported. It contains these words; a description
+/// has them in quotes.
+fn find_assertions(files: &[Vec<u8>], words: &str, title: &str) -> String {
+    let finder = memmem::Finder::new(words);
+    let has = |file: &Vec<u8>| finder.find_iter(file).any(|at| !file[..at].ends_with(b"\""));
+    if files.iter().any(has) { format!("on: figures are not {title}'s") } else { "off".to_owned() }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::check_name;
+    use super::{check_name, find_assertions};
     use std::path::Path;
 
     #[test]
@@ -189,5 +205,16 @@ mod tests {
         assert!(check_name(Path::new("/x/build-of-today.so"), "mine").is_ok());
         let refused = check_name(Path::new("/x/libkvdyno-mine.so"), "yours").unwrap_err();
         assert!(refused.contains("`mine`") && refused.contains("`yours`"), "{refused}");
+    }
+
+    #[test]
+    fn assertions_are_seen_in_the_files_and_not_in_the_description() {
+        let words = "void mine::Store::";
+        let plugin = br#"{"assertions": "void mine::Store::"}"#.to_vec();
+        let library = b"stats\0void mine::Store::Compact(State*)\0".to_vec();
+        let files = [plugin, library];
+        assert_eq!(find_assertions(&files[..1], words, "Mine"), "off");
+        let found = find_assertions(&files, words, "Mine");
+        assert_eq!(found, "on: figures are not Mine's");
     }
 }

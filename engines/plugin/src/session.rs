@@ -20,7 +20,7 @@ pub struct PluginSession<'e> {
     /// The plugin opened it; one that failed to has nothing to close.
     is_open: bool,
     shared: NonNull<Shared>,
-    atomic_read_modify_write: bool,
+    rmw_get: Option<api::Get>,
     /// These keep their memory from call to call.
     keys: Vec<Key>,
     shown: Vec<bool>,
@@ -39,7 +39,7 @@ impl<'e> PluginSession<'e> {
     pub(crate) fn open(
         functions: &'static Functions,
         database: &'e *mut c_void,
-        atomic_read_modify_write: bool,
+        rmw_get: Option<api::Get>,
     ) -> Result<Self> {
         let shared = Box::new(Shared { message: NO_MESSAGE, callbacks: Callbacks::new() });
         let mut session = Self {
@@ -47,7 +47,7 @@ impl<'e> PluginSession<'e> {
             raw: null_mut(),
             is_open: false,
             shared: NonNull::from(Box::leak(shared)),
-            atomic_read_modify_write,
+            rmw_get,
             keys: Vec::new(),
             shown: Vec::new(),
             writes: Vec::new(),
@@ -129,6 +129,22 @@ impl<'e> PluginSession<'e> {
             })
         };
         self.check(name, code).map(|()| shown)
+    }
+
+    /// Runs `body` between the beginning and the end of a transaction.
+    fn within<R>(&mut self, body: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        let TransactionFunctions { begin, commit, rollback } = self.transaction_functions()?;
+        // SAFETY: the session is open.
+        self.check("begin", unsafe { begin(self.raw) })?;
+        match body(self) {
+            // SAFETY: the session's transaction is under way.
+            Ok(result) => self.check("commit", unsafe { commit(self.raw) }).map(|()| result),
+            Err(error) => {
+                // SAFETY: as above.
+                unsafe { rollback(self.raw) };
+                Err(error)
+            }
+        }
     }
 
     fn scan_function(&self) -> Result<api::Scan> {
@@ -227,18 +243,7 @@ impl Session for PluginSession<'_> {
         &mut self,
         body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
     ) -> Result<R> {
-        let TransactionFunctions { begin, commit, rollback } = self.transaction_functions()?;
-        // SAFETY: the session is open.
-        self.check("begin", unsafe { begin(self.raw) })?;
-        match body(&mut UnderWay(self)) {
-            // SAFETY: the session's transaction is under way.
-            Ok(result) => self.check("commit", unsafe { commit(self.raw) }).map(|()| result),
-            Err(error) => {
-                // SAFETY: as above.
-                unsafe { rollback(self.raw) };
-                Err(error)
-            }
-        }
+        self.within(|session| body(&mut UnderWay(session)))
     }
 
     fn multiget(
@@ -290,24 +295,16 @@ impl Session for PluginSession<'_> {
         change: impl FnOnce(Option<&[u8]>, &mut Vec<u8>),
     ) -> Result<bool> {
         buffer.clear();
-        let mut change = Some(change);
-        let mut existed = false;
-        let mut visit = |value: Option<&[u8]>, buffer: &mut Vec<u8>| {
-            existed = value.is_some();
-            if let Some(change) = change.take() {
+        let get = self.rmw_get.unwrap_or(self.functions.get);
+        let update = |session: &mut Self| {
+            let existed = session.read(get, key, |value| {
                 change(value, buffer);
-            }
-        };
-        if self.atomic_read_modify_write {
-            self.transaction(|under_way| {
-                under_way.get_for_update(key, &mut |value| visit(value, buffer))?;
-                under_way.put(key, buffer)
+                value.is_some()
             })?;
-        } else {
-            self.get(key, |value| visit(value, buffer))?;
-            self.put(key, buffer)?;
-        }
-        Ok(existed)
+            session.put(key, buffer)?;
+            Ok(existed)
+        };
+        if self.rmw_get.is_some() { self.within(update) } else { update(self) }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{Error, Result};
 pub use libloading::Library;
 use libloading::os::unix::{Library as UnixLibrary, RTLD_LOCAL, RTLD_NOW};
 use std::error::Error as _;
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 
 /// Which library to load.
@@ -35,35 +35,6 @@ impl LibrarySpec {
                 Err(self.refused(&path, &why))
             }
         }
-    }
-
-    /// The same, for a library with kvdyno's shim of version `shim` around it. `load` finds its
-    /// functions. It is never unloaded: its threads outlive any use.
-    pub fn open_shim<A>(
-        &self,
-        path: Option<&Path>,
-        shim: c_int,
-        load: impl FnOnce(&Library) -> Result<A, &'static str>,
-    ) -> Result<(PathBuf, A)> {
-        let (path, library) = self.open(path)?;
-        let missing = |name: &str| {
-            let title = self.title;
-            self.refused(&path, &format!("no function `{name}`: not {title} with kvdyno's shim"))
-        };
-        let name = format!("kvdyno_{}_shim", self.engine);
-        // SAFETY: every shim has this function, without arguments. It returns a constant.
-        let version = unsafe {
-            let version = library.get::<unsafe extern "C" fn() -> c_int>(&*name);
-            version.map_err(|_| missing(&name))?()
-        };
-        if version != shim {
-            let what = format!("expected shim {shim}, found {version}: remove the library");
-            return Err(self.refused(&path, &what));
-        }
-        let functions = load(&library).map_err(missing)?;
-        // The functions stay where they are.
-        std::mem::forget(library);
-        Ok((path, functions))
     }
 
     /// The error that the library at `path` cannot be used.

@@ -1,5 +1,5 @@
 //! What an engine pays for being a plugin: null engines in C, C++ and Go beside the one in Rust,
-//! LMDB by the header beside the adapter in Rust, and engines in Go beside plain loops in Go.
+//! LMDB by the header beside the adapter in Rust, and engines beside plain loops in their language.
 
 use super::engines::output;
 use super::load_generator::reads;
@@ -16,14 +16,21 @@ use std::process::Command;
 
 const SOURCES: &str = concat!(env!("KVDYNO_SOURCE"), "/engines/plugin");
 
+/// A build of `WiredTiger` with its header, as for `kvdyno engines build`.
+const PREFIX: &str = "KVDYNO_WIREDTIGER_PREFIX";
+
 impl Bench {
     pub(crate) fn plugins(&mut self) -> anyhow::Result<()> {
         self.null_plugins()?;
         let worker = identity("lmdb")?;
         self.compare_plugin("lmdb_plugin", "LMDB by the header", &worker.path, None)?;
-        for engine in ["pebble", "badger", "bbolt"] {
+        for engine in ["pebble", "badger", "bbolt", "leveldb", "wiredtiger"] {
             if library::installed(engine).is_empty() {
                 println!("{engine} reads: `kvdyno engines get {engine}` was not done");
+                continue;
+            }
+            if engine == "wiredtiger" && std::env::var_os(PREFIX).is_none() {
+                println!("wiredtiger reads: no build to compare with: {PREFIX}=DIR");
                 continue;
             }
             self.compare_plugin("plugin_reads", engine, &worker.path, Some(engine))?;

@@ -1,15 +1,12 @@
 //! Reads in cache by each engine's adapter over its own calls in a loop, in its own language: the
-//! programs `engines/NAME/examples/NAME_reads.rs`, which take turns with both. `WiredTiger`'s wants
-//! a build with its header: `KVDYNO_WIREDTIGER_PREFIX=DIR`, as for `kvdyno engines build`.
+//! programs `engines/NAME/examples/NAME_reads.rs`, which take turns with both.
 
 use super::Bench;
 use super::engines::output;
 use super::tools::{identity, scratch};
 use anyhow::{Context as _, ensure};
 
-const ENGINES: [&str; 8] =
-    ["lmdb", "mdbx", "leveldb", "sqlite", "wiredtiger", "redb", "fjall", "surrealkv"];
-const PREFIX: &str = "KVDYNO_WIREDTIGER_PREFIX";
+const ENGINES: [&str; 6] = ["lmdb", "mdbx", "sqlite", "redb", "fjall", "surrealkv"];
 
 impl Bench {
     pub(crate) fn reads(&mut self) -> anyhow::Result<()> {
@@ -20,13 +17,7 @@ impl Bench {
             };
             let program = worker.path.with_file_name(format!("examples/{engine}_reads"));
             let folder = scratch()?;
-            let prefix = std::env::var_os(PREFIX).filter(|_| engine == "wiredtiger");
-            if engine == "wiredtiger" && prefix.is_none() {
-                println!("wiredtiger reads: no build to compare with: {PREFIX}=DIR");
-                continue;
-            }
-            let paths = prefix.into_iter().chain([folder.path().into()]);
-            let told = output(&program, paths)?.context("not built")?;
+            let told = output(&program, [folder.path()])?.context("not built")?;
             let ratios: Vec<_> = told.lines().filter_map(ratio).collect();
             ensure!(!ratios.is_empty(), "{engine} reads: {told}");
             for (peer, ratio) in ratios {

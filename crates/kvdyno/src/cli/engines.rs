@@ -34,7 +34,7 @@ pub(crate) struct EnginesArgs {
 pub(crate) enum EnginesAction {
     /// Fetch or build released versions of an engine that is loaded as a library
     Get(GetArgs),
-    /// Make a library from a local build, for engines that need a shim
+    /// Make a library from a local build, for engines that kvdyno has a plugin for
     Build(BuildArgs),
     /// List the installed libraries, and the releases that can be fetched
     List {
@@ -49,21 +49,21 @@ pub(crate) enum EnginesAction {
 Examples:
   kvdyno engines get rocksdb                        the newest known release
   kvdyno engines get rocksdb 6.29.5 9.10.0 11.8.1   to compare them: versions = [...] in a suite
-  kvdyno engines get wiredtiger                     built here, in one to three minutes
-  kvdyno engines get leveldb                        the system's package, with a shim
+  kvdyno engines get wiredtiger                     a plugin, built here in one to three minutes
+  kvdyno engines get leveldb                        a plugin, linked with the system's package
   kvdyno engines get pebble                         a plugin, built here with Go
   kvdyno engines get tidesdb                        a plugin, built here with cargo and CMake
   kvdyno engines get redis                          the system's package, not installed
 
 RocksDB's binaries come from its authors: `mvn` fetches them (17 to 92 MB each), and checksums are
-verified. WiredTiger is built from its authors' sources for this machine's processor: `pip` fetches
-them, and checksums are verified. Pebble, Badger and bbolt are plugins in Go: `go` fetches their
-modules, verifies their checksums and compiles them. TidesDB is a plugin in C: `cargo` fetches the
-crate that contains its sources, whose checksum is verified. Servers (redis, postgres, mariadb,
-memcached) are packages of the distribution: `apt-get` fetches them with their dependencies, and
-they are unpacked, not installed; no service starts. All are stored in ~/.cache/kvdyno/libraries.
-kvdyno also finds libraries in the directories of KVDYNO_LIBRARY_PATH, and in `libraries` next to
-its own program.")]
+verified. WiredTiger is a plugin in C++, built with its authors' sources for this machine's
+processor: `pip` fetches them, and checksums are verified. LevelDB is another. TidesDB is a plugin
+in C: `cargo` fetches the crate that contains its sources, whose checksum is verified. Pebble,
+Badger and bbolt are plugins in Go: `go` fetches their modules, verifies their checksums and
+compiles them. Servers (redis, postgres, mariadb, memcached) are packages of the distribution:
+`apt-get` fetches them with their dependencies, and they are unpacked, not installed; no service
+starts. All are stored in ~/.cache/kvdyno/libraries. kvdyno also finds libraries in the directories
+of KVDYNO_LIBRARY_PATH, and in `libraries` next to its own program.")]
 pub(crate) struct GetArgs {
     /// The engine
     pub(crate) name: String,
@@ -79,9 +79,8 @@ Examples:
   kvdyno engines build leveldb --prefix /usr/local --output ~/leveldb.so
   kvdyno engines build tidesdb --prefix ~/tidesdb
 
-The libraries of these engines have no stable C interface, so kvdyno's worker loads them with a
-shim. This command compiles the shim against your build's header and links both into one file,
-which a suite names: library = \"PATH\". Of TidesDB it makes a plugin. DIR is where the build was
+kvdyno has a plugin for each of these engines. This command compiles it against your build's header
+and links both into one file, which a suite names: library = \"PATH\". DIR is where the build was
 installed, or made.")]
 pub(crate) struct BuildArgs {
     /// The engine
@@ -89,7 +88,7 @@ pub(crate) struct BuildArgs {
     /// The directory of your build: its `include`, and its library there or in `lib`
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) prefix: PathBuf,
-    /// The file to write [default: kvdyno-NAME.so here]
+    /// The file to write [default: libkvdyno-NAME.so here]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 }

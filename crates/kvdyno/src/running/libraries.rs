@@ -47,7 +47,9 @@ pub fn choose(
         (_, Some(embedded)) => {
             return Ok(Err(Missing::TakesNone { version: embedded.engine.version.clone() }));
         }
-        (Pick::File(file), None) => return Ok(of_file(path, file)),
+        (Pick::File(file), None) => {
+            return Ok(of_file(path, file).and_then(|worker| check_engine(worker, engine)));
+        }
         (Pick::Newest, None) => library::installed(engine).into_iter().next(),
         (Pick::Version(version), None) => library::find(engine, version),
         (Pick::Server(_), None) => None,
@@ -76,6 +78,17 @@ pub fn choose(
             Ok(Err(Missing::NotInstalled { installed: installed.collect() }))
         }
     }
+}
+
+/// Any plugin can be loaded by the program of all: the user's file must be of the engine.
+fn check_engine(worker: WorkerIdentity, engine: &str) -> Result<WorkerIdentity, Missing> {
+    let described = &worker.description.engine.name;
+    if described == engine {
+        return Ok(worker);
+    }
+    let file = worker.library.as_ref().map(|library| library.path.display().to_string());
+    let file = file.unwrap_or_default();
+    Err(Missing::Unusable(format!("{file}: expected engine `{engine}`, found `{described}`")))
 }
 
 /// The worker with a plugin, which is installed or lies in a directory of engines.

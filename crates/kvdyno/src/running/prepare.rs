@@ -264,7 +264,11 @@ fn look_for(worker: Vec<WorkerSpec>) -> anyhow::Result<(Engines, Workers)> {
     let (mut engines, mut workers) = (Engines::default(), Workers::default());
     for worker in worker {
         // No worker of this name: the report lists similar names.
-        let Ok(program) = workers::find(&worker.engine) else { continue };
+        let program = match worker.pick {
+            Pick::File(_) => workers::find_for_library(&worker.engine),
+            _ => workers::find(&worker.engine),
+        };
+        let Ok(program) = program else { continue };
         let result = libraries::choose(program, &worker)?.map(|identity| {
             let (description, library) = (identity.description.clone(), identity.library.clone());
             workers.add(&worker.engine, identity);

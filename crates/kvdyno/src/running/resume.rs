@@ -150,8 +150,12 @@ pub(crate) fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
 fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> {
     let mut workers = Workers::default();
     for case in folder.plan()?.cases {
+        let find = match case.library {
+            Some(_) => workers::find_for_library,
+            None => workers::find,
+        };
         if workers.identity(&case).is_none()
-            && let Ok(worker) = workers::find(&case.engine)
+            && let Ok(worker) = find(&case.engine)
         {
             workers.add(&case.engine, libraries::again(worker.path, &case)?);
         }

@@ -57,6 +57,12 @@ pub fn find(name: &str) -> Result<Worker, Complaint> {
     find_in(&folders(), name)
 }
 
+/// The worker of an engine whose library is known: a plugin need not be installed as well.
+pub fn find_for_library(name: &str) -> Result<Worker, Complaint> {
+    let plugin_program = || find_plugin_program().map(Worker::of_program);
+    find(name).or_else(|missing| plugin_program().ok_or(missing))
+}
+
 /// All engines by name; of several with the same name the one that would be used.
 pub fn find_all() -> BTreeMap<String, Worker> {
     find_all_in(&folders())

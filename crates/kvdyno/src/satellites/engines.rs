@@ -7,8 +7,8 @@ mod get;
 mod go;
 mod list;
 mod maven;
+mod plugin;
 mod releases;
-mod shim;
 mod sources;
 mod tool;
 

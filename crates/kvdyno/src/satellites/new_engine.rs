@@ -19,13 +19,12 @@ use std::path::{Path, PathBuf};
 use templates::templates;
 
 /// kvdyno's own engines: found next to it, before any others of the same name.
-const SHIPPED: [&str; 21] = [
+const SHIPPED: [&str; 19] = [
     "aerospike",
     "direct",
     "drive",
     "fio",
     "fjall",
-    "leveldb",
     "lmdb",
     "lmdb1",
     "mariadb",
@@ -40,7 +39,6 @@ const SHIPPED: [&str; 21] = [
     "rocksdb",
     "sqlite",
     "surrealkv",
-    "wiredtiger",
 ];
 
 pub(crate) fn run(args: &NewEngineArgs, printer: &Printer) -> anyhow::Result<Exit> {

@@ -164,6 +164,64 @@ fn a_plugin_that_crashes_costs_its_own_cases() {
     scratch.assert_nothing_left();
 }
 
+/// It need not be installed, nor be called as its engine.
+#[test]
+fn a_plugin_of_the_users_is_run_by_its_file_alone() {
+    let (scratch, test) = (Scratch::new(), "a_plugin_of_the_users_is_run_by_its_file_alone");
+    if !can_run(&scratch, test) || !can_compile("cc", test) {
+        return;
+    }
+    let sources = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=c99", "-shared", "-fPIC", "-I"]).arg(sources.join("include"));
+    compiler.arg("-o").arg(scratch.path("of-today.so")).arg(sources.join("null/null.c"));
+    assert!(compiler.status().unwrap().success());
+    let suite = |engine: &str| {
+        let named =
+            format!("name = \"{engine}\"\nlibrary = \"of-today.so\"\ndurability = \"none\"");
+        let text = reads().engine(engine).text();
+        scratch.write("s.toml", &text.replace(&format!("name = \"{engine}\""), &named));
+    };
+    suite("null-c");
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    assert!(outcomes(&scratch.only_run()).values().all(|word| *word == "done"));
+    scratch.run(&["rerun", "--library", "of-today.so"]).assert_ok();
+    suite("yours");
+    let refused = scratch.run(&["run", "s.toml"]);
+    refused.assert_code(2).assert_says("of-today.so: expected engine `yours`, found");
+    scratch.assert_nothing_left();
+}
+
+/// Of the system's library, in a store of its own.
+#[test]
+fn leveldb_is_linked_with_its_plugin() {
+    let (scratch, test) = (Scratch::new(), "leveldb_is_linked_with_its_plugin");
+    if !can_run(&scratch, test) || !can_compile("c++", test) {
+        return;
+    }
+    if !Path::new("/usr/include/leveldb/db.h").exists() {
+        return skipped("leveldb", test, "libleveldb-dev is not installed");
+    }
+    let run = |arguments: &[&str]| {
+        let mut command = scratch.kvdyno(arguments);
+        command.env("XDG_CACHE_HOME", scratch.path("cache")).env_remove("KVDYNO_LIBRARY_PATH");
+        scratch.start(command).wait()
+    };
+    let text = reads().engine("leveldb").text();
+    scratch.write("s.toml", &text);
+    run(&["run", "s.toml"]).assert_code(2).assert_says("`kvdyno engines list` shows others to get");
+    run(&["engines", "list"]).assert_says("`kvdyno engines get leveldb` (the system's package)");
+    let build = ["engines", "build", "leveldb", "--prefix", "/usr", "--output", "mine.so"];
+    run(&build).assert_ok().assert_says("mine.so");
+    let named = "name = \"leveldb\"\nlibrary = \"mine.so\"";
+    scratch.write("mine.toml", &text.replace("name = \"leveldb\"", named));
+    run(&["plan", "mine.toml", "--json"]).assert_ok().assert_says("mine.so");
+    run(&["engines", "get", "leveldb"]).assert_ok().assert_says("libkvdyno-leveldb.so");
+    run(&["engines", "leveldb"]).assert_ok().assert_says("WriteOptions.sync = true");
+    run(&["run", "s.toml"]).assert_ok();
+    assert!(outcomes(&scratch.only_run()).values().all(|word| *word == "done"));
+}
+
 mod soak {
     use super::*;
 
@@ -186,8 +244,10 @@ mod soak {
         for (engine, need) in [
             ("badger", "go-engines"),
             ("bbolt", "go-engines"),
+            ("leveldb", "leveldb"),
             ("pebble", "go-engines"),
             ("tidesdb", "tidesdb"),
+            ("wiredtiger", "wiredtiger"),
         ] {
             let Some(newest) = library::installed(engine).into_iter().next() else {
                 skipped(need, test, &format!("`kvdyno engines get {engine}` was not done"));

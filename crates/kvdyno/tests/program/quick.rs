@@ -133,11 +133,12 @@ fn every_engine_is_tuned_to_the_ram_and_none_compresses() {
 
 /// What a built-in suite wants to differ between its engines, each with the reason that its text
 /// gives.
-const DIFFER: [(&str, &str); 2] = [
+const DIFFER: [(&str, &str); 3] = [
     // `RocksDB` compresses as `db_bench` runs it.
     ("db_bench", "lmdb"),
-    // It has no class async.
+    // They have no class async.
     ("field", "redb"),
+    ("field", "pebble"),
 ];
 
 /// What an engine does with data beside its own work, in one case.

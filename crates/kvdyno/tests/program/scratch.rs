@@ -91,10 +91,11 @@ impl Scratch {
         scratch
     }
 
-    /// One more engine.
+    /// One more engine; all plugins have one worker.
     pub(crate) fn link(&self, engine: &str, worker: &Path) {
-        let link = self.path(&format!("engines/kvdyno-{engine}"));
-        std::os::unix::fs::symlink(worker, link).unwrap();
+        let engine = if worker.ends_with("kvdyno-plugin") { "plugin" } else { engine };
+        let link = self.path("engines").join(format!("kvdyno-{engine}"));
+        assert!(std::os::unix::fs::symlink(worker, link).is_ok() || engine == "plugin");
     }
 
     /// A path in it.

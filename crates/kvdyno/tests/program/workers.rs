@@ -39,8 +39,12 @@ fn remove_those_of_the_dead(all: &Path) {
     }
 }
 
+/// Engines of kvdyno's that are plugins: one program is the worker of all.
+const PLUGINS: [&str; 2] = ["leveldb", "wiredtiger"];
+
 /// The worker of an engine: from `KVDYNO_ENGINE_PATH`, otherwise from cargo's target directory.
 pub(crate) fn find(engine: &str) -> Option<PathBuf> {
+    let engine = if PLUGINS.contains(&engine) { "plugin" } else { engine };
     let listed = std::env::var_os("KVDYNO_ENGINE_PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&listed).collect();
     folders.push(Path::new(BUILT).parent().unwrap().to_owned());
@@ -84,7 +88,8 @@ pub(crate) fn null_is_a_debug_build() -> bool {
 }
 
 /// Engines that need `kvdyno engines get`.
-const LIBRARIES: [&str; 5] = ["rocksdb", "redis", "postgres", "mariadb", "memcached"];
+const LIBRARIES: [&str; 7] =
+    ["rocksdb", "leveldb", "wiredtiger", "redis", "postgres", "mariadb", "memcached"];
 
 /// An engine that a test needs; prints a note if it is missing.
 pub(crate) fn needs(engine: &str, test: &str) -> bool {

@@ -8,6 +8,8 @@ use crate::written::worker::{Engines, InstalledWorker, Missing};
 use kvdyno_record::engine::{Description, Durability};
 use kvdyno_record::left_out::LeftOut;
 
+const TO_GET: &str = "`make engines` builds the engines, `kvdyno engines list` shows others to get";
+
 /// The engines of a part with their workers, and what is left out: missing optional engines, and
 /// classes of a list that an engine lacks. Any other missing engine is a mistake.
 pub(crate) fn find<'a>(
@@ -33,7 +35,7 @@ pub(crate) fn find<'a>(
                 leave_out(engine, why(name, missing));
             }
             None if engine.optional => {
-                leave_out(engine, "it has no worker; `make engines` builds the engines".to_owned());
+                leave_out(engine, format!("it has no worker; {TO_GET}"));
             }
             Some(Err(missing)) => refuse(part, engines, engine, missing, mistakes),
             None => refuse_unknown(engines, engine, mistakes),
@@ -98,8 +100,8 @@ fn refuse_unknown(engines: &Engines, engine: &Engine, mistakes: &mut Mistakes) {
     };
     let message = format!("cannot find the worker `kvdyno-{name}`");
     mistakes.unknown(&engine.name.span, message, name, &names).help(format!(
-        "{workers}; `make engines` builds the engines, `kvdyno engines` shows where workers are \
-         searched, --engine runs only the others"
+        "{workers}; {TO_GET}; `kvdyno engines` shows where workers are searched, --engine runs \
+         only the others"
     ));
 }
 

@@ -74,15 +74,16 @@ fn worker(
     named: &NamedLibraries,
     to_get: &mut ToGet,
 ) -> anyhow::Result<Option<WorkerIdentity>> {
-    let worker = workers::find(&case.engine)?;
     let cannot = |missing| not_here(case, missing);
     let Some(recorded) = &case.library else {
+        let worker = workers::find(&case.engine)?;
         // It was embedded in its worker, and may still be.
         let server = case.server.as_ref().map(|server| Pick::Server(server.reference.clone()));
         let pick = server.unwrap_or(Pick::Newest);
         let needed = WorkerSpec { engine: case.engine.clone(), pick };
         return Ok(Some(choose(worker, &needed)?.map_err(cannot)?));
     };
+    let worker = workers::find_for_library(&case.engine)?;
     if let Some(file) = named.0.get(&case.label) {
         return Ok(Some(of_file(worker.path, Path::new(file)).map_err(cannot)?));
     }

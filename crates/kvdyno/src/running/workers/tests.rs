@@ -23,7 +23,7 @@ fn the_first_folder_wins_and_only_programs_count() {
     assert_eq!(all.keys().collect::<Vec<_>>(), ["lmdb", "rocksdb"]);
     assert_eq!((&all["lmdb"].path, &all["rocksdb"].path), (&near, &far));
     assert_eq!(find_in(&folders, "rocksdb").unwrap(), Worker::of_program(far));
-    let missing = find_in(&folders, "wiredtiger").unwrap_err();
+    let missing = find_in(&folders, "not-installed").unwrap_err();
     assert!(missing.hint.unwrap().contains("found: lmdb, rocksdb"));
     let misspelt = find_in(&folders, "rocksbd").unwrap_err();
     assert!(misspelt.hint.unwrap().contains("`rocksdb`"));

@@ -3,7 +3,7 @@
 
 use super::releases::CrateSources;
 use super::sources::{COMPRESSORS, EngineBuild};
-use super::{shim, tool};
+use super::{plugin, tool};
 use crate::exit::Complaint;
 use anyhow::{Context as _, ensure};
 use serde::Deserialize;
@@ -28,7 +28,7 @@ impl CrateSources {
         report("compiling", 0, None);
         let (build, prefix) = (folder.join("build"), folder.join("installed"));
         let (found, missing): (Vec<_>, Vec<_>) =
-            COMPRESSORS.into_iter().partition(|(_, library)| shim::has_library("cc", library));
+            COMPRESSORS.into_iter().partition(|(_, library)| plugin::has_library("cc", library));
         let mut configure = Command::new("cmake");
         configure.arg("-S").arg(sources.join(&self.folder)).arg("-B").arg(&build);
         let processor = if ARCH == "x86_64" { "-march=native" } else { "-mcpu=native" };

@@ -2,8 +2,8 @@
 //! fetched, others are built here or linked with the system's; servers are unpacked from packages.
 //! A library is complete or absent, and it is, or is made from, published files.
 
+use super::plugin::{self, PluginSource};
 use super::releases::{self, Binaries, GoModule, Published, System};
-use super::shim::{self, Shim};
 use super::sources::EngineBuild;
 use super::{debian, go, maven};
 use crate::cli::GetArgs;
@@ -70,7 +70,7 @@ pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// The installed library of this version, unless `engines get` made it with an older shim.
+/// The installed library of this version, unless `engines get` made it with an older plugin.
 pub(super) fn find_current(engine: &str, version: &str) -> Option<Installed> {
     library::find(engine, version).filter(|library| !is_outdated(engine, library))
 }
@@ -78,17 +78,17 @@ pub(super) fn find_current(engine: &str, version: &str) -> Option<Installed> {
 /// Libraries outside the store are the user's to renew.
 fn is_outdated(engine: &str, library: &Installed) -> bool {
     library.path.starts_with(library::store())
-        && has_old_shim(engine, &library::about(&library.path))
+        && has_old_plugin(engine, &library::about(&library.path))
 }
 
-fn has_old_shim(engine: &str, about: &About) -> bool {
+fn has_old_plugin(engine: &str, about: &About) -> bool {
     matches!(about.build, Build::Native | Build::System)
-        && own_code(engine).is_some_and(|sum| about.shim != sum)
+        && own_code(engine).is_some_and(|sum| about.plugin != sum)
 }
 
-/// The checksum of kvdyno's own code in an engine's library: a shim, or a plugin.
+/// The checksum of kvdyno's own code in an engine's library.
 fn own_code(engine: &str) -> Option<String> {
-    shim::find_shim(engine).ok().map(Shim::checksum).or_else(|| go::checksum(engine))
+    plugin::find_source(engine).ok().map(PluginSource::checksum).or_else(|| go::checksum(engine))
 }
 
 /// The requested versions; for the system's package its only version, unnamed.
@@ -208,9 +208,8 @@ fn link_build(
              against"
         ));
     }
-    let shim = shim::find_shim(engine)?;
-    let library = folder.join(shim.file_name(engine));
-    let linked = shim.link(&built.prefix, &library)?;
+    let library = folder.join(plugin::file_name(engine));
+    let linked = plugin::find_source(engine)?.link(&built.prefix, &library)?;
     let source = format!("{}, {}", built.source, linked.compiler);
     let sum = sha256(&library)?;
     Ok((library, about(engine, version, Build::Native, sum, source)))
@@ -231,10 +230,10 @@ fn compile(
     Ok((built.path, about(engine, version, Build::Native, sum, built.source)))
 }
 
-/// The system's library with a shim.
+/// The system's library with a plugin.
 fn link(engine: &str, system: &System, folder: &Path) -> anyhow::Result<(PathBuf, About)> {
-    let library = folder.join(format!("lib{engine}.so"));
-    let linked = shim::find_shim(engine)?.link(Path::new("/usr"), &library)?;
+    let library = folder.join(plugin::file_name(engine));
+    let linked = plugin::find_source(engine)?.link(Path::new("/usr"), &library)?;
     let sum = sha256(&library)?;
     let package = system.installed();
     Ok((library, about(engine, &linked.version, Build::System, sum, package)))
@@ -242,8 +241,8 @@ fn link(engine: &str, system: &System, folder: &Path) -> anyhow::Result<(PathBuf
 
 fn about(engine: &str, version: &str, build: Build, sha256: String, source: String) -> About {
     let (engine, version) = (engine.to_owned(), version.to_owned());
-    let shim = own_code(&engine).unwrap_or_default();
-    About { engine, version, build, sha256, source, file: String::new(), shim }
+    let plugin = own_code(&engine).unwrap_or_default();
+    About { engine, version, build, sha256, source, file: String::new(), plugin }
 }
 
 /// Extracts the library from the archive.
@@ -335,17 +334,17 @@ mod tests {
     }
 
     #[test]
-    fn a_library_with_an_older_shim_is_not_current() {
+    fn a_library_with_an_older_plugin_is_not_current() {
         let made = |engine: &str, build| about(engine, "1.0", build, String::new(), String::new());
         for (engine, build) in [("leveldb", Build::System), ("wiredtiger", Build::Native)] {
             let current = made(engine, build);
-            assert!(!has_old_shim(engine, &current));
-            let before = About { shim: String::new(), ..current.clone() };
-            assert!(has_old_shim(engine, &before));
-            assert!(has_old_shim(engine, &About { shim: "0".repeat(64), ..current.clone() }));
-            assert!(!has_old_shim(engine, &About { build: Build::Yours, ..before }));
+            assert!(!has_old_plugin(engine, &current));
+            let before = About { plugin: String::new(), ..current.clone() };
+            assert!(has_old_plugin(engine, &before));
+            assert!(has_old_plugin(engine, &About { plugin: "0".repeat(64), ..current.clone() }));
+            assert!(!has_old_plugin(engine, &About { build: Build::Yours, ..before }));
         }
-        assert!(!has_old_shim("rocksdb", &made("rocksdb", Build::Native)));
+        assert!(!has_old_plugin("rocksdb", &made("rocksdb", Build::Native)));
     }
 
     #[test]

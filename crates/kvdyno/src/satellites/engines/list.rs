@@ -45,7 +45,7 @@ pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let workers = workers::find_all();
     // A plugin that is not installed is not missing: it has no worker of its own.
     let own_worker = |(_, published): &(&String, &Published)| {
-        !matches!(published, Published::Go(_) | Published::Crate(_))
+        matches!(published, Published::Maven(_) | Published::Debian(_))
     };
     let published_names = published.iter().filter(own_worker).map(|(name, _)| name);
     let names: BTreeSet<&String> = workers.keys().chain(published_names).collect();

@@ -22,7 +22,7 @@ pub(super) enum Published {
     Crate(CrateSources),
     /// A plugin in Go, built here with the engine's module.
     Go(GoModule),
-    /// The distribution's package, with a shim compiled here.
+    /// The distribution's package, with a plugin compiled here.
     System(System),
     /// A server from the distribution's packages, unpacked and not installed.
     Debian(Packages),

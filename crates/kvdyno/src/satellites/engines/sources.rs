@@ -2,7 +2,7 @@
 //! own build system.
 
 use super::releases::Sources;
-use super::{shim, tool};
+use super::{plugin, tool};
 use crate::exit::Complaint;
 use anyhow::Context as _;
 use kvdyno_record::files::sha256;
@@ -42,7 +42,7 @@ impl Sources {
         let sources = unpack(&archive, folder)?;
         let prefix = folder.join("build");
         let (found, missing): (Vec<_>, Vec<_>) =
-            COMPRESSORS.into_iter().partition(|(_, library)| shim::has_library("cc", library));
+            COMPRESSORS.into_iter().partition(|(_, library)| plugin::has_library("cc", library));
         tool::run(configure(&sources, &prefix, &found), REMEDY, |_| {})?;
         let mut build = Command::new("cmake");
         let jobs = std::thread::available_parallelism().map_or(1, usize::from).to_string();

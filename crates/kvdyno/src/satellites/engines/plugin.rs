@@ -1,6 +1,5 @@
-//! Engines without a stable C interface: a shim, or a plugin, is compiled against the header of a
-//! build, and linked with it into the file that a worker loads. The workers themselves need no
-//! compiler.
+//! Engines in C and C++ that are plugins of kvdyno's: one is compiled against the header of a
+//! build, and linked with it into the file that `kvdyno-plugin` loads.
 
 use super::tool;
 use crate::exit::Complaint;
@@ -10,11 +9,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An engine's shim, and its compiler and linker settings.
-pub(super) struct Shim {
-    /// The name of its file, which sets the language.
-    file: &'static str,
-    source: &'static str,
+type SourceFile = (&'static str, &'static str);
+
+/// An engine's plugin, and its compiler and linker settings.
+pub(super) struct PluginSource {
+    /// The names and texts of its files; the first, which includes the others, is compiled.
+    files: &'static [SourceFile],
     compiler: &'static str,
     standard: &'static str,
     /// The engine's header, below an `include` directory.
@@ -27,22 +27,28 @@ pub(super) struct Shim {
     with: &'static [&'static str],
     /// The packages for compiling it.
     packages: &'static str,
-    /// Whether it implements `kvdyno_engine.h`, and `kvdyno-plugin` is its worker.
-    pub(super) is_plugin: bool,
+}
+
+/// Files of one folder below that of plugins.
+macro_rules! source_files {
+    ($folder:literal: $($name:literal)*) => {
+        [$((
+            $name,
+            include_str!(concat!("../../../../../engines/plugin/", $folder, "/", $name)),
+        )),*]
+    };
 }
 
 /// What every plugin includes.
-const PLUGIN_HEADER: (&str, &str) =
-    ("kvdyno_engine.h", include_str!("../../../../../engines/plugin/include/kvdyno_engine.h"));
+const PLUGIN_HEADER: [SourceFile; 1] = source_files!("include": "kvdyno_engine.h");
 
-static SHIMS: [(&str, Shim); 3] = [
+static PLUGINS: [(&str, PluginSource); 3] = [
     (
         "wiredtiger",
-        Shim {
-            file: "wiredtiger.c",
-            source: include_str!("../../../../../engines/wiredtiger/shim/wiredtiger.c"),
-            compiler: "cc",
-            standard: "-std=gnu11",
+        PluginSource {
+            files: &source_files!("wiredtiger": "wiredtiger.cc" "describe.h"),
+            compiler: "c++",
+            standard: "-std=c++17",
             header: "wiredtiger.h",
             version: &[
                 "define WIREDTIGER_VERSION_MAJOR",
@@ -51,15 +57,13 @@ static SHIMS: [(&str, Shim); 3] = [
             ],
             library: "wiredtiger",
             with: &["lz4", "snappy", "zstd", "z", "pthread", "dl", "rt"],
-            packages: "gcc",
-            is_plugin: false,
+            packages: "g++",
         },
     ),
     (
         "tidesdb",
-        Shim {
-            file: "tidesdb.c",
-            source: include_str!("../../../../../engines/plugin/tidesdb/tidesdb.c"),
+        PluginSource {
+            files: &source_files!("tidesdb": "tidesdb.c"),
             compiler: "cc",
             standard: "-std=gnu11",
             header: "tidesdb/tidesdb_version.h",
@@ -67,14 +71,12 @@ static SHIMS: [(&str, Shim); 3] = [
             library: "tidesdb",
             with: &["lz4", "snappy", "zstd", "m", "pthread"],
             packages: "gcc",
-            is_plugin: true,
         },
     ),
     (
         "leveldb",
-        Shim {
-            file: "leveldb.cc",
-            source: include_str!("../../../../../engines/leveldb/shim/leveldb.cc"),
+        PluginSource {
+            files: &source_files!("leveldb": "leveldb.cc"),
             compiler: "c++",
             standard: "-std=c++17",
             header: "leveldb/db.h",
@@ -82,37 +84,40 @@ static SHIMS: [(&str, Shim); 3] = [
             library: "leveldb",
             with: &["snappy", "zstd", "crc32c", "tcmalloc", "pthread"],
             packages: "g++ libleveldb-dev libsnappy-dev",
-            is_plugin: false,
         },
     ),
 ];
 
-/// The shim of `engine`.
-pub(super) fn find_shim(engine: &str) -> Result<&'static Shim, Complaint> {
-    let shim = SHIMS.iter().find(|(name, _)| *name == engine);
-    shim.map(|(_, shim)| shim).ok_or_else(|| {
-        let names: Vec<&str> = SHIMS.iter().map(|(name, _)| *name).collect();
-        let what = format!("`{engine}` has no shim");
+/// The plugin of `engine`.
+pub(super) fn find_source(engine: &str) -> Result<&'static PluginSource, Complaint> {
+    let plugin = PLUGINS.iter().find(|(name, _)| *name == engine);
+    plugin.map(|(_, plugin)| plugin).ok_or_else(|| {
+        let names: Vec<&str> = PLUGINS.iter().map(|(name, _)| *name).collect();
+        let what = format!("kvdyno has no plugin of `{engine}` in C or C++");
         let hint = format!(
-            "engines with a shim: {}; for other engines use `library = PATH` with a local build as \
-             it is",
+            "it has those of {}; for other engines use `library = PATH` with a local build",
             names.join(", ")
         );
         Complaint::usage(what).hint(hint)
     })
 }
 
+/// What an engine's plugin is called.
+pub(super) fn file_name(engine: &str) -> String {
+    format!("libkvdyno-{engine}.so")
+}
+
 /// The result of linking.
-pub(super) struct LinkedShim {
+pub(super) struct LinkedPlugin {
     pub(super) version: String,
     /// The compiler with its version.
     pub(super) compiler: String,
 }
 
-impl Shim {
-    /// Compiles the shim, and links it with the engine's build in `prefix`, which was installed
+impl PluginSource {
+    /// Compiles the plugin, and links it with the engine's build in `prefix`, which was installed
     /// there (`include`, `lib`) or built there, into `library`.
-    pub(super) fn link(&self, prefix: &Path, library: &Path) -> anyhow::Result<LinkedShim> {
+    pub(super) fn link(&self, prefix: &Path, library: &Path) -> anyhow::Result<LinkedPlugin> {
         let remedy = format!("on Debian: `apt-get install {}`", self.packages);
         let prefix = prefix.canonicalize().with_context(|| format!("{}", prefix.display()))?;
         let include = prefix.join("include");
@@ -131,9 +136,10 @@ impl Shim {
             return Err(Complaint::usage(what).hint(remedy).into());
         }
         let folder = tempfile::tempdir()?;
-        let source = folder.path().join(self.file);
-        std::fs::write(&source, self.source)?;
-        std::fs::write(folder.path().join(PLUGIN_HEADER.0), PLUGIN_HEADER.1)?;
+        for (name, text) in self.files.iter().chain(&PLUGIN_HEADER) {
+            std::fs::write(folder.path().join(name), text)?;
+        }
+        let source = folder.path().join(self.files[0].0);
         let mut linked = Ok(());
         for archive in &archives {
             let mut command = Command::new(self.compiler);
@@ -144,27 +150,14 @@ impl Shim {
             }
         }
         linked?;
-        Ok(LinkedShim { version, compiler: self.compiler() })
+        Ok(LinkedPlugin { version, compiler: self.compiler() })
     }
 
-    /// The checksum of its source.
+    /// The checksum of its sources.
     pub(super) fn checksum(&self) -> String {
-        let mut sum = Sha256::new_with_prefix(self.source);
-        if self.is_plugin {
-            sum.update(PLUGIN_HEADER.1);
-        }
+        let mut sum = Sha256::new();
+        self.files.iter().chain(&PLUGIN_HEADER).for_each(|(_, text)| sum.update(text));
         sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    /// What a file for a suite is called, unless the user names it.
-    pub(super) fn default_output(&self, engine: &str) -> String {
-        if self.is_plugin { self.file_name(engine) } else { format!("kvdyno-{engine}.so") }
-    }
-
-    /// What the file with `engine` and its shim is called in the directory of libraries.
-    pub(super) fn file_name(&self, engine: &str) -> String {
-        let prefix = if self.is_plugin { "libkvdyno-" } else { "lib" };
-        format!("{prefix}{engine}.so")
     }
 
     fn arguments(
@@ -247,29 +240,27 @@ mod tests {
     fn a_header_tells_its_version() {
         let header = "#define WIREDTIGER_VERSION_MAJOR\t11\n#define WIREDTIGER_VERSION_MINOR 3\n\
                       #define WIREDTIGER_VERSION_PATCH 1\n";
-        let wiredtiger = find_shim("wiredtiger").unwrap();
+        let wiredtiger = find_source("wiredtiger").unwrap();
         assert_eq!(version_in(header, wiredtiger.version).as_deref(), Some("11.3.1"));
         let header = "static const int kMajorVersion = 1;\nstatic const int kMinorVersion = 23;\n";
-        let leveldb = find_shim("leveldb").unwrap();
+        let leveldb = find_source("leveldb").unwrap();
         assert_eq!(version_in(header, leveldb.version).as_deref(), Some("1.23"));
         let header = "#define TIDESDB_VERSION \"10.2.1\"\n";
-        let tidesdb = find_shim("tidesdb").unwrap();
+        let tidesdb = find_source("tidesdb").unwrap();
         assert_eq!(version_in(header, tidesdb.version).as_deref(), Some("10.2.1"));
-        assert_eq!(tidesdb.file_name("tidesdb"), "libkvdyno-tidesdb.so");
-        assert_eq!(leveldb.file_name("leveldb"), "libleveldb.so");
         assert_eq!(version_in("kMajorVersion = x;", leveldb.version), None);
-        assert!(find_shim("rocksdb").is_err());
+        assert!(find_source("rocksdb").is_err());
     }
 
     #[test]
     fn a_folder_without_a_build_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("out.so");
-        let refused = |shim: &Shim| match shim.link(folder.path(), &out) {
+        let refused = |plugin: &PluginSource| match plugin.link(folder.path(), &out) {
             Ok(_) => panic!("linked with nothing"),
             Err(error) => format!("{error:#}"),
         };
-        let wiredtiger = find_shim("wiredtiger").unwrap();
+        let wiredtiger = find_source("wiredtiger").unwrap();
         assert!(refused(wiredtiger).contains("include/wiredtiger.h"));
         std::fs::create_dir(folder.path().join("include")).unwrap();
         let header = folder.path().join("include/wiredtiger.h");

@@ -1,4 +1,5 @@
-// The calls that a get is, as a program of C++ makes them: what `leveldb_reads.rs` compares with.
+// The calls that a get is, as a program of C++ makes them: what
+// `engines/plugin/examples/plugin_reads.rs` compares with.
 //
 // usage: plain_loop FOLDER read ROUND  prints the nanoseconds that the reads of a round took
 #include <leveldb/cache.h>

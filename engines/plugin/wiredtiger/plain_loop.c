@@ -1,9 +1,8 @@
 /*
- * The calls that a get is, as a program of C makes them: what `wiredtiger_reads.rs` compares with.
+ * The calls that a get is, as a program of C makes them: what `engines/plugin/examples/plugin_reads.rs`
+ * compares with.
  *
- * usage: plain_loop FOLDER load        writes the records
- *        plain_loop FOLDER read ROUND  prints the nanoseconds that the reads of a round took, with
- *                                      WT_CURSOR::reset after each, and without
+ * usage: plain_loop FOLDER read ROUND  prints the nanoseconds that the reads of a round took
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -52,24 +51,8 @@ now(void)
     return ((uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec);
 }
 
-static void
-load(WT_CURSOR *cursor)
-{
-    uint8_t key[16], value[100];
-    WT_ITEM key_item = {.data = key, .size = sizeof(key)};
-    WT_ITEM value_item = {.data = value, .size = sizeof(value)};
-
-    memset(value, 'v', sizeof(value));
-    for (uint64_t number = 0; number < RECORDS; number++) {
-        to_key(number, key);
-        cursor->set_key(cursor, &key_item);
-        cursor->set_value(cursor, &value_item);
-        check(cursor->insert(cursor));
-    }
-}
-
 static uint64_t
-read_all(WT_CURSOR *cursor, uint64_t state, int reset)
+read_all(WT_CURSOR *cursor, uint64_t state)
 {
     static uint8_t keys[BLOCK][16];
     volatile uint64_t sink;
@@ -86,11 +69,9 @@ read_all(WT_CURSOR *cursor, uint64_t state, int reset)
             check(cursor->get_value(cursor, &item));
             for (size_t at = 0; at < item.size; at++)
                 sum += ((const uint8_t *)item.data)[at];
-            if (reset)
-                check(cursor->reset(cursor));
+            check(cursor->reset(cursor));
         }
         took += now() - start;
-        check(cursor->reset(cursor));
     }
     sink = sum;
     (void)sink;
@@ -104,23 +85,14 @@ main(int argc, char **argv)
     WT_SESSION *session;
     WT_CURSOR *cursor;
 
-    if (argc < 3)
+    if (argc < 4)
         return (2);
     check(wiredtiger_open(argv[1], NULL, "create,cache_size=1GB,statistics=(fast)", &connection));
     check(connection->open_session(connection, NULL, NULL, &session));
-    check(session->create(session, "table:plain", "key_format=u,value_format=u"));
-    check(session->open_cursor(session, "table:plain", NULL, NULL, &cursor));
-    if (strcmp(argv[2], "load") == 0)
-        load(cursor);
-    else {
-        uint64_t round = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
-        for (int64_t at = 0; at < RECORDS; at++)
-            check(cursor->next(cursor));
-        read_all(cursor, round, 1);
-        uint64_t with = read_all(cursor, round, 1);
-        uint64_t without = read_all(cursor, round, 0);
-        printf("%llu %llu\n", (unsigned long long)with, (unsigned long long)without);
-    }
+    check(session->open_cursor(session, "table:kvdyno", NULL, NULL, &cursor));
+    uint64_t round = strtoull(argv[3], NULL, 10);
+    read_all(cursor, round);
+    printf("%llu\n", (unsigned long long)read_all(cursor, round));
     check(connection->close(connection, NULL));
     return (0);
 }

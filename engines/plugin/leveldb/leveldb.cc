@@ -1,0 +1,385 @@
+// LevelDB as a plugin of kvdyno: its calls, and what it says of itself.
+//
+// LevelDB's own C API returns every value in memory from malloc. These functions call its C++ API
+// with slices and strings that a session keeps. `kvdyno engines get` and `kvdyno engines build`
+// compile them against the header of the library that they are linked with.
+#include "kvdyno_engine.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <future>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <leveldb/cache.h>
+#include <leveldb/db.h>
+#include <leveldb/env.h>
+#include <leveldb/filter_policy.h>
+#include <leveldb/iterator.h>
+#include <leveldb/options.h>
+#include <leveldb/status.h>
+#include <leveldb/write_batch.h>
+
+using leveldb::Slice;
+using leveldb::Status;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+struct Database {
+  // The database goes before what it uses, and after those that settle it.
+  std::unique_ptr<leveldb::Cache> cache;
+  std::unique_ptr<const leveldb::FilterPolicy> filter;
+  std::unique_ptr<leveldb::DB> db;
+  bool sync = false;
+  bool compact_to_settle = false;
+  std::vector<std::future<bool>> settling;
+};
+
+struct Session {
+  leveldb::DB* db;
+  char* message;
+  leveldb::ReadOptions read;
+  leveldb::WriteOptions write;
+  // Both keep their memory from call to call.
+  std::string value;
+  leveldb::WriteBatch batch;
+  // The iterator of a walk.
+  std::unique_ptr<leveldb::Iterator> walking;
+};
+
+// There is no class `none`: the log cannot be switched off. With assertions, the library has the
+// names of functions that use them. Planning: a random load of 1 M x 16/100 bytes took as much room
+// as the data at rest, and wrote it 5.4 times (4.7 with 4000-byte values), before its deeper levels
+// were full; while compacting as RocksDB.
+const char* Describe() {
+  static const std::string text = R"({"name": "leveldb", "title": "LevelDB", "version": ")" +
+                                  std::to_string(leveldb::kMajorVersion) + "." +
+                                  std::to_string(leveldb::kMinorVersion) +
+                                  R"(", "assertions": "void leveldb::DBImpl::",
+  "capabilities": {
+    "durability": {
+      "async": {
+        "settings": "WriteOptions.sync = false: the log is handed to the operating system, not synced",
+        "power_loss": "loses_last"},
+      "commit": {
+        "settings": "WriteOptions.sync = true: the log is synced (fdatasync) before the call returns; writers that wait share a sync",
+        "power_loss": "keeps"}},
+    "delete": true, "scan_forward": true, "scan_reverse": true, "batch": "atomic",
+    "value_bytes_max": 4294967295},
+  "options": [
+    {"name": "write_buffer_size", "kind": "bytes", "default": 4194304,
+     "help": "Size at which a memtable is written to a table; there may be two.",
+     "presets": [{"preset": "tuned", "value": "5%",
+       "reason": "Larger values increase performance, above all of bulk loads.",
+       "source": "LevelDB, include/leveldb/options.h"}]},
+    {"name": "block_cache", "kind": "bytes", "default": 8388608,
+     "help": "Capacity of the cache of uncompressed blocks. Blocks that are stored uncompressed in files that are mapped (the first 1000) are not put there.",
+     "presets": [{"preset": "tuned", "value": "50%",
+       "reason": "It caches hot blocks uncompressed; the file cache holds the compressed rest.",
+       "source": "LevelDB, doc/index.md"}]},
+    {"name": "block_size", "kind": "bytes", "default": 4096,
+     "help": "Uncompressed size of a block."},
+    {"name": "block_restart_interval", "kind": {"integer": {"min": 0, "max": 65536}},
+     "default": 16, "help": "Keys between whole keys."},
+    {"name": "bloom_bits", "kind": {"integer": {"min": 0, "max": 64}}, "default": 0,
+     "help": "Bits per key of a Bloom filter; 0: no filter.",
+     "presets": [{"preset": "tuned", "value": 10,
+       "reason": "Saves about 99 of 100 reads of blocks without the key.",
+       "source": "LevelDB, doc/index.md"}]},
+    {"name": "compression", "kind": {"choice": {"of": ["snappy", "none"]}}, "default": "snappy",
+     "help": "Compression of blocks."},
+    {"name": "max_open_files", "kind": {"integer": {"min": 0, "max": 2147483647}}, "default": 1000,
+     "help": "Table files kept open; at least 74."},
+    {"name": "max_file_size", "kind": "bytes", "default": 2097152,
+     "help": "Size of a table file; at least 1 MiB."},
+    {"name": "paranoid_checks", "kind": "boolean", "default": false,
+     "help": "Stop at the first sign of damage."},
+    {"name": "settle", "kind": {"choice": {"of": ["wait", "compact"]}}, "default": "wait",
+     "help": "What settling does after the memtable is written: wait for compactions, or compact everything, as db_bench's `compact`."}],
+  "planning": {"space_factor": 2.5, "write_factor": 15, "ram_bytes_min": 67108864}})";
+  return text.c_str();
+}
+
+int Fail(const Status& status, char* message) {
+  std::string text = status.ToString();
+  const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
+  // LevelDB names both, but not which of them the database has.
+  if (says("does not match existing comparator")) {
+    text += "; hint: the first is the database's, and kvdyno opens databases with the second alone";
+  }
+  std::snprintf(message, KVDYNO_MESSAGE_BYTES, "%s", text.c_str());
+  if (says("Cannot allocate memory")) return KVDYNO_MEMORY;
+  if (status.IsCorruption()) return KVDYNO_CORRUPT;
+  if (status.IsNotSupportedError()) return KVDYNO_UNSUPPORTED;
+  if (status.IsInvalidArgument()) return KVDYNO_INVALID;
+  return status.IsIOError() ? KVDYNO_IO : KVDYNO_OTHER;
+}
+
+int Result(const Status& status, char* message) {
+  if (status.ok()) return KVDYNO_OK;
+  return status.IsNotFound() ? KVDYNO_NOT_FOUND : Fail(status, message);
+}
+
+bool Is(const kvdyno_opening* opening, const char* option, const char* word) {
+  return std::string(kvdyno_text(opening, option)) == word;
+}
+
+int Open(const kvdyno_opening* opening, void** opened, char* message) {
+  auto database = std::make_unique<Database>();
+  const auto integer = [opening](const char* name) { return kvdyno_integer(opening, name); };
+  leveldb::Options options;
+  options.create_if_missing = true;
+  options.paranoid_checks = integer("paranoid_checks") != 0;
+  options.write_buffer_size = integer("write_buffer_size");
+  options.max_file_size = integer("max_file_size");
+  options.block_size = integer("block_size");
+  options.block_restart_interval = static_cast<int>(integer("block_restart_interval"));
+  options.max_open_files = static_cast<int>(integer("max_open_files"));
+  options.compression =
+      Is(opening, "compression", "snappy") ? leveldb::kSnappyCompression : leveldb::kNoCompression;
+  database->cache.reset(leveldb::NewLRUCache(integer("block_cache")));
+  options.block_cache = database->cache.get();
+  if (const auto bits = integer("bloom_bits"); bits > 0) {
+    database->filter.reset(leveldb::NewBloomFilterPolicy(static_cast<int>(bits)));
+    options.filter_policy = database->filter.get();
+  }
+  database->sync = opening->durability == KVDYNO_COMMIT;
+  database->compact_to_settle = Is(opening, "settle", "compact");
+  // The thread that compacts would have the name of the one that needs it first.
+  options.env->Schedule([](void*) { pthread_setname_np(pthread_self(), "leveldb"); }, nullptr);
+  leveldb::DB* db = nullptr;
+  const Status status = leveldb::DB::Open(options, opening->folder, &db);
+  database->db.reset(db);
+  if (status.ok()) *opened = database.release();
+  return Result(status, message);
+}
+
+int Close(void* opened, char*) {
+  delete static_cast<Database*>(opened);
+  return KVDYNO_OK;
+}
+
+// Of the range of the empty key alone, a compaction does what comes before every one: it writes the
+// memtable to a table, and syncs that.
+void WriteMemtable(leveldb::DB* db) {
+  const Slice empty;
+  db->CompactRange(&empty, &empty);
+}
+
+// A log that is full is closed without a sync, so that a synced write behind it would not be
+// enough: all goes into tables, which are synced.
+int Sync(void* opened, char*) {
+  auto* database = static_cast<Database*>(opened);
+  if (!database->sync) WriteMemtable(database->db.get());
+  return KVDYNO_OK;
+}
+
+// Whether LevelDB would compact: four files in level 0, 10 MiB in level 1, ten times as much in
+// each below (VersionSet::Finalize); the last is never over its size.
+bool WantsCompaction(leveldb::DB* db) {
+  constexpr int kLevels = 7;
+  std::string tables;
+  db->GetProperty("leveldb.sstables", &tables);
+  double used[kLevels] = {}, most = 10 << 20;
+  unsigned level = 0;
+  std::istringstream lines(tables);
+  for (std::string line; std::getline(lines, line);) {
+    // `--- level 1 ---`, ` 17:2123456['a' @ 5 : 1 .. 'd' @ 9 : 1]`
+    unsigned long bytes;
+    if (std::sscanf(line.c_str(), "--- level %u", &level) == 1 || level >= kLevels) continue;
+    if (std::sscanf(line.c_str(), " %*u:%lu[", &bytes) == 1) used[level] += level == 0 ? 1 : bytes;
+  }
+  bool wants = used[0] >= 4;
+  for (int below = 1; below < kLevels - 1; below++, most *= 10) wants |= used[below] >= most;
+  return wants;
+}
+
+// Between two compactions no level may be over its size for a moment.
+bool WaitUntilIdle(leveldb::DB* db, Clock::time_point deadline) {
+  for (int idle = 0; idle < 3; idle = WantsCompaction(db) ? 0 : idle + 1) {
+    if (Clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+// LevelDB has no call that waits, and no call that can be cancelled. A thread does both, and
+// continues in the background if a compaction exceeds the limit.
+int Settle(void* opened, uint64_t limit_ns, int* idle, char* note, char*) {
+  auto* database = static_cast<Database*>(opened);
+  const std::chrono::nanoseconds limit(std::min<uint64_t>(limit_ns, INT64_MAX / 4));
+  const auto deadline = Clock::now() + limit;
+  auto settling = std::async(std::launch::async, [database, deadline] {
+    pthread_setname_np(pthread_self(), "leveldb-settle");
+    leveldb::DB* db = database->db.get();
+    WriteMemtable(db);
+    if (database->compact_to_settle) db->CompactRange(nullptr, nullptr);
+    return WaitUntilIdle(db, deadline);
+  });
+  if (settling.wait_until(deadline) == std::future_status::ready) {
+    *idle = settling.get();
+  } else {
+    database->settling.push_back(std::move(settling));
+  }
+  std::snprintf(note, KVDYNO_MESSAGE_BYTES, "memtable written, %slevels within their sizes",
+                database->compact_to_settle ? "CompactRange, " : "");
+  return KVDYNO_OK;
+}
+
+void Counters(void* opened, kvdyno_counters* counters) {
+  auto* database = static_cast<Database*>(opened);
+  const auto add = [&](const std::string& name) {
+    std::string text;
+    if (!database->db->GetProperty(name, &text)) return;
+    char* end = nullptr;
+    const uint64_t number = std::strtoull(text.c_str(), &end, 10);
+    if (!text.empty() && *end == 0) {
+      counters->add_integer(counters, name.c_str(), number);
+    } else {
+      counters->add_text(counters, name.c_str(), text.c_str());
+    }
+  };
+  for (const char* name : {"stats", "sstables", "approximate-memory-usage"}) {
+    add(std::string("leveldb.") + name);
+  }
+  for (int level = 0; level < 7; level++) {
+    add("leveldb.num-files-at-level" + std::to_string(level));
+  }
+}
+
+int OpenSession(void* opened, char* message, void** session) {
+  auto* database = static_cast<Database*>(opened);
+  auto* made = new Session{database->db.get(), message, {}, {}, {}, {}, {}};
+  made->write.sync = database->sync;
+  *session = made;
+  return KVDYNO_OK;
+}
+
+void CloseSession(void* session) { delete static_cast<Session*>(session); }
+
+Slice View(const void* data, size_t size) { return {static_cast<const char*>(data), size}; }
+
+// The value lies in the session until its next get.
+int Get(void* opened, const void* key, size_t key_size, kvdyno_value* value) {
+  auto* self = static_cast<Session*>(opened);
+  const Status status = self->db->Get(self->read, View(key, key_size), &self->value);
+  value->data = self->value.data();
+  value->size = self->value.size();
+  return Result(status, self->message);
+}
+
+int Put(void* opened, const void* key, size_t key_size, const void* value, size_t size) {
+  auto* self = static_cast<Session*>(opened);
+  return Result(self->db->Put(self->write, View(key, key_size), View(value, size)), self->message);
+}
+
+int Remove(void* opened, const void* key, size_t key_size) {
+  auto* self = static_cast<Session*>(opened);
+  return Result(self->db->Delete(self->write, View(key, key_size)), self->message);
+}
+
+int Write(void* opened, const kvdyno_write* writes, size_t count) {
+  auto* self = static_cast<Session*>(opened);
+  self->batch.Clear();
+  for (const kvdyno_write* write = writes; write != writes + count; write++) {
+    if (write->removes) {
+      self->batch.Delete(View(write->key, write->key_size));
+    } else {
+      self->batch.Put(View(write->key, write->key_size), View(write->value, write->value_size));
+    }
+  }
+  return Result(self->db->Write(self->write, &self->batch), self->message);
+}
+
+// To the key, or to the next there is in this direction.
+void Seek(leveldb::Iterator* records, const kvdyno_range* range) {
+  if (range->from == nullptr) {
+    return range->reverse ? records->SeekToLast() : records->SeekToFirst();
+  }
+  const Slice from = View(range->from, range->from_size);
+  records->Seek(from);
+  if (!range->reverse) return;
+  if (!records->Valid()) {
+    records->SeekToLast();
+  } else if (records->key() != from) {
+    records->Prev();
+  }
+}
+
+void Step(leveldb::Iterator* records, bool reverse) { reverse ? records->Prev() : records->Next(); }
+
+// Shows the records from where the iterator stands. Whether it stands on the one that was shown
+// last, as no more are wanted: a step would cost time for nothing.
+bool Show(leveldb::Iterator* records, const kvdyno_range* range, kvdyno_records* shown) {
+  const Slice until = View(range->until, range->until_size);
+  for (; records->Valid(); Step(records, range->reverse)) {
+    const Slice key = records->key(), value = records->value();
+    if (range->until != nullptr) {
+      const int order = key.compare(until);
+      if (range->reverse ? order < 0 : order >= 0) return false;
+    }
+    const kvdyno_record record{key.data(), key.size(), value.data(), value.size()};
+    if (shown->show(shown, &record, 1)) return true;
+  }
+  return false;
+}
+
+int Scan(void* opened, const kvdyno_range* range, kvdyno_records* shown) {
+  auto* self = static_cast<Session*>(opened);
+  const std::unique_ptr<leveldb::Iterator> records(self->db->NewIterator(self->read));
+  Seek(records.get(), range);
+  Show(records.get(), range, shown);
+  return Result(records->status(), self->message);
+}
+
+// With one iterator from its beginning to its end, as db_bench reads in sequence.
+int Walk(void* opened, const kvdyno_range* range, kvdyno_records* shown) {
+  auto* self = static_cast<Session*>(opened);
+  auto& records = self->walking;
+  const auto stands_on_last = [&] {
+    return range->from != nullptr && records != nullptr && records->Valid() &&
+           records->key() == View(range->from, range->from_size);
+  };
+  if (!stands_on_last()) {
+    records.reset(self->db->NewIterator(self->read));
+    Seek(records.get(), range);
+  }
+  if (stands_on_last()) Step(records.get(), range->reverse);
+  const bool stands = Show(records.get(), range, shown);
+  const int result = Result(records->status(), self->message);
+  if (!stands) records.reset();
+  return result;
+}
+
+}  // namespace
+
+const kvdyno_engine* kvdyno_get_engine() {
+  static const kvdyno_engine engine = [] {
+    kvdyno_engine table{};
+    table.version = KVDYNO_ENGINE_VERSION;
+    table.describe = Describe;
+    table.open = Open;
+    table.open_session = OpenSession;
+    table.close_session = CloseSession;
+    table.get = Get;
+    table.put = Put;
+    table.remove = Remove;
+    table.scan = Scan;
+    table.walk = Walk;
+    table.write = Write;
+    table.settle = Settle;
+    table.sync = Sync;
+    table.counters = Counters;
+    table.close = Close;
+    return table;
+  }();
+  return &engine;
+}
