@@ -141,6 +141,7 @@ pub(crate) fn refused(reply: &RawDocument) -> Error {
 /// Of an error within an answer, which has the labels.
 fn refused_in(answer: &RawDocument, reply: &RawDocument) -> Error {
     let words = reply.get_str("errmsg").or_else(|_| reply.get_str("$err"));
+    let words = words.or_else(|_| reply.get_str("err"));
     let words = words.unwrap_or("no reason given").to_owned();
     let code = reply.get_i32("code").unwrap_or_default();
     let labels = answer.get_array("errorLabels").ok().into_iter().flatten().flatten();
@@ -149,9 +150,10 @@ fn refused_in(answer: &RawDocument, reply: &RawDocument) -> Error {
         _ if transient => ErrorClass::Conflict,
         // A key that two have put at once; a write that met another; a lock that was not had; a
         // transaction that was given up.
+        // 16759 and 16760 are TokuMX's, of locks.
         // PostgreSQL's 40001 and 40P01 as DocumentDB packs them: a row that another has changed, a
         // circle of waiting.
-        11000 | 112 | 24 | 251 | 16_777_220 | 16_908_292 => ErrorClass::Conflict,
+        11000 | 112 | 24 | 251 | 16759 | 16760 | 16_777_220 | 16_908_292 => ErrorClass::Conflict,
         14031 => ErrorClass::Full,
         10334 | 17280 | 17419 | 17420 => ErrorClass::Invalid,
         // 20: transactions, of a server that is no member of a set.

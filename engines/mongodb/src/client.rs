@@ -5,7 +5,7 @@
 
 use crate::answer::{Page, record};
 use crate::bytes::{Document, Keys};
-use crate::connection::{ADMIN, COLLECTION, Connection, Find, Target};
+use crate::connection::{ADMIN, COLLECTION, Connection, Find};
 use crate::describe::{KEY_BYTES_MAX, VALUE_BYTES_MAX, description};
 use crate::graph;
 use crate::server::{DATA, PROGRAM};
@@ -194,7 +194,7 @@ impl Client {
         let puts = writes.first().is_some_and(|write| write.value().is_some());
         let (command, list) = if puts { ("update", "updates") } else { ("delete", "deletes") };
         self.connection
-            .command(Target::Ours, |doc| {
+            .write(|doc| {
                 let doc = doc.text(command, COLLECTION);
                 let doc = doc.array(list, writes.iter(), |one, write| fill_write(one, write, keys));
                 let doc = doc.flag("ordered", true);

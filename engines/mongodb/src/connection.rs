@@ -94,6 +94,8 @@ pub(crate) struct Connection {
     database: String,
     /// The server supports `OP_MSG`.
     pub(crate) messages: bool,
+    /// It has commands that write, as since 2.6; else it takes [`crate::old_writes`].
+    write_commands: bool,
     /// How it takes keys.
     pub(crate) keys: Keys,
     /// Writes that one command may have.
@@ -116,6 +118,7 @@ impl Connection {
             database: elsewhere.map_or(DATABASE, |remote| &remote.database).to_owned(),
             number: 0,
             messages: false,
+            write_commands: false,
             keys: match PROGRAM.find(None).map(Kind::from_program) {
                 Ok(Kind::FerretDb) if elsewhere.is_none() => Keys::Hex,
                 _ => Keys::Binary,
@@ -127,6 +130,7 @@ impl Connection {
             let reply = connection.command(ADMIN, |doc| doc.int("isMaster", 1))?;
             (reply.get_i32("maxWireVersion"), reply.get_i32("maxWriteBatchSize"))
         };
+        connection.write_commands = wire.is_ok();
         connection.messages = wire.is_ok_and(|version| version >= WIRE_OF_MESSAGES);
         if let Ok(writes) = writes {
             connection.writes_max = usize::try_from(writes).unwrap_or(1).max(1);
@@ -148,9 +152,18 @@ impl Connection {
         self.reply_to_command(body)
     }
 
+    /// The same with a command that writes to our database.
+    #[inline]
+    pub(crate) fn write(
+        &mut self,
+        fill: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
+    ) -> Result<&RawDocument> {
+        if self.write_commands { self.command(Target::Ours, fill) } else { self.write_old(fill) }
+    }
+
     /// Sends a command and waits for its answer: where it lies.
     #[inline]
-    fn ask(
+    pub(crate) fn ask(
         &mut self,
         whose: Target<'_>,
         fill: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
@@ -172,7 +185,7 @@ impl Connection {
 
     /// The answer to a command, which must be a success.
     #[inline]
-    fn reply_to_command(&self, body: Range<usize>) -> Result<&RawDocument> {
+    pub(crate) fn reply_to_command(&self, body: Range<usize>) -> Result<&RawDocument> {
         let reply = document(self.wire.bytes(body))?;
         done(reply)?;
         Ok(reply)
@@ -268,6 +281,21 @@ impl Connection {
         Documents { rest: self.wire.bytes(page.documents.clone()), listed: page.listed }
     }
 
+    /// Sends a message that is not answered: its first flags, a collection, and what follows.
+    pub(crate) fn tell(
+        &mut self,
+        kind: u32,
+        flags: u32,
+        collection: &str,
+        rest: &[u8],
+    ) -> Result<()> {
+        self.begin(kind);
+        self.wire.out.extend_from_slice(&flags.to_le_bytes());
+        self.name(&self.namespace(collection));
+        self.wire.out.extend_from_slice(rest);
+        self.send()
+    }
+
     /// Begins a message of this kind; its contents follow.
     #[inline]
     fn begin(&mut self, kind: u32) {
@@ -289,7 +317,7 @@ impl Connection {
     }
 
     /// Database and collection together.
-    fn namespace(&self, collection: &str) -> String {
+    pub(crate) fn namespace(&self, collection: &str) -> String {
         format!("{}.{collection}", self.database)
     }
 
@@ -368,6 +396,7 @@ mod tests {
             number: 7,
             database: DATABASE.to_owned(),
             messages: true,
+            write_commands: true,
             keys: Keys::Binary,
             writes_max: 1,
         };

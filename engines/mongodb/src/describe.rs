@@ -25,7 +25,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
         }
     };
     let least = match kind {
-        Kind::Mongod => Capabilities::least([
+        Kind::Mongod | Kind::TokuMx => Capabilities::least([
             (
                 Durability::None,
                 PowerLoss::LosesLast,
@@ -85,6 +85,8 @@ fn build(program: &Program, kind: Kind) -> BTreeMap<String, String> {
     build
 }
 
+const TOKUMX: &str = "TokuMX Users Guide: Memory Allocation";
+
 const WIREDTIGER: &str = "MongoDB's manual, WiredTiger Storage Engine: Memory Use";
 
 fn options(kind: Kind) -> Vec<OptionSpec> {
@@ -95,8 +97,41 @@ fn options(kind: Kind) -> Vec<OptionSpec> {
     );
     match kind {
         Kind::FerretDb => vec![listen],
+        Kind::TokuMx => [vec![listen], of_tokumx()].concat(),
         Kind::Mongod => [vec![listen], of_mongod()].concat(),
     }
+}
+
+fn oplog_size() -> OptionSpec {
+    OptionSpec::bytes(
+        "oplog_size",
+        0,
+        "Its oplog, as the one member of a replica set (--replSet, --oplogSize). 0: none. TokuMX \
+         keeps 14 days of it, however large.",
+    )
+}
+
+fn of_tokumx() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::bytes(
+            "cache_size",
+            0,
+            "Cache of its trees (--cacheSize). 0: its own default, a half of the machine's memory.",
+        )
+        .tuned("50%", "Half of the memory, the rest for the kernel's cache.", TOKUMX),
+        OptionSpec::words(
+            "block_compressor",
+            &["zlib", "none", "quicklz", "lzma"],
+            "Compression of its nodes (defaultCompression).",
+        ),
+        OptionSpec::count(
+            "syncdelay",
+            3600,
+            60,
+            "Seconds between checkpoints (--checkpointPeriod).",
+        ),
+        oplog_size(),
+    ]
 }
 
 fn of_mongod() -> Vec<OptionSpec> {
@@ -138,6 +173,7 @@ fn of_mongod() -> Vec<OptionSpec> {
             60,
             "Seconds between checkpoints, or between syncs of mmapv1's files.",
         ),
+        oplog_size(),
         OptionSpec::flag("directoryperdb", false, "A folder for each database."),
         OptionSpec::flag("smallfiles", false, "Smaller files of mmapv1 (before 4.2)."),
     ]

@@ -52,7 +52,7 @@ pub(crate) fn create(connection: &mut Connection) -> Result<()> {
     let alone = |collection| (collection, "_id_", BY_NAME);
     let indexes = [(LINKS, "id1_type", &BY_TIME[..]), alone(COUNTS), alone(NODES)];
     for (collection, name, fields) in indexes.into_iter().chain([alone(TRANSACTIONS)]) {
-        connection.command(Target::Ours, |doc| {
+        connection.write(|doc| {
             let doc = doc.text("createIndexes", collection);
             doc.array("indexes", std::iter::once(()), |index, ()| {
                 index.inner("key", |key| numbers(key, fields)).text("name", name)
@@ -108,7 +108,7 @@ impl Handle<'_> {
                 bytes <= COMMAND_BYTES
             });
             let (now, later) = rest.split_at(fits.count().max(1));
-            let inserted = self.connection.command(Target::Ours, |doc| {
+            let inserted = self.connection.write(|doc| {
                 let doc = doc.text("insert", collection).array("documents", now.iter(), &fill);
                 concern(doc.flag("ordered", false), self.journaled)
             });
@@ -158,7 +158,7 @@ impl Graph for Handle<'_> {
     }
 
     fn update_node(&mut self, id: u64, node: &Node<'_>) -> Result<bool> {
-        let reply = self.connection.command(Target::Ours, |doc| {
+        let reply = self.connection.write(|doc| {
             let doc = documents::update(
                 doc.text("update", NODES),
                 |q| q.long("_id", large(id)).int("type", node.kind as i32),
@@ -171,7 +171,7 @@ impl Graph for Handle<'_> {
     }
 
     fn delete_node(&mut self, id: u64) -> Result<bool> {
-        let reply = self.connection.command(Target::Ours, |doc| {
+        let reply = self.connection.write(|doc| {
             let doc = doc.text("delete", NODES);
             concern(documents::delete(doc, |q| q.long("_id", large(id))), self.journaled)
         })?;

@@ -1,8 +1,9 @@
 //! The server: its program, and how it is started.
 
 use crate::client::MongoDb;
-use crate::connection::{ADMIN, Connection};
+use crate::connection::Connection;
 use crate::elsewhere;
+use crate::oplog;
 use kvdyno_engine::server::{
     Address, Attachment, Launch, Program, ProgramSpec, Served, ServerDirectory, ServerProgram,
     StopSignal,
@@ -17,17 +18,19 @@ pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
     program: "mongod",
     remedy: "there is no package of MongoDB that could be fetched: `library = PATH` in a suite \
              names a program mongod, of any version since 2.6, from MongoDB's own site or built \
-             from its sources, or a ferretdb 1.x",
+             from its sources, TokuMX's mongod 2.0, or a ferretdb 1.x",
     version,
 });
 
 /// The folder of the database, below that of the server.
 pub(crate) const DATA: &str = "data";
 
-/// `db version v3.0.10`; `version: v1.24.2` where it is `FerretDB`.
+/// `db version v3.0.10`; `version: v1.24.2` where it is `FerretDB`; `TokuMX mongod server
+/// v2.0.2-mongodb-2.4.10, using TokuKV rev 39fefcc`.
 fn version(output: &str) -> Option<&str> {
     Kind::from_output(output)?;
-    output.lines().next()?.rsplit_once(" v").map(|(_, version)| version.trim())
+    let (_, version) = output.lines().next()?.split_once(" v")?;
+    version.split([',', ' ']).next()
 }
 
 /// The kind of server.
@@ -35,6 +38,8 @@ fn version(output: &str) -> Option<&str> {
 pub(crate) enum Kind {
     /// `MongoDB`, or a server with its options.
     Mongod,
+    /// `TokuMX`: the protocol of `MongoDB` 2.4, and trees of its own.
+    TokuMx,
     /// `FerretDB`, over `SQLite`.
     FerretDb,
 }
@@ -49,12 +54,16 @@ impl Kind {
         if output.starts_with("db version v") {
             return Some(Self::Mongod);
         }
+        if output.starts_with("TokuMX mongod server v") {
+            return Some(Self::TokuMx);
+        }
         output.starts_with("version: v").then_some(Self::FerretDb)
     }
 
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Mongod => "MongoDB",
+            Self::TokuMx => "TokuMX",
             Self::FerretDb => "FerretDB",
         }
     }
@@ -89,13 +98,14 @@ impl Served for MongoDb {
         let mut command = site.command(&program.path);
         match Kind::from_program(program) {
             Kind::Mongod => mongod(&mut command, options, &program.version)?,
+            Kind::TokuMx => tokumx(&mut command, options)?,
             Kind::FerretDb => ferretdb(&mut command, options),
         }
         Ok(Launch::new(command, StopSignal::Terminate))
     }
 
     fn answers(address: &Address) -> Result<()> {
-        Connection::open(address)?.command(ADMIN, |doc| doc.int("ping", 1)).map(drop)
+        oplog::lead(&mut Connection::open(address)?)
     }
 }
 
@@ -108,16 +118,43 @@ fn ferretdb(command: &mut Command, options: &Options) {
     command.args(["--listen-addr=", "--debug-addr=-", "--log-level=error"]);
 }
 
+/// What all kinds of mongod take: where its data is, where it listens, and its oplog.
+fn common(command: &mut Command, options: &Options) -> Result<()> {
+    command.args(["--dbpath", DATA, "--unixSocketPrefix", "."]);
+    // An address with a slash is a socket, of every version. Some make one of another name as well.
+    command.args(["--bind_ip", &oplog::itself()]);
+    if options.integer("oplog_size")? > 0 {
+        command.args(["--replSet", oplog::SET]);
+    }
+    Ok(())
+}
+
+/// Its log is synced each 100 ms, or before an answer that asks for it.
+fn tokumx(command: &mut Command, options: &Options) -> Result<()> {
+    common(command, options)?;
+    match options.integer("cache_size")? {
+        0 => {}
+        bytes => {
+            command.arg("--cacheSize").arg(bytes.to_string());
+        }
+    }
+    command.arg("--checkpointPeriod").arg(options.integer("syncdelay")?.to_string());
+    let compressor = options.text("block_compressor")?;
+    command.arg("--setParameter").arg(format!("defaultCompression={compressor}"));
+    Ok(())
+}
+
 fn mongod(command: &mut Command, options: &Options, version: &str) -> Result<()> {
     let since = |least: (u32, u32)| numbers(version) >= least;
+    common(command, options)?;
     let mut set = |name: &str, value: &str| {
         command.arg(format!("--{name}")).arg(value);
     };
-    set("dbpath", DATA);
-    // An address with a slash is a socket, of every version. Some make one of another name as well.
-    set("bind_ip", &format!("./{}", MongoDb::SOCKET));
-    set("unixSocketPrefix", ".");
     set("syncdelay", &options.integer("syncdelay")?.to_string());
+    match options.integer("oplog_size")? {
+        0 => {}
+        bytes => set("oplogSize", &(bytes >> 20).max(1).to_string()),
+    }
     let engine = options.text("storage_engine")?;
     if !engine.is_empty() {
         set("storageEngine", engine);
@@ -125,8 +162,10 @@ fn mongod(command: &mut Command, options: &Options, version: &str) -> Result<()>
     let wiredtiger = engine == "wiredTiger" || (engine.is_empty() && since((3, 2)));
     match options.integer("cache_size")? {
         0 => {}
+        // Its option --rocksdbCacheSizeGB takes whole gigabytes.
         bytes if engine == "rocksdb" => {
-            set("rocksdbCacheSizeGB", &bytes.div_ceil(1 << 30).to_string());
+            let cache = format!("block_based_table_factory={{block_cache={bytes}}}");
+            set("rocksdbConfigString", &cache);
         }
         // Its option --wiredTigerCacheSizeGB takes whole gigabytes before 3.4.
         bytes if wiredtiger => {
@@ -182,6 +221,9 @@ mod tests {
         assert_eq!(version("db version v3.0.10\ngit version: 1e0512f8"), Some("3.0.10"));
         assert_eq!(version("db version v7.0.5\nBuild Info: {}"), Some("7.0.5"));
         assert_eq!(version("version: v1.24.2\ncommit: unknown"), Some("1.24.2"));
+        let toku = "TokuMX mongod server v2.0.2-mongodb-2.4.10, using TokuKV rev unknown v3";
+        assert_eq!(version(toku), Some("2.0.2-mongodb-2.4.10"));
+        assert_eq!(Kind::from_output(toku), Some(Kind::TokuMx));
         assert_eq!(version("Redis server v=7.0.15 sha=0"), None);
         assert_eq!(Kind::from_output("version: v1.24.2"), Some(Kind::FerretDb));
         assert!(numbers("3.0.10") < (3, 2) && numbers("7.0.5") > (4, 2));

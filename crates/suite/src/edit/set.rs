@@ -157,15 +157,21 @@ fn descend<'t, 'i>(
     mistakes: &mut Mistakes,
 ) -> Option<PathEnd<'t, 'i>> {
     let mut end = PathEnd::Table(suite);
-    for segment in path {
+    let mut rest = path;
+    while let Some((segment, behind)) = rest.split_first() {
         let (name, span) = segment;
+        rest = behind;
         let next = match end {
             PathEnd::Table(table) => {
                 let key = Spanned::new(span.clone(), Cow::Borrowed(*name));
                 let new = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
                 table.entry(key).or_insert_with(new)
             }
-            PathEnd::List(list) => member(list, segment, mistakes)?,
+            PathEnd::List(list) => {
+                let (label, more) = label_with_dots(list, segment, behind);
+                rest = &behind[more..];
+                member(list, &(&label, span.clone()), mistakes)?
+            }
         };
         lengthen(name, next);
         end = match next.get_mut() {
@@ -188,6 +194,26 @@ fn lengthen(name: &str, value: &mut Toml<'_>) {
             table.insert(Spanned::new(span, Cow::Borrowed(*key)), alone);
         }
     }
+}
+
+/// The longest label of a member that the path goes on with, and how many names it takes more than
+/// one: a label may have dots.
+fn label_with_dots(
+    list: &DeArray<'_>,
+    (first, _): &Segment<'_>,
+    behind: &[Segment<'_>],
+) -> (String, usize) {
+    let joined = |more: usize| {
+        let names = std::iter::once(*first).chain(behind[..more].iter().map(|(name, _)| *name));
+        names.collect::<Vec<_>>().join(".")
+    };
+    let is_label = |name: &String| {
+        let mut members = list.iter().filter_map(|member| member.get_ref().as_table());
+        members.any(|member| word(member, "label") == Some(name.as_str()))
+    };
+    let labels = (1..=behind.len()).rev().map(|more| (joined(more), more));
+    let mut labels = labels.filter(|(name, _)| is_label(name));
+    labels.next().unwrap_or_else(|| ((*first).to_owned(), 0))
 }
 
 /// The member of a list with this name or index.

@@ -61,6 +61,26 @@ fn an_engine_that_is_added_can_be_set() {
     assert!(refused.contains("the list has no member `lmdb`"), "{refused}");
 }
 
+/// A path has dots between its names, and so may labels: the longest that fits is meant.
+#[test]
+fn a_label_with_dots_is_one_name() {
+    let engines = "name = \"rocksdb\"\nlabel = \"store\"\n[[engine]]\nname = \"rocksdb\"\n\
+                   label = \"store.9.1\"";
+    let text = SMALL.replace("name = \"null\"", engines);
+    let set = |path: &str| Overrides { set: vec![format!("{path}=2MiB")], ..with(&[]) };
+    let cache = |plan: &Plan, label: &str| {
+        let case = plan.cases.iter().find(|case| case.label == label).unwrap();
+        case.options.integer("block_cache").unwrap()
+    };
+    let plan = plan_of(&text, &set("engine.store.9.1.options.block_cache")).unwrap();
+    assert_eq!(cache(&plan, "store.9.1"), 2 << 20);
+    assert_ne!(cache(&plan, "store"), 2 << 20);
+    let plan = plan_of(&text, &set("engine.store.options.block_cache")).unwrap();
+    assert_eq!(cache(&plan, "store"), 2 << 20);
+    let refused = refusal(&text, &set("engine.store.9.2.options.block_cache"));
+    assert!(refused.contains("[[engine]] has no key `9`"), "{refused}");
+}
+
 #[test]
 fn an_added_engine_has_the_durability_of_the_others() {
     let text = SMALL.replace("name = \"null\"", "name = \"rocksdb\"\ndurability = \"commit\"");

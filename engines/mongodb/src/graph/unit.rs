@@ -194,7 +194,7 @@ impl Handle<'_> {
 
     fn applied(&mut self, name: &[u8]) -> Result<()> {
         let journaled = self.journaled;
-        let applied = self.connection.command(Target::Ours, |doc| {
+        let applied = self.connection.write(|doc| {
             let doc = doc.text("update", TRANSACTIONS);
             let doc = update(
                 doc,
@@ -210,7 +210,7 @@ impl Handle<'_> {
     /// Takes the mark of a change off.
     fn unmark(&mut self, collection: &str, key: &[u8], name: &[u8]) -> Result<()> {
         let (keys, journaled) = (self.keys(), self.journaled);
-        let result = self.connection.command(Target::Ours, |doc| {
+        let result = self.connection.write(|doc| {
             let doc = doc.text("update", collection);
             let doc = update(
                 doc,
@@ -225,7 +225,7 @@ impl Handle<'_> {
 
     fn forget(&mut self, name: &[u8]) -> Result<()> {
         let journaled = self.journaled;
-        let removed = self.connection.command(Target::Ours, |doc| {
+        let removed = self.connection.write(|doc| {
             let doc = doc.text("delete", TRANSACTIONS);
             concern(delete(doc, |q| q.binary("_id", name)), journaled)
         });
@@ -276,7 +276,7 @@ impl Handle<'_> {
     fn change_count(&mut self, change: &Change<'_>, by: i64, part: Part) -> Result<()> {
         let (keys, name, link) = (self.keys(), self.unit.name(), change.at());
         let (unit, journaled) = (&self.unit, self.journaled);
-        let changed = self.connection.command(Target::Ours, |doc| {
+        let changed = self.connection.write(|doc| {
             let doc = update(
                 doc.text("update", COUNTS),
                 |q| q.key("_id", &count_key(link.id1, link.kind), keys),
@@ -298,7 +298,7 @@ impl Handle<'_> {
         let (link, keys, journaled) = (change.at(), self.keys(), self.journaled);
         let counted = self.count_links(link.id1, link.kind)?.saturating_add_signed(by);
         self.again(|handle| {
-            let changed = handle.connection.command(Target::Ours, |doc| {
+            let changed = handle.connection.write(|doc| {
                 let doc = update(
                     doc.text("update", COUNTS),
                     |q| q.key("_id", &count_key(link.id1, link.kind), keys),

@@ -1,0 +1,161 @@
+//! Writes of before 2.6, the first version with commands for them; `TokuMX` is of 2.4. A command is
+//! taken apart into messages that have no answer, each with a question for how it went.
+
+use crate::answer::{document, refused, unread, whole};
+use crate::bytes::Document;
+use crate::connection::{Connection, Target};
+use bson::{RawArray, RawBsonRef, RawDocument, rawdoc};
+use kvdyno_engine::Result;
+use kvdyno_engine::server::nonsense;
+use std::ops::Range;
+
+const OP_UPDATE: u32 = 2001;
+const OP_INSERT: u32 = 2002;
+const OP_DELETE: u32 = 2006;
+
+/// Of an insert: a document that is refused does not end it.
+const GO_ON: u32 = 1;
+
+/// Where an index is made by a document about it.
+const INDEXES: &str = "system.indexes";
+
+impl Connection {
+    /// Does what a command says that writes. The answer is that to its last write.
+    pub(crate) fn write_old(
+        &mut self,
+        fill: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
+    ) -> Result<&RawDocument> {
+        let mut written = Vec::new();
+        fill(Document::begin(&mut written)).end();
+        let command = document(&written)?;
+        let concern = command.get_document("writeConcern").and_then(|it| it.get_bool("j"));
+        let journaled = concern.unwrap_or(false);
+        let mut answer = 0..0;
+        for write in writes(command, |collection| self.namespace(collection))? {
+            self.tell(write.kind, write.flags, write.collection, &write.rest)?;
+            answer = self.ask_how_it_went(journaled)?;
+        }
+        self.reply_to_command(answer)
+    }
+
+    fn ask_how_it_went(&mut self, journaled: bool) -> Result<Range<usize>> {
+        let answer = self
+            .ask(Target::Ours, |doc| doc.int("getLastError", 1).int("w", 1).flag("j", journaled))?;
+        let reply = self.reply_to_command(answer.clone())?;
+        if reply.get_str("err").is_ok() { Err(refused(reply)) } else { Ok(answer) }
+    }
+}
+
+/// A message.
+#[derive(Debug, PartialEq, Eq)]
+struct Write<'c> {
+    kind: u32,
+    /// Before the collection.
+    flags: u32,
+    collection: &'c str,
+    /// Behind the collection.
+    rest: Vec<u8>,
+}
+
+/// The messages that do what a command does.
+fn writes(command: &RawDocument, namespace: impl Fn(&str) -> String) -> Result<Vec<Write<'_>>> {
+    let first = command.iter().next().transpose().map_err(unread)?;
+    let Some((name, RawBsonRef::String(collection))) = first else {
+        return Err(nonsense("a write without a collection"));
+    };
+    match name.as_str() {
+        "insert" => {
+            let mut rest = Vec::new();
+            for one in list(command, "documents")? {
+                rest.extend_from_slice(one?.as_bytes());
+            }
+            Ok(vec![Write { kind: OP_INSERT, flags: GO_ON, collection, rest }])
+        }
+        "update" => {
+            let write = |one: Result<&RawDocument>| {
+                let one = one?;
+                let upsert = u32::from(one.get_bool("upsert").unwrap_or(false));
+                let rest = [&upsert.to_le_bytes()[..], part(one, "q")?, part(one, "u")?].concat();
+                Ok(Write { kind: OP_UPDATE, flags: 0, collection, rest })
+            };
+            list(command, "updates")?.map(write).collect()
+        }
+        "delete" => {
+            let write = |one: Result<&RawDocument>| {
+                let one = one?;
+                // With a limit it is of one document.
+                let limit = one.get("limit").map_err(unread)?.and_then(whole);
+                let single = u32::from(limit == Some(1));
+                let rest = [&single.to_le_bytes()[..], part(one, "q")?].concat();
+                Ok(Write { kind: OP_DELETE, flags: 0, collection, rest })
+            };
+            list(command, "deletes")?.map(write).collect()
+        }
+        "createIndexes" => {
+            let write = |index: Result<&RawDocument>| {
+                let index = index?;
+                let key = index.get_document("key").map_err(unread)?.to_owned();
+                let name = index.get_str("name").map_err(unread)?;
+                let about = rawdoc! { "ns": namespace(collection), "key": key, "name": name };
+                let rest = about.into_bytes();
+                Ok(Write { kind: OP_INSERT, flags: 0, collection: INDEXES, rest })
+            };
+            list(command, "indexes")?.map(write).collect()
+        }
+        other => Err(nonsense(other)),
+    }
+}
+
+/// The documents of a list in a command.
+fn list<'c>(
+    command: &'c RawDocument,
+    name: &str,
+) -> Result<impl Iterator<Item = Result<&'c RawDocument>>> {
+    let array: &RawArray = command.get_array(name).map_err(unread)?;
+    Ok(array.into_iter().map(|one| match one.map_err(unread)? {
+        RawBsonRef::Document(one) => Ok(one),
+        _ => Err(nonsense("a write that is not a document")),
+    }))
+}
+
+fn part<'c>(one: &'c RawDocument, name: &str) -> Result<&'c [u8]> {
+    Ok(one.get_document(name).map_err(unread)?.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(command: &RawDocument) -> Vec<Write<'_>> {
+        writes(command, |collection| format!("kvdyno.{collection}")).unwrap()
+    }
+
+    #[test]
+    fn commands_that_write_are_messages() {
+        let (one, two) = (rawdoc! { "_id": 1 }, rawdoc! { "_id": 2 });
+        let set = rawdoc! { "$set": { "v": 3 } };
+        let insert = rawdoc! { "insert": "kv", "documents": [one.clone(), two.clone()] };
+        let rest = [one.as_bytes(), two.as_bytes()].concat();
+        let write = Write { kind: OP_INSERT, flags: GO_ON, collection: "kv", rest };
+        assert_eq!(written(&insert), [write]);
+        let update = rawdoc! { "update": "kv", "updates": [
+            { "q": one.clone(), "u": set.clone(), "upsert": true },
+            { "q": two.clone(), "u": set.clone() },
+        ] };
+        let updated = |upsert: u8, found: &RawDocument| {
+            let rest = [&[upsert, 0, 0, 0], found.as_bytes(), set.as_bytes()].concat();
+            Write { kind: OP_UPDATE, flags: 0, collection: "kv", rest }
+        };
+        assert_eq!(written(&update), [updated(1, &one), updated(0, &two)]);
+        let delete = rawdoc! { "delete": "kv", "deletes": [{ "q": one.clone(), "limit": 1 }] };
+        let rest = [&[1, 0, 0, 0], one.as_bytes()].concat();
+        let write = Write { kind: OP_DELETE, flags: 0, collection: "kv", rest };
+        assert_eq!(written(&delete), [write]);
+        let index =
+            rawdoc! { "createIndexes": "kv", "indexes": [{ "key": { "a": 1 }, "name": "n" }] };
+        let rest = rawdoc! { "ns": "kvdyno.kv", "key": { "a": 1 }, "name": "n" }.into_bytes();
+        let write = Write { kind: OP_INSERT, flags: 0, collection: INDEXES, rest };
+        assert_eq!(written(&index), [write]);
+        assert!(writes(&rawdoc! { "drop": "kv" }, str::to_owned).is_err());
+    }
+}

@@ -1,0 +1,35 @@
+//! The oplog: a server keeps one as the only member of a replica set.
+
+use crate::client::MongoDb;
+use crate::connection::{ADMIN, Connection};
+use kvdyno_engine::server::Served as _;
+use kvdyno_engine::{Error, ErrorClass, Result};
+
+/// The name of the set.
+pub(crate) const SET: &str = "kvdyno";
+
+/// The server's address, as it finds itself: relative to its folder.
+pub(crate) fn itself() -> String {
+    format!("./{}", MongoDb::SOCKET)
+}
+
+/// Returns once the server takes writes. Makes a set of a fresh server that is to be in one.
+pub(crate) fn lead(connection: &mut Connection) -> Result<()> {
+    let reply = connection.command(ADMIN, |doc| doc.int("isMaster", 1))?;
+    // `FerretDB` and a server without a set do not say `false`.
+    if reply.get_bool("ismaster").unwrap_or(true) {
+        return Ok(());
+    }
+    if reply.get_bool("isreplicaset").unwrap_or(false) {
+        connection.command(ADMIN, |doc| {
+            doc.inner("replSetInitiate", |set| {
+                let set = set.text("_id", SET).int("version", 1);
+                set.array("members", std::iter::once(()), |member, ()| {
+                    member.int("_id", 0).text("host", &itself())
+                })
+            })
+        })?;
+    }
+    let what = "the server is not yet the first of its replica set";
+    Err(Error::new(ErrorClass::Unavailable, what))
+}
