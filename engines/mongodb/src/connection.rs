@@ -282,7 +282,7 @@ impl Connection {
     }
 
     /// Sends a message that is not answered: its first flags, a collection, and what follows.
-    pub(crate) fn tell(
+    pub(crate) fn send_unanswered(
         &mut self,
         kind: u32,
         flags: u32,

@@ -32,7 +32,7 @@ impl Connection {
         let journaled = concern.unwrap_or(false);
         let mut answer = 0..0;
         for write in writes(command, |collection| self.namespace(collection))? {
-            self.tell(write.kind, write.flags, write.collection, &write.rest)?;
+            self.send_unanswered(write.kind, write.flags, write.collection, &write.rest)?;
             answer = self.ask_how_it_went(journaled)?;
         }
         self.reply_to_command(answer)

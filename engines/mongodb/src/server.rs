@@ -29,8 +29,8 @@ pub(crate) const DATA: &str = "data";
 /// v2.0.2-mongodb-2.4.10, using TokuKV rev 39fefcc`.
 fn version(output: &str) -> Option<&str> {
     Kind::from_output(output)?;
-    let (_, version) = output.lines().next()?.split_once(" v")?;
-    version.split([',', ' ']).next()
+    let first = output.lines().next()?.split(',').next()?;
+    first.rsplit_once(" v").map(|(_, version)| version.trim())
 }
 
 /// The kind of server.
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(version("db version v3.0.10\ngit version: 1e0512f8"), Some("3.0.10"));
         assert_eq!(version("db version v7.0.5\nBuild Info: {}"), Some("7.0.5"));
         assert_eq!(version("version: v1.24.2\ncommit: unknown"), Some("1.24.2"));
-        let toku = "TokuMX mongod server v2.0.2-mongodb-2.4.10, using TokuKV rev unknown v3";
+        let toku = "TokuMX mongod server v2.0.2-mongodb-2.4.10, using TokuKV rev 39fefcc v1";
         assert_eq!(version(toku), Some("2.0.2-mongodb-2.4.10"));
         assert_eq!(Kind::from_output(toku), Some(Kind::TokuMx));
         assert_eq!(version("Redis server v=7.0.15 sha=0"), None);
