@@ -64,9 +64,14 @@ fn quick(scratch: &Scratch, engine: &str, own: &Path, more: &[&str]) -> crate::s
 
 #[test]
 fn a_copy_of_ones_own_database_is_measured_and_the_original_stays() {
-    for engine in ["lmdb", "sqlite", "rocksdb", "leveldb", "wiredtiger"] {
+    let test = "a_copy_of_ones_own_database_is_measured_and_the_original_stays";
+    are_measured_and_stay(&["lmdb", "sqlite", "rocksdb"], test);
+}
+
+fn are_measured_and_stay(engines: &[&str], test: &str) {
+    for &engine in engines {
         let scratch = Scratch::new();
-        if !needs(engine, "a_copy_of_ones_own_database_is_measured_and_the_original_stays") {
+        if !needs(engine, test) {
             continue;
         }
         if !scratch.path(&format!("engines/kvdyno-{engine}")).exists() {
@@ -128,4 +133,14 @@ fn what_cannot_be_measured_is_refused_before_anything_is_copied() {
     quick(&scratch, "lmdb", &own, &["--plan", "--keys-file", empty.to_str().unwrap()])
         .assert_code(2)
         .assert_says("expected a key on each line");
+}
+
+mod soak {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_a_plugins_database_is_measured_and_the_original_stays() {
+        let test = "a_copy_of_a_plugins_database_is_measured_and_the_original_stays";
+        are_measured_and_stay(&["leveldb", "wiredtiger"], test);
+    }
 }

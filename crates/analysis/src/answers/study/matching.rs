@@ -88,7 +88,9 @@ impl<'s> Candidates<'s> {
         })?;
         rows.keep("volume", volume, |row| row.group.volume == published.volume)?;
         rows.keep("tier", tier, |row| row.group.tier == published.tier)?;
-        rows.keep("phase", published.phase.as_ref(), |row| eq(Some(row.phase), &published.phase))?;
+        rows.keep("phase", published.phase.as_ref(), |row| {
+            published.phase.as_deref().is_some_and(|phase| is_same_phase(row.phase, phase))
+        })?;
         rows.keep("I/O", published.io.as_ref(), |row| {
             eq(row.job.map(|job| job.io.as_str()), &published.io)
         })?;
@@ -118,6 +120,15 @@ impl<'s> Candidates<'s> {
         }
         Ok(rows.into_left().into_iter().map(|row| row.seat.clone()).collect())
     }
+}
+
+/// The second hour is `hours-w02` of twelve, and `hours-w2` of nine.
+fn is_same_phase(own: &str, published: &str) -> bool {
+    let window = |name: &str| {
+        let (phase, number) = name.rsplit_once("-w")?;
+        Some((phase.to_owned(), number.parse::<u32>().ok()?))
+    };
+    own == published || window(own).is_some_and(|own| window(published) == Some(own))
 }
 
 fn records(published: &Selectors) -> Option<u64> {
@@ -163,5 +174,17 @@ fn rows(place: TableKind, at: usize, group: &Group) -> Vec<Candidate<'_>> {
         TableKind::Drive => runs().collect(),
         TableKind::Run => runs().flat_map(roles).collect(),
         TableKind::Phase => load.into_iter().chain(runs()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_matched_by_their_numbers() {
+        assert!(is_same_phase("hours-w2", "hours-w02") && is_same_phase("load", "load"));
+        assert!(!is_same_phase("hours-w12", "hours-w02") && !is_same_phase("hours", "hours-w02"));
+        assert!(!is_same_phase("read-warm", "read-wet"));
     }
 }
