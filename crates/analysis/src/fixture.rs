@@ -202,14 +202,14 @@ impl Fixture {
 
     /// Writes the run into a temporary folder and reads its summary.
     pub fn summary(&self) -> crate::answers::summary::Summary {
-        let folder = folder_in_memory();
+        let folder = make_folder();
         crate::answers::summary::Summary::read(&self.write(&folder.path().join("run"))).unwrap()
     }
 }
 
 /// A temporary folder, in memory where that is possible: else syncing its files takes longer than
 /// all else.
-pub fn folder_in_memory() -> TempDir {
+pub fn make_folder() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 

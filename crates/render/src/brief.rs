@@ -27,7 +27,7 @@ const SLACK_WIDTH: usize = 80;
 /// The lines as Markdown.
 pub fn page(summary: &Summary) -> String {
     let mut text = format!("## {}\n\n", escaped(title(summary)));
-    for (workload, sentence) in sentences(summary) {
+    for (workload, sentence) in list_sentences(summary) {
         let workload = workload.map_or_else(String::new, |it| format!("**{}**: ", escaped(&it)));
         text += &format!("{workload}{}\n\n", escaped(&sentence));
     }
@@ -35,13 +35,13 @@ pub fn page(summary: &Summary) -> String {
         text += &format!("{}\n\n", escaped(&words));
     }
     text += &table(&figures(summary));
-    format!("{text}\n{}{}\n", escaped(versus(summary)), escaped(&measured_on(summary)))
+    format!("{text}\n{}{}\n", escaped(explain_ratios(summary)), escaped(&measured_on(summary)))
 }
 
 /// The lines as a message in Slack, which shows no tables: the table is a block of code.
 pub fn slack(summary: &Summary) -> String {
     let mut text = format!("*{}*\n", plain(title(summary)));
-    for (workload, sentence) in sentences(summary) {
+    for (workload, sentence) in list_sentences(summary) {
         let workload = workload.map_or_else(String::new, |it| format!("*{}*: ", plain(&it)));
         text += &format!("{workload}{}\n", plain(&sentence));
     }
@@ -51,11 +51,11 @@ pub fn slack(summary: &Summary) -> String {
     // Cells are made harmless before they are laid out: a blank more would move those behind it.
     let table = figures(summary).map_cells(plain).text_within(SLACK_WIDTH);
     let measured_on = plain(&measured_on(summary));
-    format!("{text}```\n{table}\n```\n{}{measured_on}\n", versus(summary))
+    format!("{text}```\n{table}\n```\n{}{measured_on}\n", explain_ratios(summary))
 }
 
 /// The answer for each workload, or of bare drives the one line for all.
-fn sentences(summary: &Summary) -> Vec<(Option<String>, String)> {
+fn list_sentences(summary: &Summary) -> Vec<(Option<String>, String)> {
     let each = answers(summary, summary.search.as_ref());
     if each.is_empty() {
         return summary.answer.iter().map(|sentence| (None, sentence.clone())).collect();
@@ -63,8 +63,8 @@ fn sentences(summary: &Summary) -> Vec<(Option<String>, String)> {
     each.into_iter().map(|answer| (Some(answer.workload), answer.sentence)).collect()
 }
 
-/// Bare drives have no engine to be compared with.
-fn versus(summary: &Summary) -> &'static str {
+/// How to read the last column; bare drives have none.
+fn explain_ratios(summary: &Summary) -> &'static str {
     if summary.groups.iter().any(Group::competes) { VERSUS } else { "" }
 }
 

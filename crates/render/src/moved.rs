@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_moved_stands_beside_what_it_was() {
-        let folder = kvdyno_analysis::fixture::folder_in_memory();
+        let folder = kvdyno_analysis::fixture::make_folder();
         let record = |name: &str, more: u64| {
             let mut fixture = Fixture::profiled();
             fixture.run.id = name.to_owned();

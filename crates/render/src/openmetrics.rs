@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_live_run_shows_its_progress_and_no_figures() {
-        let folder = kvdyno_analysis::fixture::folder_in_memory();
+        let folder = kvdyno_analysis::fixture::make_folder();
         let mut fixture = Fixture::new();
         fixture.cases.truncate(4);
         let run = fixture.write_partial(&folder.path().join("run"));

@@ -104,7 +104,7 @@ mod tests {
     fn listed_percentiles_have_a_table_and_a_file() {
         let list: Vec<Percentile> =
             ["25", "95", "99.95", "99.9999"].map(|text| text.parse().unwrap()).into();
-        let folder = kvdyno_analysis::fixture::folder_in_memory();
+        let folder = kvdyno_analysis::fixture::make_folder();
         let evidence = Evidence::read(&Fixture::new().write(&folder.path().join("run"))).unwrap();
         let summary = Summary::from_evidence(&evidence).unwrap();
         let rows = read(&evidence, &summary, &list).unwrap();

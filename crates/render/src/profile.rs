@@ -88,7 +88,7 @@ mod tests {
     use kvdyno_record::files::RunFolder;
 
     fn profiles() -> Vec<Profiled> {
-        let folder = kvdyno_analysis::fixture::folder_in_memory();
+        let folder = kvdyno_analysis::fixture::make_folder();
         let path = folder.path().join("run");
         Fixture::profiled().write(&path);
         let evidence = Evidence::read(&RunFolder::open(path).unwrap()).unwrap();

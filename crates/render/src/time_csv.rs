@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn every_slice_and_reading_of_the_fixture_has_its_line() {
-        let folder = kvdyno_analysis::fixture::folder_in_memory();
+        let folder = kvdyno_analysis::fixture::make_folder();
         let evidence = Evidence::read(&Fixture::new().write(&folder.path().join("run"))).unwrap();
         let mut text = Vec::new();
         series(&evidence, &mut text).unwrap();

@@ -6,7 +6,7 @@ pub mod explanation;
 use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
-use kvdyno_analysis::figures::ratio::ratio_text;
+use kvdyno_analysis::figures::ratio::format_ratio;
 use kvdyno_analysis::judge::rule::LEAST;
 pub use kvdyno_analysis::judge::versus::gate::{Gate, GateResult, NotJudged};
 use kvdyno_analysis::judge::versus::judge::{BIAS, COUNTED_BIAS, least};
@@ -359,7 +359,7 @@ fn sample(row: &Row, sample: &Sample) -> String {
 }
 
 fn ratio(ratio: f64) -> String {
-    if ratio < 10.0 { ratio_text(ratio, 3) } else { format!("{ratio:.1}") }
+    if ratio < 10.0 { format_ratio(ratio, 3) } else { format!("{ratio:.1}") }
 }
 
 /// A figure in its unit.

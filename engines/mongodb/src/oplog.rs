@@ -9,12 +9,13 @@ use kvdyno_engine::{Error, ErrorClass, Result};
 pub(crate) const SET: &str = "kvdyno";
 
 /// The server's address, as it finds itself: relative to its folder.
-pub(crate) fn itself() -> String {
+pub(crate) fn own_address() -> String {
     format!("./{}", MongoDb::SOCKET)
 }
 
-/// Returns once the server takes writes. Makes a set of a fresh server that is to be in one.
-pub(crate) fn lead(connection: &mut Connection) -> Result<()> {
+/// Whether the server is a primary, which takes writes. Makes a set of a fresh server that is to be
+/// in one.
+pub(crate) fn check_primary(connection: &mut Connection) -> Result<()> {
     let reply = connection.command(ADMIN, |doc| doc.int("isMaster", 1))?;
     // `FerretDB` and a server without a set do not say `false`.
     if reply.get_bool("ismaster").unwrap_or(true) {
@@ -25,11 +26,11 @@ pub(crate) fn lead(connection: &mut Connection) -> Result<()> {
             doc.inner("replSetInitiate", |set| {
                 let set = set.text("_id", SET).int("version", 1);
                 set.array("members", std::iter::once(()), |member, ()| {
-                    member.int("_id", 0).text("host", &itself())
+                    member.int("_id", 0).text("host", &own_address())
                 })
             })
         })?;
     }
-    let what = "the server is not yet the first of its replica set";
+    let what = "the server is not yet the primary of its replica set";
     Err(Error::new(ErrorClass::Unavailable, what))
 }

@@ -105,7 +105,7 @@ impl Served for MongoDb {
     }
 
     fn answers(address: &Address) -> Result<()> {
-        oplog::lead(&mut Connection::open(address)?)
+        oplog::check_primary(&mut Connection::open(address)?)
     }
 }
 
@@ -119,10 +119,10 @@ fn ferretdb(command: &mut Command, options: &Options) {
 }
 
 /// What all kinds of mongod take: where its data is, where it listens, and its oplog.
-fn common(command: &mut Command, options: &Options) -> Result<()> {
+fn set_common(command: &mut Command, options: &Options) -> Result<()> {
     command.args(["--dbpath", DATA, "--unixSocketPrefix", "."]);
     // An address with a slash is a socket, of every version. Some make one of another name as well.
-    command.args(["--bind_ip", &oplog::itself()]);
+    command.args(["--bind_ip", &oplog::own_address()]);
     if options.integer("oplog_size")? > 0 {
         command.args(["--replSet", oplog::SET]);
     }
@@ -131,7 +131,7 @@ fn common(command: &mut Command, options: &Options) -> Result<()> {
 
 /// Its log is synced each 100 ms, or before an answer that asks for it.
 fn tokumx(command: &mut Command, options: &Options) -> Result<()> {
-    common(command, options)?;
+    set_common(command, options)?;
     match options.integer("cache_size")? {
         0 => {}
         bytes => {
@@ -146,7 +146,7 @@ fn tokumx(command: &mut Command, options: &Options) -> Result<()> {
 
 fn mongod(command: &mut Command, options: &Options, version: &str) -> Result<()> {
     let since = |least: (u32, u32)| numbers(version) >= least;
-    common(command, options)?;
+    set_common(command, options)?;
     let mut set = |name: &str, value: &str| {
         command.arg(format!("--{name}")).arg(value);
     };

@@ -214,7 +214,6 @@ mod tests {
         let library = b"stats\0void mine::Store::Compact(State*)\0".to_vec();
         let files = [plugin, library];
         assert_eq!(find_assertions(&files[..1], words, "Mine"), "off");
-        let found = find_assertions(&files, words, "Mine");
-        assert_eq!(found, "on: figures are not Mine's");
+        assert_eq!(find_assertions(&files, words, "Mine"), "on: figures are not Mine's");
     }
 }

@@ -2,23 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod installed;
+
 use kvdyno_engine::{
     Counters, DataShape, Durability, Engine as _, Error, ErrorClass, Location, Options, Session,
-    Value, library,
+    Value,
 };
 use kvdyno_plugin::Plugin;
 use std::path::Path;
 use std::time::Duration;
-
-/// Whether the plugin is there to be tested; otherwise prints that the test is skipped.
-fn load(test: &str) -> bool {
-    let Some(newest) = library::installed("leveldb").into_iter().next() else {
-        kvdyno_testing::skipped("leveldb", test, "`kvdyno engines get leveldb` was not done");
-        return false;
-    };
-    Plugin::use_library(Some(&newest.path)).unwrap();
-    true
-}
 
 fn open(folder: &Path, options: &[(&str, Value)]) -> Result<Plugin, Error> {
     let mut all = Options::defaults(&Plugin::describe(), Durability::Async);
@@ -52,7 +44,10 @@ fn levels(counters: &Counters) -> Vec<Vec<u64>> {
 /// What `sync` promises: all is in tables, which are synced, and nothing waits in a log.
 #[test]
 fn a_sync_leaves_tables_and_settling_leaves_levels_within_their_sizes() {
-    if !load("a_sync_leaves_tables_and_settling_leaves_levels_within_their_sizes") {
+    if !installed::load(
+        "leveldb",
+        "a_sync_leaves_tables_and_settling_leaves_levels_within_their_sizes",
+    ) {
         return;
     }
     for settle in ["wait", "compact"] {
@@ -90,7 +85,7 @@ fn a_sync_leaves_tables_and_settling_leaves_levels_within_their_sizes() {
 /// Compactions that take longer than a limit end before the database is closed.
 #[test]
 fn settling_within_a_limit_says_that_it_was_too_short() {
-    if !load("settling_within_a_limit_says_that_it_was_too_short") {
+    if !installed::load("leveldb", "settling_within_a_limit_says_that_it_was_too_short") {
         return;
     }
     let scratch = tempfile::tempdir().unwrap();
@@ -103,7 +98,7 @@ fn settling_within_a_limit_says_that_it_was_too_short() {
 /// Otherwise it would count as a thread of the role that wrote first.
 #[test]
 fn the_thread_that_compacts_has_a_name_of_its_own() {
-    if !load("the_thread_that_compacts_has_a_name_of_its_own") {
+    if !installed::load("leveldb", "the_thread_that_compacts_has_a_name_of_its_own") {
         return;
     }
     let scratch = tempfile::tempdir().unwrap();
@@ -152,7 +147,7 @@ const OTHER: &str = "example.BackwardComparator";
 
 #[test]
 fn another_comparator_is_refused_by_name() {
-    if !load("another_comparator_is_refused_by_name") {
+    if !installed::load("leveldb", "another_comparator_is_refused_by_name") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -176,7 +171,7 @@ fn another_comparator_is_refused_by_name() {
 /// Debian's package has them.
 #[test]
 fn assertions_in_the_systems_library_are_reported() {
-    if !load("assertions_in_the_systems_library_are_reported") {
+    if !installed::load("leveldb", "assertions_in_the_systems_library_are_reported") {
         return;
     }
     let build = Plugin::describe().build;

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod installed;
+
 use kvdyno_engine::{
     DataShape, Direction, Durability, Edge, Engine as _, Error, ErrorClass, EventKind, Location,
-    Options, Range, Session, Value, Walk, library,
+    Options, Range, Session, Value, Walk,
 };
 use kvdyno_plugin::{Plugin, PluginSession};
 use std::ops::ControlFlow;
@@ -12,16 +14,6 @@ use std::path::Path;
 use std::time::Duration;
 
 const CLASSES: [Durability; 3] = [Durability::None, Durability::Async, Durability::Commit];
-
-/// Whether the plugin is there to be tested; otherwise prints that the test is skipped.
-fn load(test: &str) -> bool {
-    let Some(newest) = library::installed("wiredtiger").into_iter().next() else {
-        kvdyno_testing::skipped("wiredtiger", test, "`kvdyno engines get wiredtiger` was not done");
-        return false;
-    };
-    Plugin::use_library(Some(&newest.path)).unwrap();
-    true
-}
 
 /// With small files of the log, which are allocated at each open.
 fn try_open(folder: &Path, class: Durability, set: &[(&str, &str)]) -> Result<Plugin, Error> {
@@ -68,7 +60,7 @@ fn text(engine: &Plugin, counter: &str) -> String {
 
 #[test]
 fn every_type_keeps_what_it_was_given_in_every_class() {
-    if !load("every_type_keeps_what_it_was_given_in_every_class") {
+    if !installed::load("wiredtiger", "every_type_keeps_what_it_was_given_in_every_class") {
         return;
     }
     let description = Plugin::describe();
@@ -96,7 +88,7 @@ fn every_type_keeps_what_it_was_given_in_every_class() {
 /// A walk keeps its snapshot; the session's other calls do not.
 #[test]
 fn a_walk_under_way_keeps_no_get_from_the_newest_value() {
-    if !load("a_walk_under_way_keeps_no_get_from_the_newest_value") {
+    if !installed::load("wiredtiger", "a_walk_under_way_keeps_no_get_from_the_newest_value") {
         return;
     }
     let scratch = tempfile::tempdir().unwrap();
@@ -115,7 +107,10 @@ fn a_walk_under_way_keeps_no_get_from_the_newest_value() {
 
 #[test]
 fn a_checkpoint_is_on_the_time_line_and_the_configuration_in_the_counters() {
-    if !load("a_checkpoint_is_on_the_time_line_and_the_configuration_in_the_counters") {
+    if !installed::load(
+        "wiredtiger",
+        "a_checkpoint_is_on_the_time_line_and_the_configuration_in_the_counters",
+    ) {
         return;
     }
     let scratch = tempfile::tempdir().unwrap();
@@ -138,7 +133,7 @@ fn a_checkpoint_is_on_the_time_line_and_the_configuration_in_the_counters() {
 
 #[test]
 fn what_leads_elsewhere_or_breaks_a_promise_is_refused() {
-    if !load("what_leads_elsewhere_or_breaks_a_promise_is_refused") {
+    if !installed::load("wiredtiger", "what_leads_elsewhere_or_breaks_a_promise_is_refused") {
         return;
     }
     let scratch = tempfile::tempdir().unwrap();
@@ -168,7 +163,7 @@ fn what_leads_elsewhere_or_breaks_a_promise_is_refused() {
 /// As one that another program made.
 #[test]
 fn a_table_that_is_there_is_read_and_written() {
-    if !load("a_table_that_is_there_is_read_and_written") {
+    if !installed::load("wiredtiger", "a_table_that_is_there_is_read_and_written") {
         return;
     }
     let scratch = tempfile::tempdir().unwrap();
@@ -195,7 +190,7 @@ fn a_table_that_is_there_is_read_and_written() {
 
 #[test]
 fn other_formats_are_refused_by_name_and_value() {
-    if !load("other_formats_are_refused_by_name_and_value") {
+    if !installed::load("wiredtiger", "other_formats_are_refused_by_name_and_value") {
         return;
     }
     for (table, format) in

@@ -17,7 +17,7 @@ use super::search::SearchResult;
 use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::engines::name;
-use crate::figures::group::{Group, RunRow};
+use crate::figures::group::{Group, RoleRow, RunRow};
 use crate::figures::lists::{list, several, together, unique};
 use crate::figures::metric::Metric;
 use crate::judge::claim::Claimed;
@@ -177,10 +177,7 @@ impl<'s> Setting<'s> {
                 };
                 clause::responses(self.standings(chosen, response), &who, offered)
             });
-            let rows = chosen
-                .iter()
-                .filter_map(|group| Some((self.name(group), group.run(phase)?.roles.get(role)?)));
-            let behind = clause::behind(&rows.collect::<Vec<_>>());
+            let behind = clause::describe_behind(&self.role_rows(chosen, phase, role));
             let behind = behind.map(|behind| format!("as {}, {behind}", row.role));
             let each: Vec<String> = each.chain(behind).collect();
             return (!each.is_empty()).then(|| each.join("; "));
@@ -198,6 +195,17 @@ impl<'s> Setting<'s> {
             [] => text,
             threads => format!("{text} (another leads at {})", list(threads)),
         })
+    }
+
+    /// The rows of a role, each with its engine's name.
+    fn role_rows(
+        &self,
+        groups: &[&'s Group],
+        phase: &str,
+        role: usize,
+    ) -> Vec<(&'s str, &'s RoleRow)> {
+        let row = |group: &&'s Group| Some((self.name(group), group.run(phase)?.roles.get(role)?));
+        groups.iter().filter_map(row).collect()
     }
 
     fn standings(

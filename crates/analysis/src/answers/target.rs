@@ -8,8 +8,9 @@ use super::search::{Clause, Quantity, Target, TargetError};
 use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::evidence::{CaseEvidence, Evidence};
-use crate::figures::group::Group;
+use crate::figures::group::{Group, RoleRow, RunRow};
 use crate::figures::lists::unique;
+use crate::figures::metric::Metrics;
 use crate::figures::naming::Naming;
 use crate::judge::rule::{LEAST, Scale, judge_bounds};
 use crate::stats;
@@ -128,8 +129,7 @@ pub fn judge_target(
             for (index, trial) in trials.iter_mut().enumerate() {
                 sustain_rates(trial, group, (&phase.name, mix), target, index);
             }
-            let in_tables =
-                |clause: &Clause| percentile_in_tables(group, (&phase.name, mix), clause);
+            let in_tables = |clause: &Clause| find_percentile(group, (&phase.name, mix), clause);
             let in_tables: Vec<Option<f64>> = target.clauses.iter().map(in_tables).collect();
             rows.push(row(group, &naming, &phase.name, target, (&trials, &in_tables)));
         }
@@ -171,33 +171,37 @@ fn sustain_rates(
             Quantity::Reads | Quantity::Writes => &c::ITEMS_PER_S,
             Quantity::Percentile(_) | Quantity::Mean | Quantity::Longest => continue,
         };
-        let mut rates = Vec::new();
-        for role in mix.roles.iter().filter(|role| clause.concerns(role)) {
-            let Some(row) = run.roles.iter().find(|row| row.role == role.name) else { continue };
-            let counted = row.by_operation().filter(|(op, _)| clause.counts(op));
-            rates.extend(counted.map(|(_, metrics)| {
-                metrics.get(figure).and_then(|metric| *metric.per_trial.get(index)?)
-            }));
-        }
-        *value = rates.into_iter().sum::<Option<f64>>().filter(|_| value.is_some());
+        let rates = list_operations(run, mix, clause)
+            .map(|(_, metrics)| *metrics.get(figure)?.per_trial.get(index)?);
+        *value = rates.sum::<Option<f64>>().filter(|_| value.is_some());
     }
 }
 
 /// The percentile of the tables that a clause is about: of the worst role and operation. It may
 /// merge the samples of all trials.
-fn percentile_in_tables(group: &Group, (phase, mix): (&str, &Mix), clause: &Clause) -> Option<f64> {
+fn find_percentile(group: &Group, (phase, mix): (&str, &Mix), clause: &Clause) -> Option<f64> {
     let Quantity::Percentile(thousandths) = clause.figure else { return None };
     let percentile = (f64::from(thousandths) / 1e3).to_string().replace('.', "_");
-    let run = group.run(phase)?;
-    let mut values = Vec::new();
-    for role in mix.roles.iter().filter(|role| clause.concerns(role)) {
-        let row = run.roles.iter().find(|row| row.role == role.name)?;
+    let values = list_operations(group.run(phase)?, mix, clause).map(|(row, metrics)| {
         let clock = if row.open_loop { "response" } else { "service" };
-        let name = format!("{clock}_ns_p{percentile}");
-        let counted = row.by_operation().filter(|(op, _)| clause.counts(op));
-        values.extend(counted.map(|(_, metrics)| metrics.named(&name)?.value));
-    }
-    values.into_iter().collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+        metrics.named(&format!("{clock}_ns_p{percentile}"))?.value
+    });
+    values.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+}
+
+/// The figures of each operation that a clause is about, with its role.
+fn list_operations<'r>(
+    run: &'r RunRow,
+    mix: &Mix,
+    clause: &Clause,
+) -> impl Iterator<Item = (&'r RoleRow, &'r Metrics)> {
+    let concerns = |row: &&RoleRow| {
+        mix.roles.iter().any(|role| role.name == row.role && clause.concerns(role))
+    };
+    let rows = run.roles.iter().filter(concerns);
+    rows.flat_map(|row| row.by_operation().map(move |(op, metrics)| (row, op, metrics)))
+        .filter(|(_, op, _)| clause.counts(op))
+        .map(|(row, _, metrics)| (row, metrics))
 }
 
 fn row(

@@ -167,7 +167,7 @@ mod tests {
     /// A verdict is shown only for the same version, class and options.
     #[test]
     fn a_torture_verdict_is_shown_for_the_same_engine_only() {
-        let folder = crate::fixture::folder_in_memory();
+        let folder = crate::fixture::make_folder();
         let run = Fixture::new().write(&folder.path().join("run"));
         let before = list_engines(&Evidence::read(&run).unwrap().cases, &[]);
         assert!(before.iter().all(|info| info.lost.is_none()));

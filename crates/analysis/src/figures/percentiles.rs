@@ -184,7 +184,7 @@ mod tests {
             ["50", "90", "95", "99", "99.9", "99.99"].map(|text| text.parse().unwrap()).into();
         let drive = Fixture::with_drive(2);
         for fixture in [Fixture::new(), Fixture::mixed(2), drive] {
-            let folder = crate::fixture::folder_in_memory();
+            let folder = crate::fixture::make_folder();
             let evidence = Evidence::read(&fixture.write(&folder.path().join("run"))).unwrap();
             let summary = Summary::from_evidence(&evidence).unwrap();
             let rows = read(&evidence, &summary, &list).unwrap();

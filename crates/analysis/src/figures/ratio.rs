@@ -1,7 +1,7 @@
 //! Ratios in words.
 
 /// A ratio with so many decimals, or with as many as two of its digits need: `1.31`, `0.0071`.
-pub fn ratio_text(ratio: f64, decimals: usize) -> String {
+pub fn format_ratio(ratio: f64, decimals: usize) -> String {
     let needed = if ratio > 0.0 { 1.0 - ratio.log10().floor() } else { 0.0 };
     // `as` saturates.
     format!("{ratio:.*}", decimals.max(needed.min(9.0) as usize))
@@ -13,9 +13,9 @@ mod tests {
 
     #[test]
     fn small_ratios_keep_two_digits() {
-        let texts = [1.314, 0.5, 0.07, 0.007_12, 0.000_44, 0.0].map(|value| ratio_text(value, 2));
+        let texts = [1.314, 0.5, 0.07, 0.007_12, 0.000_44, 0.0].map(|value| format_ratio(value, 2));
         assert_eq!(texts, ["1.31", "0.50", "0.070", "0.0071", "0.00044", "0.00"]);
-        let ends = (ratio_text(0.97, 3), ratio_text(1e-12, 2));
+        let ends = (format_ratio(0.97, 3), format_ratio(1e-12, 2));
         assert_eq!(ends, ("0.970".to_owned(), "0.000000000".to_owned()));
     }
 }

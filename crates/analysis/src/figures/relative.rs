@@ -1,6 +1,6 @@
 //! A figure over the one that it is compared with, and whether they differ significantly.
 
-use super::ratio::ratio_text;
+use super::ratio::format_ratio;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -42,7 +42,7 @@ pub enum Significance {
 impl RelativeTo {
     /// In a table cell: `1.00`, `2.31`, `=1.02`, `~1.02`, `1.4?`.
     pub fn cell(&self) -> String {
-        let ratio = ratio_text(self.ratio, 2);
+        let ratio = format_ratio(self.ratio, 2);
         match self.verdict {
             Significance::Base | Significance::Different => ratio,
             Significance::NotDistinguishable if self.decided => format!("={ratio}"),

@@ -50,7 +50,7 @@ const KINDS: [(&str, Noise); 6] = [
 /// The records of 32 trials of both engines' readers, without their latencies.
 fn evidence() -> Evidence {
     let trials = LOOKS[LOOKS.len() - 1] as u32;
-    let folder = crate::fixture::folder_in_memory();
+    let folder = crate::fixture::make_folder();
     let run = Fixture::with_trials(trials).write(&folder.path().join("run"));
     let mut evidence = Evidence::read(&run).unwrap();
     let wanted = |case: &CaseEvidence| {

@@ -69,7 +69,7 @@ const BASES: [Base; 2] = [
 fn compare_load(groups: &[Group], index: usize, by: Base) -> Option<RelativeTo> {
     let peer =
         |group: &Group| (by.loads)(group) == (by.loads)(&groups[index]) && group.load.is_some();
-    let base = first(groups, by, &groups[index], peer)?;
+    let base = find_first_peer(groups, by, &groups[index], peer)?;
     let rate = |group: usize| groups[group].load.as_ref()?.metrics.get(&c::RECORDS_PER_S);
     relative((by.name)(&groups[base])?, groups, [base, index], rate)
 }
@@ -100,12 +100,12 @@ fn scatter(groups: &[Group], [index, run, role]: [usize; 3]) -> Option<Scatter> 
 fn base_of_run(groups: &[Group], index: usize, run: &RunRow, by: Base) -> Option<usize> {
     let equal = |other: &RunRow| (by.runs)(other) == (by.runs)(run);
     let peer = |group: &Group| group.run(&run.phase).is_some_and(equal);
-    first(groups, by, &groups[index], peer)
+    find_first_peer(groups, by, &groups[index], peer)
 }
 
 /// The first peer of a group, if that is compared at all: engines with engines, and a bare drive
 /// with bare drives.
-fn first(
+fn find_first_peer(
     groups: &[Group],
     by: Base,
     group: &Group,

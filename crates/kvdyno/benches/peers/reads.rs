@@ -17,9 +17,9 @@ impl Bench {
             };
             let program = worker.path.with_file_name(format!("examples/{engine}_reads"));
             let folder = scratch()?;
-            let told = output(&program, [folder.path()])?.context("not built")?;
-            let ratios: Vec<_> = told.lines().filter_map(ratio).collect();
-            ensure!(!ratios.is_empty(), "{engine} reads: {told}");
+            let printed = output(&program, [folder.path()])?.context("not built")?;
+            let ratios: Vec<_> = printed.lines().filter_map(ratio).collect();
+            ensure!(!ratios.is_empty(), "{engine} reads: {printed}");
             for (peer, ratio) in ratios {
                 let name = format!("{engine} reads in cache");
                 self.report(&name, ratio, "of its own calls", &format!("peer: {peer}"));

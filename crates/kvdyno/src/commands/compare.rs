@@ -7,7 +7,7 @@ use crate::printer::Printer;
 use crate::records::runs;
 use kvdyno_analysis::figures::engines::EngineInfo;
 use kvdyno_analysis::judge::versus::classes::ClassComparison;
-use kvdyno_analysis::judge::versus::profile::{WithMoved, list_profiles};
+use kvdyno_analysis::judge::versus::profile::{VersusJson, list_profiles};
 use kvdyno_analysis::judge::versus::{
     FigureChoice, GateResult, Question, Record, Refusal, Sides, Versus,
 };
@@ -105,7 +105,7 @@ pub(super) fn answer(
     versus.explain(sides);
     let profiles = list_profiles(sides, &versus);
     if args.json {
-        printer.json(&WithMoved::new(&versus, &profiles))?;
+        printer.json(&VersusJson::new(&versus, &profiles))?;
     } else if let Some(path) = &args.html {
         let page = VersusData::new(Ok(versus.clone())).with_profiles(profiles.clone());
         report::write(&page, path, printer)?;

@@ -10,7 +10,7 @@ use crate::format::{ratio, ratio_cell, spread, trials};
 use crate::wrap::wrap;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::lists::{together, unique};
-use kvdyno_analysis::figures::ratio::ratio_text;
+use kvdyno_analysis::figures::ratio::format_ratio;
 use kvdyno_record::column::ColumnName as Asked;
 use kvdyno_record::hlog::Kind as Clock;
 use kvdyno_record::units;
@@ -38,7 +38,7 @@ pub(super) static KIND: Kind = Kind {
     columns: COLUMNS,
     rows: |summary| jobs(summary).into_iter().flat_map(Row::roles).collect(),
     lines: |row, _| row.op.is_none().then_some(*row).into_iter().collect(),
-    aid: |_, rows, _| [AID.to_owned(), by_volume(rows), ran(rows)].concat(),
+    aid: |_, rows, _| [AID.to_owned(), explain_ratios(rows), ran(rows)].concat(),
 };
 
 /// How long its I/Os took: of a role that has several kinds of I/O, each of them.
@@ -65,15 +65,15 @@ pub(super) static TIMES: Kind = Kind {
 };
 
 /// The ends of the ratio to the first volume.
-fn interval(row: Row<'_>) -> String {
+fn format_interval(row: Row<'_>) -> String {
     let ends = row.relative_volume().and_then(|relative| relative.low.zip(relative.high));
     ends.map_or_else(String::new, |(low, high)| {
-        format!("{} to {}", ratio_text(low, 2), ratio_text(high, 2))
+        format!("{} to {}", format_ratio(low, 2), format_ratio(high, 2))
     })
 }
 
 /// How to read a job beside its own on the first volume.
-fn by_volume(rows: &[Row<'_>]) -> String {
+fn explain_ratios(rows: &[Row<'_>]) -> String {
     let Some(relative) = rows.iter().find_map(Row::relative_volume) else { return String::new() };
     let text = format!(
         "vs. vol: IOPS over the same job's on {}, by pairs of trials (= equal, ~ undecided, ? too \
@@ -123,7 +123,8 @@ const COLUMNS: &[Column] = &[
     main(&c::OPS_PER_S, "IOPS", "IOPS").formula("{I/Os done}/{window, s}"),
     text("spread\n%", |line| spread(line.row.metric(&c::OPS_PER_S))),
     text("vs.\nvol", |line| ratio_cell(line.row.relative_volume())).when(|shown| shown.volumes),
-    text("vs. vol\n99 %", |line| interval(line.row)).when(|shown| shown.volumes && shown.wide),
+    text("vs. vol\n99 %", |line| format_interval(line.row))
+        .when(|shown| shown.volumes && shown.wide),
     sheet("IOPS, low end of range", Range(&c::OPS_PER_S, |(low, _)| low)),
     sheet("IOPS, high end of range", Range(&c::OPS_PER_S, |(_, high)| high)),
     text("MB/s", |line| {

@@ -169,7 +169,7 @@ mod tests {
     fn the_case_in_flight_is_the_one_that_was_written_to_last() {
         let mut fixture = Fixture::new();
         fixture.cases.truncate(4);
-        let scratch = kvdyno_analysis::fixture::folder_in_memory();
+        let scratch = kvdyno_analysis::fixture::make_folder();
         let run = fixture.write_partial(&scratch.path().join("run"));
         let evidence = Evidence::read(&run).unwrap();
         let now = |state| Live::read(&run, &evidence, state, 90 * SECOND).unwrap();

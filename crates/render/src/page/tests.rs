@@ -71,7 +71,7 @@ fn a_page_can_be_read_back_and_nothing_in_a_record_ends_its_element() {
     for case in &mut fixture.plan.cases {
         hostile.clone_into(&mut case.label);
     }
-    let folder = kvdyno_analysis::fixture::folder_in_memory();
+    let folder = kvdyno_analysis::fixture::make_folder();
     let data = PageData::read(&fixture.write(&folder.path().join("run"))).unwrap();
     let page = html(TEMPLATE, &data).unwrap();
     assert_eq!(page.matches("<script").count(), 1);
@@ -85,7 +85,7 @@ fn a_page_can_be_read_back_and_nothing_in_a_record_ends_its_element() {
 
 #[test]
 fn machine_and_engine_stand_on_the_time_line() {
-    let folder = kvdyno_analysis::fixture::folder_in_memory();
+    let folder = kvdyno_analysis::fixture::make_folder();
     let fixture = Fixture::new();
     let run = fixture.write_partial(&folder.path().join("run"));
     let case = fixture.cases.iter().find(|c| c.record.case.id.ends_with("lmdb_t1_r1")).unwrap();

@@ -6,7 +6,7 @@ use crate::versus::INTERVAL_MAX;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::metric::Metric;
-use kvdyno_analysis::figures::ratio::ratio_text;
+use kvdyno_analysis::figures::ratio::format_ratio;
 use kvdyno_analysis::figures::relative::{RelativeTo, Significance};
 use kvdyno_record::units;
 
@@ -136,7 +136,7 @@ fn range(low: f64, high: f64, turned: bool) -> String {
 /// Two digits are enough, three where it is close.
 fn times(ratio: f64) -> String {
     match ratio {
-        ..1.995 => ratio_text(ratio, 2),
+        ..1.995 => format_ratio(ratio, 2),
         ..9.95 => format!("{ratio:.1}"),
         _ => units::grouped(ratio.min(u64::MAX as f64).round() as u64),
     }

@@ -264,7 +264,7 @@ fn loads_alone_and_a_partial_run() {
     let mut partial = distinct(2);
     partial.cases.truncate(2);
     partial.run.ended_unix_ns = None;
-    let folder = kvdyno_analysis::fixture::folder_in_memory();
+    let folder = kvdyno_analysis::fixture::make_folder();
     let run = partial.write_partial(&folder.path().join("run"));
     let text = screen(&Summary::read(&run).unwrap());
     assert!(text.contains("2/18 cases") && text.contains("kvdyno resume"), "{text}");

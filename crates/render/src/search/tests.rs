@@ -47,7 +47,7 @@ fn drive(case: &mut FixtureCase) -> &mut Mix {
 
 fn answered(mut fixture: Fixture, sealed: bool) -> SearchResult {
     fixture.replan();
-    let folder = kvdyno_analysis::fixture::folder_in_memory();
+    let folder = kvdyno_analysis::fixture::make_folder();
     let path = folder.path().join("run");
     let run = if sealed { fixture.write(&path) } else { fixture.write_partial(&path) };
     answer(&Evidence::read(&run).unwrap()).unwrap().unwrap()

@@ -15,7 +15,7 @@ use kvdyno_record::workload::Activity;
 const TRIALS: u32 = 6;
 
 fn record(fixture: &Fixture) -> Record {
-    let folder = kvdyno_analysis::fixture::folder_in_memory();
+    let folder = kvdyno_analysis::fixture::make_folder();
     Record::read(&fixture.write(&folder.path().join("run"))).unwrap()
 }
 

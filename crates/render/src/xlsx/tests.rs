@@ -24,7 +24,7 @@ struct Read {
 }
 
 fn written(fixture: &Fixture) -> (Summary, Vec<u8>) {
-    let folder = kvdyno_analysis::fixture::folder_in_memory();
+    let folder = kvdyno_analysis::fixture::make_folder();
     let run = fixture.write(&folder.path().join("run"));
     let evidence = Evidence::read(&run).unwrap();
     let summary = Summary::from_evidence(&evidence).unwrap();

@@ -4,7 +4,7 @@ use super::words::Words;
 use crate::figures::group::{Group, RoleRow};
 use crate::figures::lists::list;
 use crate::figures::metric::Metric;
-use crate::figures::ratio::ratio_text;
+use crate::figures::ratio::format_ratio;
 use crate::figures::relative::{RelativeTo, Significance};
 use kvdyno_record::units;
 
@@ -121,7 +121,7 @@ pub(super) fn responses(
 }
 
 /// `LMDB fell behind: 312/s`: the engines that did not keep the rate of a schedule.
-pub(super) fn behind(rows: &[(&str, &RoleRow)]) -> Option<String> {
+pub(super) fn describe_behind(rows: &[(&str, &RoleRow)]) -> Option<String> {
     let rows = rows.iter().filter_map(|(label, row)| Some((*label, row.rate_behind()?)));
     let (labels, rates): (Vec<_>, Vec<_>) =
         rows.map(|(label, rate)| (label.to_owned(), units::rate(rate))).unzip();
@@ -235,7 +235,7 @@ fn multiples(best: &Figure<'_>, others: &[(&str, Figure<'_>)]) -> String {
 /// Prints a ratio with the digits that `scale` needs: two, or three where it is close to 1.
 pub(super) fn times(ratio: f64, scale: f64) -> String {
     match scale {
-        ..1.995 => ratio_text(ratio, 2),
+        ..1.995 => format_ratio(ratio, 2),
         ..9.95 => format!("{ratio:.1}"),
         ..999.5 => format!("{ratio:.0}"),
         _ => units::grouped(ratio.min(u64::MAX as f64) as u64),

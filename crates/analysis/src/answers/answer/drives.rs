@@ -122,12 +122,12 @@ fn job(run: &RunRow, claimed: &[&str]) -> Option<String> {
         words::per_second(role)
     };
     let depth = if run.job.is_some() { format!(" at depth {depth}") } else { String::new() };
-    let against = role.relative_volume.as_ref().map_or_else(String::new, against);
-    Some(format!("{rate} {unit}{against}{times}{depth}{threads}"))
+    let ratio = role.relative_volume.as_ref().map_or_else(String::new, describe_ratio);
+    Some(format!("{rate} {unit}{ratio}{times}{depth}{threads}"))
 }
 
 /// `, 2.1x disk (2.0 to 2.2)`: against the first volume.
-fn against(relative: &RelativeTo) -> String {
+fn describe_ratio(relative: &RelativeTo) -> String {
     let RelativeTo { base, ratio, low, high, verdict, decided, .. } = relative;
     match verdict {
         Significance::Base => String::new(),
@@ -152,4 +152,28 @@ fn order(a: Option<f64>, b: Option<f64>) -> std::cmp::Ordering {
 
 fn in_flight(run: &RunRow) -> u32 {
     run.roles.first().map_or(0, crate::figures::group::RoleRow::in_flight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_to_the_first_volume_tells_how_sure_it_is() {
+        let words = |verdict, interval: Option<(f64, f64)>, decided| {
+            let (low, high) = interval.unzip();
+            let (base, more_pairs, reason) = ("disk".to_owned(), None, None);
+            let relative =
+                RelativeTo { base, ratio: 2.1, low, high, verdict, decided, more_pairs, reason };
+            describe_ratio(&relative)
+        };
+        let ends = Some((0.9, 2.2));
+        assert_eq!(words(Significance::Base, None, true), "");
+        assert_eq!(words(Significance::Different, ends, true), ", 2.1x disk (0.90 to 2.2)");
+        assert_eq!(words(Significance::NotDistinguishable, ends, true), ", equal to disk");
+        let open = words(Significance::NotDistinguishable, ends, false);
+        assert_eq!(open, ", 2.1x disk (0.90 to 2.2: undecided)");
+        let few = words(Significance::SpreadUnknown, None, false);
+        assert_eq!(few, ", 2.1x disk (too few trials to be sure)");
+    }
 }

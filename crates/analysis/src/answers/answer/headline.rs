@@ -93,15 +93,13 @@ impl<'s> Setting<'s> {
         let clauses = run.roles.iter().enumerate().filter_map(|(role, row)| {
             let metrics = |group: &'s Group| Some(&group.run(phase)?.roles.get(role)?.metrics);
             let name = if several { format!("{}: ", row.role) } else { String::new() };
-            let rows: Vec<(&str, &RoleRow)> = chosen
-                .iter()
-                .filter_map(|group| Some((self.name(group), group.run(phase)?.roles.get(role)?)))
-                .collect();
+            let rows = self.role_rows(&chosen, phase, role);
             if row.open_loop {
                 let rate = row.metrics.value(&c::OFFERED_OPS_PER_S).map(units::rate);
                 let entrants = self.entrants(&chosen, metrics, row.p99());
                 let p99 = entrants.first().and_then(|first| p99(first.name, &rows, true));
-                let all: Vec<String> = p99.into_iter().chain(clause::behind(&rows)).collect();
+                let all: Vec<String> =
+                    p99.into_iter().chain(clause::describe_behind(&rows)).collect();
                 let rate = rate.unwrap_or_default();
                 return (!all.is_empty()).then(|| format!("{name}at {rate}: {}", all.join("; ")));
             }

@@ -8,6 +8,7 @@ use kvdyno_record::claim::{Bound, Cell, Claim, Relation, Side, Test};
 use kvdyno_record::engine::Durability;
 use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::host::Drive;
+use kvdyno_record::workload::{Activity, Rate, Schedule};
 
 fn sentences(summary: &Summary) -> Vec<String> {
     let answers = answers(summary, summary.search.as_ref());
@@ -262,4 +263,25 @@ fn a_claim_about_a_drive_is_the_headline() {
     let open = headline(10e6, true);
     let why = "undecided (1 of 4 trials have the figure: p99 needs 1,000 samples); ";
     assert!(open.contains(why), "{open}");
+}
+
+/// Of 2,000 operations a second more than half were never begun.
+#[test]
+fn a_client_that_fell_behind_its_schedule_is_named() {
+    let mut fixture = Fixture::new();
+    for case in &mut fixture.plan.cases {
+        for phase in &mut case.phases {
+            if let Activity::Measure(mix) = &mut phase.work {
+                mix.roles[0].rate = Some(Rate::new(2_000.0, Schedule::Poisson));
+            }
+        }
+    }
+    for trial in ["lmdb_t1_r1", "lmdb_t1_r2"] {
+        let role = &mut fixture.case(trial).phase("measure").roles[0];
+        role.offered_per_s = Some(2_000.0);
+        role.backlog = 1_000_000_000;
+    }
+    let summary = fixture.summary();
+    let answer = summary.answer.join("\n");
+    assert!(answer.contains("LMDB fell behind: ") && !answer.contains("RocksDB fell"), "{answer}");
 }

@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn a_latency_is_to_be_kept_by_each_operation() {
         use crate::fixture::Fixture;
-        let folder = crate::fixture::folder_in_memory();
+        let folder = crate::fixture::make_folder();
         let run = Fixture::mixed(1).write(&folder.path().join("run"));
         let evidence = Evidence::read(&run).unwrap();
         let case = evidence.cases.iter().find(|case| case.case.id.contains("_lmdb_t1_")).unwrap();

@@ -406,7 +406,7 @@ fn a_rate_that_begins_at_nothing_has_no_percentage() {
 #[test]
 fn stalls_are_named_from_events_and_from_counters() {
     let stall_finding = |change: &dyn Fn(&std::path::Path)| {
-        let folder = crate::fixture::folder_in_memory();
+        let folder = crate::fixture::make_folder();
         let run = Fixture::new().write_partial(&folder.path().join("run"));
         change(&run.path.join("cases/0005_rocksdb_t1_r1"));
         let findings = crate::answers::summary::Summary::read(&run).unwrap().figures.findings;

@@ -5,7 +5,7 @@
 use super::{GateResult, Row, Verdict, Versus};
 use crate::figures::catalogue as c;
 use crate::figures::lists::list;
-use crate::figures::ratio::ratio_text;
+use crate::figures::ratio::format_ratio;
 use kvdyno_record::units::percent;
 
 /// Figures of a kind that are named; the rest is counted.
@@ -149,7 +149,7 @@ fn at_most(versus: &Versus) -> Option<String> {
 /// `+11 %`, `-3.5 %`; for large changes `2.4x`.
 fn change(ratio: f64) -> String {
     match ratio {
-        ..0.5 | 2.0.. => format!("{}x", ratio_text(ratio, 2)),
+        ..0.5 | 2.0.. => format!("{}x", format_ratio(ratio, 2)),
         ..0.905 | 1.095.. => format!("{:+.0} %", 100.0 * (ratio - 1.0)),
         _ => format!("{:+.1} %", 100.0 * (ratio - 1.0)),
     }

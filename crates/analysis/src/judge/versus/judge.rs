@@ -374,6 +374,7 @@ mod tests {
 
     #[test]
     fn better_is_the_catalogues_word() {
+        assert_eq!(Sample::from_values(&[1.0, 3.0], Some(9.0)).median, Some(9.0), "the tables'");
         let less = EIGHT.map(|value| value * 0.9);
         for paired in [false, true] {
             assert_eq!(row(&c::OPS_PER_S, &EIGHT, &less, paired).verdict, Verdict::Regressed);

@@ -54,7 +54,7 @@ pub struct MovedFunction {
 
 /// A comparison for programs: with the functions that moved, without the calls of the profiles.
 #[derive(Debug, Serialize)]
-pub struct WithMoved<'v> {
+pub struct VersusJson<'v> {
     #[serde(flatten)]
     versus: &'v Versus,
     /// The functions that moved, by phase and threads.
@@ -69,7 +69,7 @@ struct Moved<'v> {
     functions: &'v [MovedFunction],
 }
 
-impl<'v> WithMoved<'v> {
+impl<'v> VersusJson<'v> {
     /// Of a comparison and its profiles.
     pub fn new(versus: &'v Versus, profiles: &'v [ProfilePair]) -> Self {
         let moved = profiles.iter().filter(|profile| !profile.moved.is_empty());
@@ -199,7 +199,7 @@ mod tests {
             threads.stacks[1].1 += own;
         }
         fixture.run.id = format!("run-{own}");
-        let folder = crate::fixture::folder_in_memory();
+        let folder = crate::fixture::make_folder();
         let record = Record::read(&fixture.write(&folder.path().join("run"))).unwrap();
         (folder, record)
     }
@@ -211,7 +211,7 @@ mod tests {
             profile.phases[0].threads[1].name = thread.to_owned();
         }
         fixture.run.id = format!("run-{thread}");
-        let folder = crate::fixture::folder_in_memory();
+        let folder = crate::fixture::make_folder();
         let record = Record::read(&fixture.write(&folder.path().join("run"))).unwrap();
         (folder, record)
     }
@@ -249,7 +249,7 @@ mod tests {
     fn programs_read_what_moved_without_all_calls() {
         let ((_base_folder, base), (_new_folder, new)) = (record(0), record(300));
         let (versus, profiles) = judged(&base, &new);
-        let json = serde_json::to_value(WithMoved::new(&versus, &profiles)).unwrap();
+        let json = serde_json::to_value(VersusJson::new(&versus, &profiles)).unwrap();
         assert!(json["pairs"].is_array(), "what a comparison has stands beside it");
         let [moved] = json["moved_functions"].as_array().unwrap().as_slice() else {
             panic!("{json}")

@@ -74,7 +74,7 @@ pub(super) fn suite(args: &DriveArgs, cpus: u32, file: Option<&JobFile>) -> Stri
     }
     text.extend(jobs(args, file).iter().map(JobTable::text));
     if let several @ [_, _, ..] = args.paths.as_slice() {
-        text.extend(several.iter().zip(volume_names(several)).map(volume));
+        text.extend(several.iter().zip(name_volumes(several)).map(write_volume));
     }
     if args.preset == Some(DrivePreset::Etcd) {
         text += ETCD_CLAIM;
@@ -83,7 +83,7 @@ pub(super) fn suite(args: &DriveArgs, cpus: u32, file: Option<&JobFile>) -> Stri
 }
 
 /// A directory as a volume of the suite.
-fn volume((path, name): (&PathBuf, String)) -> String {
+fn write_volume((path, name): (&PathBuf, String)) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
     let path = toml::Value::String(path.display().to_string());
     format!("\n[[volume]]\nname = \"{name}\"\nkind = \"directory\"\npath = {path}\n")
@@ -91,7 +91,7 @@ fn volume((path, name): (&PathBuf, String)) -> String {
 
 /// The ends of the paths, as long as it takes to distinguish them: `nvme0` and `nvme1`, `a-data`
 /// and `b-data`.
-fn volume_names(paths: &[PathBuf]) -> Vec<String> {
+fn name_volumes(paths: &[PathBuf]) -> Vec<String> {
     let end = |path: &PathBuf, parts: usize| {
         let all: Vec<String> =
             path.iter().map(|part| part.to_string_lossy().to_lowercase()).collect();
@@ -393,7 +393,7 @@ mod tests {
     fn volumes_have_names_that_distinguish_them() {
         let names = |paths: &[&str]| {
             let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
-            volume_names(&paths)
+            name_volumes(&paths)
         };
         assert_eq!(names(&["/mnt/nvme0", "/mnt/nvme1"]), ["nvme0", "nvme1"]);
         assert_eq!(names(&["/mnt/a/data", "/mnt/b/data"]), ["a-data", "b-data"]);

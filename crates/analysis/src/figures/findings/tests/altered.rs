@@ -25,7 +25,7 @@ fn numbers(text: &[u8]) -> Vec<usize> {
 #[test]
 fn every_changed_number_is_found() {
     const SHOWN: usize = 24;
-    let scratch = crate::fixture::folder_in_memory();
+    let scratch = crate::fixture::make_folder();
     let run = Fixture::new().write(&scratch.path().join("run"));
     assert_eq!(run.changed_since_sealed().unwrap(), Vec::<String>::new());
     let seals = ["SHA256SUMS", "complete"];
@@ -66,7 +66,7 @@ fn every_changed_number_is_found() {
 
 #[test]
 fn a_file_more_or_less_and_a_lost_seal_are_found() {
-    let scratch = crate::fixture::folder_in_memory();
+    let scratch = crate::fixture::make_folder();
     let run = Fixture::new().write(&scratch.path().join("run"));
     let added = run.path.join("cases/0001_x_a9");
     fs::create_dir(&added).unwrap();
