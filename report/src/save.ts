@@ -4,7 +4,8 @@ import type { Theme } from "./colour";
 import { h, svg } from "./dom";
 import { FONT } from "./layout";
 
-const TITLE = 34, LINE = 15, LETTER = 5.9;
+// Widths of a letter as the widest of usual fonts has it: a file is seen where ours may be missing.
+const TITLE = 34, LINE = 15, LETTER = 6.9, TITLE_LETTER = 10;
 
 /** What a figure is called, and what must be known where it stands alone. */
 export interface Naming {
@@ -27,7 +28,7 @@ export function wrapped(text: string, most: number): string[] {
 function standalone(drawn: SVGElement | null, name: Naming, theme: Theme): { text: string; width: number; height: number } | null {
   if (!drawn) return null;
   const width = Number(drawn.getAttribute("width")), inside = Number(drawn.getAttribute("height"));
-  const titles = wrapped(name.title, Math.floor((width - 16) / 8.2));
+  const titles = wrapped(name.title, Math.floor((width - 16) / TITLE_LETTER));
   const lines = name.conditions.flatMap((text) => wrapped(text, Math.floor((width - 16) / LETTER)));
   const top = TITLE + (titles.length - 1) * 19, height = top + inside + 8 + lines.length * LINE + 6;
   const inner = drawn.cloneNode(true) as SVGElement;

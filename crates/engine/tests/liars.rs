@@ -23,8 +23,9 @@ const LOSES_UPDATES: u8 = 5;
 const HIDES_CONFLICTS: u8 = 6;
 
 type Key = Vec<u8>;
-/// Values with the version of their key; a record that is deleted keeps its version.
-type Map = BTreeMap<Key, (Option<Vec<u8>>, u64)>;
+/// A value with the version of its key; a record that is deleted keeps its version.
+type Stored = (Option<Vec<u8>>, u64);
+type Map = BTreeMap<Key, Stored>;
 
 struct Liar<const LIE: u8> {
     records: Mutex<Map>,
@@ -163,20 +164,14 @@ fn version_of(records: &Map, key: &[u8]) -> u64 {
 }
 
 fn shown<const LIE: u8>(records: &Map, range: Range<'_>, visit: &mut Records<'_>) -> u64 {
-    let live =
-        |(key, (value, _)): (&Key, &(Option<Vec<u8>>, u64))| Some((key.clone(), value.clone()?));
-    let within: Vec<_> = match (range.direction, range.from) {
-        (Direction::Forward, from) => {
-            let from = from.map_or(Bound::Unbounded, Bound::Included);
-            records.range::<[u8], _>((from, Bound::Unbounded)).filter_map(live).collect()
-        }
-        (Direction::Reverse, from) => {
-            let from = from.map_or(Bound::Unbounded, Bound::Included);
-            records.range::<[u8], _>((Bound::Unbounded, from)).rev().filter_map(live).collect()
-        }
+    let from = range.from.map_or(Bound::Unbounded, Bound::Included);
+    let within: Box<dyn Iterator<Item = (&Key, &Stored)>> = match range.direction {
+        Direction::Forward => Box::new(records.range::<[u8], _>((from, Bound::Unbounded))),
+        Direction::Reverse => Box::new(records.range::<[u8], _>((Bound::Unbounded, from)).rev()),
     };
+    let live = within.filter_map(|(key, (value, _))| Some((key, value.as_ref()?)));
     let mut count = 0;
-    for (key, value) in within.iter().take(range.limit as usize) {
+    for (key, value) in live.take(range.limit as usize) {
         if range.ends_before(key) && LIE != SCANS_PAST_THE_END {
             break;
         }
@@ -214,8 +209,12 @@ impl<const LIE: u8> LiarTransaction<'_, LIE> {
 
 impl<const LIE: u8> Transaction for LiarTransaction<'_, LIE> {
     fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
-        let view = self.view();
-        visit(view.get(key).and_then(|(value, _)| value.as_deref()));
+        if let Some((_, value)) = self.written.iter().rfind(|(written, _)| written == key) {
+            visit(value.as_deref());
+            return Ok(());
+        }
+        let records = self.engine.lock();
+        visit(records.get(key).and_then(|(value, _)| value.as_deref()));
         Ok(())
     }
 
@@ -245,11 +244,13 @@ fn report_on<const LIE: u8>() -> Report {
     conformance::run::<Liar<LIE>>(scratch.path())
 }
 
-/// Fails unless the check of this name failed.
-fn caught_by<const LIE: u8>(name: &str) {
+/// Fails unless the checks of these names failed.
+fn caught_by<const LIE: u8>(names: &[&str]) {
     let report = report_on::<LIE>();
-    let check = report.checks.iter().find(|check| check.name == name).expect("such a check");
-    assert!(matches!(check.verdict, Verdict::Failed(_)), "{name} found nothing in\n{report}");
+    for name in names {
+        let check = report.checks.iter().find(|check| check.name == *name).expect("such a check");
+        assert!(matches!(check.verdict, Verdict::Failed(_)), "{name} found nothing in\n{report}");
+    }
 }
 
 #[test]
@@ -264,17 +265,14 @@ fn an_honest_engine_conforms() {
 
 #[test]
 fn lies_about_ranges_are_found() {
-    caught_by::<SCANS_PAST_THE_END>("scan forward");
-    caught_by::<SCANS_PAST_THE_END>("scan reverse");
-    caught_by::<GOES_ON_WHEN_TOLD_TO_STOP>("scan forward");
-    caught_by::<GOES_ON_WHEN_TOLD_TO_STOP>("transactions scan");
+    caught_by::<SCANS_PAST_THE_END>(&["scan forward", "scan reverse"]);
+    caught_by::<GOES_ON_WHEN_TOLD_TO_STOP>(&["scan forward", "transactions scan"]);
 }
 
 #[test]
 fn lies_about_transactions_are_found() {
-    caught_by::<KEEPS_WHAT_WAS_UNDONE>("transactions are all or nothing");
-    caught_by::<SHOWS_WHAT_IS_NOT_COMMITTED>("transactions are isolated");
-    caught_by::<LOSES_UPDATES>("transactions lose no update");
-    caught_by::<LOSES_UPDATES>("transactions report conflicts");
-    caught_by::<HIDES_CONFLICTS>("transactions lose no update");
+    caught_by::<KEEPS_WHAT_WAS_UNDONE>(&["transactions are all or nothing"]);
+    caught_by::<SHOWS_WHAT_IS_NOT_COMMITTED>(&["transactions are isolated"]);
+    caught_by::<LOSES_UPDATES>(&["transactions lose no update", "transactions report conflicts"]);
+    caught_by::<HIDES_CONFLICTS>(&["transactions lose no update"]);
 }

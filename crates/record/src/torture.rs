@@ -2,7 +2,7 @@
 
 use crate::files::{read_json, write_json};
 use crate::lines::Result;
-use kvdyno_engine::Durability;
+use kvdyno_engine::{Durability, PowerLoss};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -53,6 +53,8 @@ pub struct ClassRecord {
     pub durability: Durability,
     /// The engine's settings behind it, in its adapter's words.
     pub settings: String,
+    /// What a power loss does, by the engine's own description.
+    pub power_loss: PowerLoss,
     /// Options that differ from its defaults.
     pub options: Vec<String>,
     /// What was tried.

@@ -3,7 +3,7 @@
 //! A writer has at most one write in flight: of its first `n + 1` writes, `n` of which were
 //! acknowledged, all others must be there and the last may be.
 
-use kvdyno_record::engine::Durability;
+use kvdyno_record::engine::{Durability, PowerLoss};
 use kvdyno_record::pledge::{Reading, Recovered, Units};
 use kvdyno_record::torture::{Tally, Trial, TrialKind};
 use std::ops::Range;
@@ -196,7 +196,10 @@ pub enum Verdict {
 /// | `commit` | any damage | any damage |
 /// | `async` | torn values, half batches, phantoms, crashes | any damage |
 /// | `none` | crashes: it opens, or says that it cannot | the same |
-pub fn judge(class: Durability, trials: &[Trial]) -> Verdict {
+///
+/// An engine whose description says that a power loss damages its database promises no more in
+/// `async` than in `none`.
+pub fn judge((class, described): (Durability, PowerLoss), trials: &[Trial]) -> Verdict {
     let mut broken = Vec::new();
     for trial in trials.iter().filter(|trial| trial.kind != TrialKind::Control) {
         let tally = &trial.tally;
@@ -214,6 +217,7 @@ pub fn judge(class: Durability, trials: &[Trial]) -> Verdict {
         let crashes = [(tally.crashes, "in which it crashed or hung")];
         let judged: Vec<(u64, &str)> = match class {
             Durability::None => crashes.to_vec(),
+            Durability::Async if !killed && described == PowerLoss::Damages => crashes.to_vec(),
             Durability::Async if !killed => [&crashes[..], &served].concat(),
             Durability::Async | Durability::Commit => [served, gone].concat(),
         };
@@ -329,7 +333,7 @@ mod tests {
         let torn = Tally { torn: 1, corrupt: 1, ..Tally::default() };
         let control = trial(TrialKind::Control, &Tally { lost: 2, ..Tally::default() });
         let word = |class, kind, tally: &Tally| match judge(
-            class,
+            (class, PowerLoss::LosesLast),
             &[trial(TrialKind::Power, &Tally::default()), trial(kind, tally), control.clone()],
         ) {
             Verdict::Held => "held",
@@ -347,12 +351,23 @@ mod tests {
     }
 
     #[test]
+    fn damage_that_the_engine_describes_breaks_no_promise() {
+        let torn = Tally { torn: 1, corrupt: 1, ..Tally::default() };
+        let damages = |kind| {
+            let class = (Durability::Async, PowerLoss::Damages);
+            judge(class, &[trial(TrialKind::Power, &torn), trial(kind, &torn)])
+        };
+        assert_eq!(damages(TrialKind::FlushFails), Verdict::Held);
+        assert!(matches!(damages(TrialKind::Kill), Verdict::Broken(_)));
+    }
+
+    #[test]
     fn an_explorer_that_is_blind_says_so() {
         let power = trial(TrialKind::Power, &Tally::default());
         let blind = trial(TrialKind::Control, &Tally { sound: 10, ..Tally::default() });
-        let verdict_of = |trials: &[Trial]| judge(Durability::Commit, trials);
+        let verdict_of = |trials: &[Trial]| judge((Durability::Commit, PowerLoss::Keeps), trials);
         assert!(matches!(verdict_of(&[power.clone(), blind]), Verdict::CannotTell(_)));
         assert!(matches!(verdict_of(std::slice::from_ref(&power)), Verdict::CannotTell(_)));
-        assert_eq!(judge(Durability::Async, &[power]), Verdict::Held);
+        assert_eq!(judge((Durability::Async, PowerLoss::LosesLast), &[power]), Verdict::Held);
     }
 }

@@ -36,6 +36,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifdef __cplusplus
@@ -292,16 +294,28 @@ static inline const kvdyno_option *kvdyno_find_option(const kvdyno_opening *open
   return NULL;
 }
 
-/* A number, bytes, or 0 and 1; 0: there is no such option. */
-static inline uint64_t kvdyno_integer(const kvdyno_opening *opening, const char *name) {
+/* The option of this name; ends the process if the description has none, or none of this kind. */
+static inline const kvdyno_option *kvdyno_need_option(const kvdyno_opening *opening,
+                                                      const char *name, int is_text) {
   const kvdyno_option *option = kvdyno_find_option(opening, name);
-  return option == NULL ? 0 : option->integer;
+  const int fits = option != NULL && (is_text ? option->kind == KVDYNO_TEXT
+                                              : option->kind <= KVDYNO_INTEGER);
+  if (!fits) {
+    fprintf(stderr, "error: the plugin asks for the %s option `%s`, which its description lacks\n",
+            is_text ? "text" : "integer", name);
+    abort();
+  }
+  return option;
 }
 
-/* A text, or a word of a choice; empty: there is no such option. */
+/* A number, bytes, or 0 and 1. */
+static inline uint64_t kvdyno_integer(const kvdyno_opening *opening, const char *name) {
+  return kvdyno_need_option(opening, name, 0)->integer;
+}
+
+/* A text, or a word of a choice. */
 static inline const char *kvdyno_text(const kvdyno_opening *opening, const char *name) {
-  const kvdyno_option *option = kvdyno_find_option(opening, name);
-  return option == NULL || option->kind != KVDYNO_TEXT ? "" : option->text;
+  return kvdyno_need_option(opening, name, 1)->text;
 }
 
 #ifdef __cplusplus

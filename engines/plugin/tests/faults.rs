@@ -159,6 +159,18 @@ fn what_a_plugin_returns_is_an_error_with_its_words() {
 }
 
 #[test]
+fn an_option_that_is_not_described_ends_the_process_with_its_name() {
+    let test = "an_option_that_is_not_described_ends_the_process_with_its_name";
+    let Some(plugin) = faulty(test, "ASKS_FOR_ANOTHER_OPTION") else {
+        return;
+    };
+    let output = plugin.read();
+    let printed = text(&output);
+    assert!(output.status.signal().is_some(), "{:?} {printed}", output.status);
+    assert!(printed.contains("the integer option `cach_bytes`"), "{printed}");
+}
+
+#[test]
 fn a_crash_in_open_ends_that_process_alone() {
     let Some(plugin) = faulty("a_crash_in_open_ends_that_process_alone", "CRASHES_IN_OPEN") else {
         return;

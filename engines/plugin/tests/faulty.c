@@ -23,6 +23,7 @@
 #define PRINTS 14
 #define COUNTS_ELSEWHERE 15
 #define COUNTS_TOO_LATE 16
+#define ASKS_FOR_ANOTHER_OPTION 17
 
 static const char *describe(void) {
 #if FAULT == PRINTS
@@ -53,6 +54,9 @@ static int open_database(const kvdyno_opening *opening, void **database, char *m
   (void)opening, (void)message;
 #if FAULT == CRASHES_IN_OPEN
   *(volatile int *)16 = 1;
+#endif
+#if FAULT == ASKS_FOR_ANOTHER_OPTION
+  kvdyno_integer(opening, "cach_bytes");
 #endif
   *database = malloc(1);
   return KVDYNO_OK;

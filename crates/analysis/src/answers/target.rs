@@ -223,16 +223,14 @@ fn row(
         })
         .collect();
     let (conditions, more): (Vec<ConditionRow>, Vec<Option<usize>>) = judged.into_iter().unzip();
-    let whys = |pick: fn(&TargetVerdict) -> Option<&String>| {
-        let whys = unique(trials.iter().filter_map(|trial| pick(&trial.verdict)).cloned());
-        (!whys.is_empty()).then(|| whys.join("; "))
-    };
-    let missed = whys(|verdict| match verdict {
-        TargetVerdict::Missed(why) => why.as_ref(),
+    let missed = unique(trials.iter().filter_map(|trial| match &trial.verdict {
+        TargetVerdict::Missed(why) => why.clone(),
         _ => None,
-    });
-    let void = whys(|verdict| match verdict {
-        TargetVerdict::Void(why) | TargetVerdict::Open(Some(why)) => Some(why),
+    }));
+    let missed = (!missed.is_empty()).then(|| missed.join("; "));
+    // Of one for all: others say the like with other numbers.
+    let void = trials.iter().find_map(|trial| match &trial.verdict {
+        TargetVerdict::Void(why) | TargetVerdict::Open(Some(why)) => Some(why.clone()),
         _ => None,
     });
     let all = |meets: Meets| conditions.iter().all(|condition| condition.meets == meets);

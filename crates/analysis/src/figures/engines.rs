@@ -89,11 +89,13 @@ pub(crate) fn list_engines(cases: &[CaseEvidence], torture: &[TortureRecord]) ->
     engines
 }
 
-/// What the same engine lost in the same class, from the newest record. Its options must equal
-/// those of the case, except for sizes of caches and buffers, which do not affect durability.
+/// What the same build of the engine lost in the same class, from the newest record. Its options
+/// must equal those of the case, except for sizes of caches and buffers, which do not affect
+/// durability.
 fn lost(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
     let worker = case.record.as_ref()?.worker.as_ref()?;
     let engine = &worker.description.engine;
+    let library = worker.library.as_ref().map(|library| &library.sha256);
     let changed = |(name, value): (&String, &Value)| {
         let spec = engine.options.iter().find(|spec| spec.name == *name)?;
         let counts = spec.kind != OptionKind::Bytes && spec.default != *value;
@@ -108,6 +110,7 @@ fn lost(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
         let recorded: BTreeSet<String> =
             class.options.iter().filter(|option| !is_size(option)).cloned().collect();
         (&class.engine, &class.version) == (&engine.name, &engine.version)
+            && class.library_sha256.as_ref() == library
             && class.durability == case.case.options.durability
             && recorded == options
     };
@@ -162,6 +165,7 @@ mod tests {
     use super::*;
     use crate::figures::evidence::Evidence;
     use crate::fixture::Fixture;
+    use kvdyno_record::engine::PowerLoss;
     use kvdyno_record::torture::{Tally, Trial};
 
     /// A verdict is shown only for the same version, class and options.
@@ -184,6 +188,7 @@ mod tests {
             library_sha256: None,
             durability: first.durability,
             settings: String::new(),
+            power_loss: PowerLoss::LosesLast,
             options: options_of(first),
             trials: vec![power],
             recording: None,
@@ -216,6 +221,9 @@ mod tests {
         let lost = Lost { states: 300, lost: 2, corrupt: 0 };
         assert_eq!(losses(&record), [(first.label.clone(), lost)]);
         let other = ClassRecord { version: "0.0.1".to_owned(), ..class.clone() };
+        assert_eq!(losses(&TortureRecord { classes: vec![other], ..record.clone() }), []);
+        let library_sha256 = Some("of another build".to_owned());
+        let other = ClassRecord { library_sha256, ..class.clone() };
         assert_eq!(losses(&TortureRecord { classes: vec![other], ..record.clone() }), []);
         let options = [&class.options[..], &["other=true".to_owned()]].concat();
         let other = ClassRecord { options, ..class };

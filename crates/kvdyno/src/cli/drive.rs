@@ -124,6 +124,9 @@ pub(crate) struct DriveArgs {
     /// Print the suite that it would run, and exit
     #[arg(long)]
     pub(crate) print_suite: bool,
+    /// Show what would be done and how long it takes, without running it
+    #[arg(long, conflicts_with_all = ["import_fio", "print_suite"])]
+    pub(crate) plan: bool,
     #[command(flatten)]
     pub(crate) keep: KeepArgs,
     #[command(flatten)]

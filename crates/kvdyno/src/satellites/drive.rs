@@ -7,7 +7,7 @@ mod steady;
 mod text;
 
 use crate::cli::{DriveArgs, DrivePreset, DriveRw, DriveWay, LocationArgs};
-use crate::commands::{judge, show};
+use crate::commands::{judge, plan, show};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::running::prepare::prepare_text;
@@ -55,6 +55,9 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         None => Consent::None,
     };
     judge::set_target(&mut prepared.plan, args.view.target.as_ref())?;
+    if args.plan {
+        return plan::only(&prepared, args.view.json, printer);
+    }
     let (folder, ended) = start::run_prepared(&prepared, &args.keep, None, printer)?;
     let exit = show::show_ended(folder.clone(), ended, &args.view, printer)?;
     if !args.view.json {
@@ -104,12 +107,16 @@ fn check(args: &DriveArgs) -> Result<(), Complaint> {
         return says(&format!("{option} needs `--preset snia-iops`"), hint);
     }
     if args.paths.len() > 1 {
-        let other = args.paths.iter().find(|path| !path.is_dir());
-        if let Some(path) = other {
+        if let Some(path) = args.paths.iter().find(|path| !path.is_dir()) {
             let what = format!("{}: expected a directory beside other paths", path.display());
+            let hint = "make it, or compare devices as [[volume]] of a suite: --print-suite";
+            return says(&what, hint);
+        }
+        if let Some(path) = find_repeated(&args.paths) {
+            let what = format!("{}: named twice", path.display());
             return says(
                 &what,
-                "make it, or compare devices as [[volume]] of a suite: --print-suite",
+                "name each directory once; `--trials` sets how often it is measured",
             );
         }
     }
@@ -118,6 +125,17 @@ fn check(args: &DriveArgs) -> Result<(), Complaint> {
         return says(&what, "use the device as PATH too");
     }
     Ok(())
+}
+
+/// A directory that stands before in the list, under whatever name.
+fn find_repeated(paths: &[PathBuf]) -> Option<&PathBuf> {
+    let inode = |path: &PathBuf| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
+    let stands_before = |index: usize| {
+        paths[..index]
+            .iter()
+            .any(|path| inode(path).is_some() && inode(path) == inode(&paths[index]))
+    };
+    (1..paths.len()).find(|index| stands_before(*index)).map(|index| &paths[index])
 }
 
 fn is_folder(args: &DriveArgs) -> bool {

@@ -16,7 +16,9 @@ use crate::running::{libraries, workers};
 use anyhow::Context as _;
 use kvdyno_host::{Root, meter};
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::engine::{Description, Durability, OptionKind, Options, PlaceKind, Value};
+use kvdyno_record::engine::{
+    Description, Durability, OptionKind, Options, PlaceKind, PowerLoss, Value,
+};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::pledge::Units;
 use kvdyno_record::redact::redact;
@@ -195,14 +197,15 @@ fn recording(engine: &str, class: Durability) -> String {
 fn class_record(args: &TortureArgs, victim: &Victim) -> ClassRecord {
     let (worker, class) = (&victim.worker, victim.class());
     let engine = &worker.description.engine;
-    let settings = engine.capabilities.durability.get(&class);
+    let promise = engine.capabilities.durability.get(&class);
     ClassRecord {
         engine: victim.name.clone(),
         version: engine.version.clone(),
         worker_sha256: worker.sha256.clone(),
         library_sha256: worker.library.as_ref().map(|library| library.sha256.clone()),
         durability: class,
-        settings: settings.map(|promise| promise.settings.clone()).unwrap_or_default(),
+        settings: promise.map(|promise| promise.settings.clone()).unwrap_or_default(),
+        power_loss: promise.map_or(PowerLoss::Damages, |promise| promise.power_loss),
         options: args.set.iter().map(|option| redact(option)).collect(),
         trials: Vec::new(),
         recording: None,
