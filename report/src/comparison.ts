@@ -27,7 +27,7 @@ export interface ExplanationTable {
 export type Judgement = "improved" | "regressed" | "changed" | "equal" | "undecided" | "too_few" | "described" | "not_comparable";
 
 export interface Sample {
-  median: number | null;
+  value: number | null;
   n: number;
   min: number | null;
   max: number | null;

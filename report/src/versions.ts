@@ -13,7 +13,7 @@ export interface Course {
   role: string | null;
   figure: string;
   unit: string;
-  values: ({ median: number | null; n: number; min: number | null; max: number | null } | null)[];
+  values: ({ value: number | null; n: number; min: number | null; max: number | null } | null)[];
   /** From each version to the next: one fewer. */
   steps: (HistoryStep | null)[];
 }

@@ -115,6 +115,7 @@ const CHECKS: &[NamedCheck] = &[
     ("transactions are all or nothing", transactions::all_or_nothing),
     ("transactions scan", transactions::scans),
     ("transactions are isolated", transactions::no_dirty_reads),
+    ("transactions keep others' writes", transactions::keeps_others_writes),
     ("transactions lose no update", transactions::no_lost_updates),
     ("transactions report conflicts", transactions::conflicts),
     ("reopen keeps acknowledged data", lifecycle::reopen),

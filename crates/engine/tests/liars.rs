@@ -21,6 +21,7 @@ const KEEPS_WHAT_WAS_UNDONE: u8 = 3;
 const SHOWS_WHAT_IS_NOT_COMMITTED: u8 = 4;
 const LOSES_UPDATES: u8 = 5;
 const HIDES_CONFLICTS: u8 = 6;
+const UNDOES_OTHERS_WRITES: u8 = 7;
 
 type Key = Vec<u8>;
 /// A value with the version of its key; a record that is deleted keeps its version.
@@ -134,8 +135,12 @@ impl<const LIE: u8> Session for LiarSession<'_, LIE> {
     ) -> Result<R> {
         let mut within =
             LiarTransaction { engine: self.0, read: BTreeMap::new(), written: Vec::new() };
+        let before = (LIE == UNDOES_OTHERS_WRITES).then(|| self.0.lock().clone());
         let outcome = body(&mut within);
         let LiarTransaction { read, written, .. } = within;
+        if let (Err(_), Some(before)) = (&outcome, before) {
+            *self.0.lock() = before;
+        }
         if outcome.is_err() && LIE != KEEPS_WHAT_WAS_UNDONE {
             return outcome;
         }
@@ -273,6 +278,7 @@ fn lies_about_ranges_are_found() {
 fn lies_about_transactions_are_found() {
     caught_by::<KEEPS_WHAT_WAS_UNDONE>(&["transactions are all or nothing"]);
     caught_by::<SHOWS_WHAT_IS_NOT_COMMITTED>(&["transactions are isolated"]);
+    caught_by::<UNDOES_OTHERS_WRITES>(&["transactions keep others' writes"]);
     caught_by::<LOSES_UPDATES>(&["transactions lose no update", "transactions report conflicts"]);
     caught_by::<HIDES_CONFLICTS>(&["transactions lose no update"]);
 }

@@ -59,7 +59,7 @@ const EXAMPLES: &str = "\
 Examples:
   kvdyno doctor                            what this machine can and cannot measure
   kvdyno plan quick                        the cases of a suite, the time and space they need
-  kvdyno run quick --data-dir /mnt/nvme       run it; the data goes below /mnt/nvme
+  kvdyno run quick --data-dir /mnt/nvme    run it; the data goes below /mnt/nvme
   kvdyno quick lmdb rocksdb --read 95      compare engines without writing a suite
   kvdyno drive /mnt/nvme                   the drive below a directory, without any engine
   kvdyno show                              the latest run on one screen; --full: all its tables
@@ -75,9 +75,13 @@ Examples:
   kvdyno trace show mine.kvtrace           the contents of a request trace
   kvdyno suites show quick > mine.toml     start a suite of your own
 
+Start with docs/tutorial.md. KVDYNO_ENGINE_PATH and KVDYNO_LIBRARY_PATH name more directories of
+engines and libraries.
+
 Exit codes:
   0 success       1 the program failed            2 a mistake on the command line or in the suite
-  3 a case failed or hung, or none completed      4 findings make the figures invalid
+  3 a case failed or hung, none completed, or torture: a promise was broken
+  4 findings make figures invalid, or something could not be judged
   5 a regression past the gate, a missed target   130 interrupted (completed cases are kept)";
 
 /// A dynamometer for storage engines: puts them under a known load on a known machine, and measures
@@ -114,7 +118,7 @@ pub(crate) enum Command {
     Drive(Box<DriveArgs>),
     /// Show what a run would do and need, without running it
     Plan(PlanArgs),
-    /// Finish an interrupted run
+    /// Finish an interrupted run, or add trials to a finished one
     Resume(ResumeArgs),
     /// List the runs
     List(ListArgs),
@@ -157,7 +161,7 @@ pub(crate) enum Command {
     Engines(EnginesArgs),
     /// Keep loaded databases for later runs: make, list, check and remove them
     State(StateArgs),
-    /// Start an engine of your own: a crate that passes the conformance kit
+    /// Start an engine of your own in C, C++, Go, Rust or Zig; it passes the conformance kit
     NewEngine(NewEngineArgs),
     /// Show what this machine can enforce and measure, and what will distort figures
     Doctor(DoctorArgs),
@@ -203,8 +207,8 @@ pub(crate) struct KeepArgs {
     pub(crate) runs: RunsArgs,
     #[command(flatten)]
     pub(crate) io: IoArgs,
-    /// Keep databases that are loaded for several cases for later runs, up to this size in all, as
-    /// 50GiB; without it those that are kept are used, with 0 not even these
+    /// Keep loaded databases for later runs, up to this size in all, as 50GiB; without the option
+    /// a run uses kept ones and keeps none; 0: neither
     #[arg(long, value_name = "SIZE")]
     pub(crate) states: Option<String>,
 }
@@ -291,8 +295,8 @@ pub(crate) struct RunArgs {
 /// Trials beyond those of the suite.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct BudgetArgs {
-    /// After the suite's trials add more until its rates, claims and --target are decided, but
-    /// none that would end after this time, as 10m
+    /// Add trials until rates, claims and --target are decided: at most 32, and none that would
+    /// end later than this, as 10m
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
     /// Two rates that differ by less are equal [default: 3%]; alone, adds trials as --budget does,
@@ -333,6 +337,7 @@ pub(crate) fn parse_within(text: &str) -> Result<f64, Complaint> {
 #[command(after_help = "\
 Examples:
   kvdyno resume                     continue the latest run
+  kvdyno resume --budget 10m        add trials until its verdicts are decided
   kvdyno resume 2026-11-20T10")]
 pub(crate) struct ResumeArgs {
     #[command(flatten)]

@@ -354,7 +354,7 @@ fn sample(row: &Row, sample: &Sample) -> String {
         (Verdict::TooFew, Some(min), Some(max)) if sample.n > 1 => {
             format!("{} .. {}", number(min), number(max))
         }
-        _ => sample.median.map_or_else(|| "-".to_owned(), number),
+        _ => sample.value.map_or_else(|| "-".to_owned(), number),
     }
 }
 

@@ -253,7 +253,7 @@ fn check<G: GraphEngine>(folder: &Path, words: &str) -> Result<ExitCode> {
     if report.checks.is_empty() {
         return Err(Error::invalid(format!("unknown check `{words}`; leave it out to run all")));
     }
-    output::write(report.to_string().as_bytes())?;
+    output::write(format!("{report}\n").as_bytes())?;
     Ok(if report.conforms() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -31,10 +31,10 @@ function panel(view: View, one: History, course: Course): BarPanel {
   const bars = one.versions.flatMap((version, at): BarPanel["bars"] => {
     const engine = view.model.engines.find((known) => known.id.startsWith(`${version.label}/`));
     const value = course.values[at];
-    if (engine == null || value?.median == null) return [];
+    if (engine == null || value?.value == null) return [];
     const range: [number, number] | null = value.min != null && value.max != null ? [value.min, value.max] : null;
     const word = at > 0 ? mark(course.steps[at - 1]) : undefined;
-    return [{ engine, parts: [{ name: course.figure, value: value.median }], range, combine: "median", ...(word == null ? {} : { word }) }];
+    return [{ engine, parts: [{ name: course.figure, value: value.value }], range, combine: "median", ...(word == null ? {} : { word }) }];
   });
   return { title: placeOf(course), bars, format: formats[course.unit] ?? si, binary: course.unit === "B" };
 }
@@ -63,7 +63,7 @@ function draw(view: View): Drawing | null {
 }
 
 function row(course: Course, version: string, at: number): string[] {
-  const step = at > 0 ? course.steps[at - 1] : null, value = course.values[at]?.median;
+  const step = at > 0 ? course.steps[at - 1] : null, value = course.values[at]?.value;
   const interval = step?.ratio_low == null || step.ratio_high == null ? NONE : `${ratio(step.ratio_low)} to ${ratio(step.ratio_high)}`;
   return [
     placeOf(course), course.figure, version, value == null ? NONE : inUnit(value, course.unit),

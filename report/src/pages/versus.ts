@@ -205,9 +205,9 @@ function paired(data: VersusData, versus: Versus, choice: Choice): HTMLElement {
 const ARROWS = { higher: "↑", lower: "↓", neither: "" };
 
 /** The median; where nothing can be claimed, the range. */
-function sample(row: VersusRow, { median, n, min, max }: Sample): string {
+function sample(row: VersusRow, { value, n, min, max }: Sample): string {
   if (row.verdict === "too_few" && n > 1 && min != null && max != null) return `${inUnit(min, row.unit)} … ${inUnit(max, row.unit)}`;
-  return median == null ? NONE : reading(median, row.unit);
+  return value == null ? NONE : reading(value, row.unit);
 }
 
 const fine = (value: number): string => (value < 10 ? value.toFixed(3) : ratio(value));

@@ -102,9 +102,9 @@ impl VersionSeries {
     pub fn cells(&self, words: impl Fn(f64) -> String) -> Vec<String> {
         let steps = std::iter::once(&None).chain(&self.judgement.steps);
         let cell = |(value, step): (&Option<Sample>, &Option<Step>)| {
-            let median = value.and_then(|value| value.median);
+            let value = value.and_then(|sample| sample.value);
             let mark = step.as_ref().map_or_else(String::new, Step::mark);
-            median.map_or_else(|| "-".to_owned(), |median| words(median) + &mark)
+            value.map_or_else(|| "-".to_owned(), |value| words(value) + &mark)
         };
         self.values.iter().zip(steps).map(cell).collect()
     }

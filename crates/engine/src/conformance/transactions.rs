@@ -15,6 +15,9 @@ use std::time::Duration;
 /// Longer than a lock is waited for by any engine's defaults; only a failing check waits for it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long an open transaction gives another session, which may have to wait for its end.
+const MOMENT: Duration = Duration::from_millis(200);
+
 type CheckFn = fn(&Field<'_>, &BoxEngine, Transactions) -> Outcome;
 
 /// Runs `check` on a fresh database for every kind of transaction that the engine has.
@@ -132,7 +135,6 @@ pub(super) fn scans(field: &Field<'_>) -> Outcome {
 /// Writes of a transaction that is rolled back are never visible to others. Others may have to
 /// wait for its end.
 pub(super) fn no_dirty_reads(field: &Field<'_>) -> Outcome {
-    const MOMENT: Duration = Duration::from_millis(200);
     of_every_kind(field, |field, engine, _| {
         let (keys, old) = ([field.key(1), field.key(2)], value(1, 1, 40));
         let mut session = engine.session()?;
@@ -158,15 +160,53 @@ pub(super) fn no_dirty_reads(field: &Field<'_>) -> Outcome {
                 Err::<(), _>(Error::new(ErrorClass::Other, "undone"))
             });
             drop(written);
-            undone.map_or_else(
-                |error| if error.message == "undone" { Ok(()) } else { Err(Stop::from(error)) },
-                |()| Err(Stop::Fail("a transaction succeeded although its body failed".to_owned())),
-            )?;
+            expect_undone(undone)?;
             let panicked = |_| Stop::Fail("the reading thread panicked".to_owned());
             Ok::<_, Stop>(reader.join().map_err(panicked)??)
         })?;
         expect(values == [Some(old), None], || "another session saw uncommitted data".to_owned())
     })
+}
+
+/// A single write of another session beside an open transaction stays when that is rolled back. The
+/// write may have to wait for the end of the transaction.
+pub(super) fn keeps_others_writes(field: &Field<'_>) -> Outcome {
+    of_every_kind(field, |field, engine, _| {
+        let (ours, theirs, new) = (&field.key(1), &field.key(2), &value(2, 1, 40));
+        let mut session = engine.session()?;
+        let (began, begin) = channel();
+        let (written, done) = channel();
+        std::thread::scope(|scope| {
+            let write = move || -> Result<()> {
+                let mut session = engine.session()?;
+                // Nothing comes where the transaction failed.
+                let _ = begin.recv();
+                retried(|| session.put(theirs, new))?;
+                let _ = written.send(());
+                Ok(())
+            };
+            let writer = scope.spawn(write);
+            let undone = session.transaction(|within| {
+                within.put(ours, b"not committed")?;
+                let _ = began.send(());
+                let _ = done.recv_timeout(MOMENT);
+                Err::<(), _>(Error::new(ErrorClass::Other, "undone"))
+            });
+            drop(began);
+            expect_undone(undone)?;
+            joined(writer)
+        })?;
+        expect_value(&mut session, ours, None)?;
+        expect_value(&mut session, theirs, Some(new))
+    })
+}
+
+fn expect_undone(undone: Result<()>) -> Outcome {
+    match undone {
+        Err(error) if error.message == "undone" => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(()) => Err(Stop::Fail("a transaction succeeded although its body failed".to_owned())),
+    }
 }
 
 /// Two counters that are raised together by several threads: a transaction that holds both finds

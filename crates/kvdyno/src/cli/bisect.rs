@@ -9,7 +9,7 @@ use std::path::PathBuf;
 Examples:
   kvdyno bisect --good v9.10.0 --bad HEAD --build 'make shared_lib' --library librocksdb.so
   kvdyno bisect --repo ~/ldb --good 1.22 --bad main --engine leveldb --build ./b.sh --library l.so
-  kvdyno bisect --good a --bad b --build make --library e.so --phase scans --set data.records=20k
+  kvdyno bisect --good a --bad b --build make --library e.so --phase scans
 
 It finds the first commit after GOOD with which a phase costs as much as with BAD: as `git bisect
 run`, but the judgement is `kvdyno versus` of GOOD and a commit. First it builds both ends. If their

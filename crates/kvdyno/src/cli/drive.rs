@@ -26,8 +26,8 @@ written only if its name is typed twice, and only if it has no mount, no filesys
 partitions. docs/drive.md explains the measurements.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
 pub(crate) struct DriveArgs {
-    /// A directory on the drive, or a block device; several directories: each drive in turn, and
-    /// the ratio to the first
+    /// An empty directory on the drive, or a block device; several directories: each drive in
+    /// turn, and the ratio to the first
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath,
           required_unless_present_any = ["print_suite", "import_fio"])]
     pub(crate) paths: Vec<PathBuf>,

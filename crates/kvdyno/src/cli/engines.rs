@@ -8,16 +8,16 @@ use std::path::PathBuf;
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
-  kvdyno engines                    all installed engines, with their paths
+  kvdyno engines                    the installed engines: versions and durability classes
   kvdyno engines rocksdb            its options with defaults, and its durability classes
-  kvdyno engines list               the installed libraries, by version
+  kvdyno engines list               the same with files and builds, and the releases to get
   kvdyno engines get rocksdb 9.10.0
   KVDYNO_ENGINE_PATH=~/my-engines kvdyno engines --json
 
 An engine is a program `kvdyno-NAME`, or a plugin `libkvdyno-NAME.so`. kvdyno searches its own
-directory, then the directories of KVDYNO_ENGINE_PATH and PATH. Some engines are loaded as libraries
-(`get`): a suite selects `versions = [\"9.10.0\", \"11.8.1\"]`, or `library = \"PATH\"` for a local
-build."
+directory, then the directories of KVDYNO_ENGINE_PATH and PATH, then the installed plugins. Some
+engines are loaded as libraries (`get`): a suite selects `versions = [\"9.10.0\", \"11.8.1\"]`, or
+`library = \"PATH\"` for a local build."
 )]
 pub(crate) struct EnginesArgs {
     #[command(subcommand)]

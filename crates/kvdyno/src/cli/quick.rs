@@ -34,7 +34,8 @@ pub(crate) struct QuickArgs {
     /// ones
     #[arg(value_name = "ENGINE")]
     pub(crate) engines: Vec<String>,
-    /// Number of records, as 10M; chosen for this host by default, at most 1 GiB
+    /// Number of records, as 10M [default: as many as fit into a size chosen for this host, at
+    /// most 1 GiB]
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "size")]
     pub(crate) records: Vec<String>,
     /// Bytes of all keys and values instead of --records, as 20GiB

@@ -27,7 +27,8 @@ pub(crate) struct SearchArgs {
     /// The condition for every trial, as 'p99 < 1ms and reads > 50k/s'
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: String,
-    /// The range to search, as 256MiB..4GiB or 1k..100k; chosen for the data by default
+    /// The range to search, as 256MiB..4GiB or 1k..100k [default: size: chosen for the data;
+    /// capacity: from 1/64 of the measured highest rate up to it]
     #[arg(long, value_name = "LOW..HIGH")]
     pub(crate) between: Option<String>,
     /// The tolerance of the result, as a share of the value
@@ -82,7 +83,10 @@ does not. The search tries the most RAM first, then the least, then the middle o
 range, until the bounds of the edge are within --within. If trials disagree, the result is an
 interval. If databases are shared, one load under the most RAM serves all points. All points are
 cases of one run: `kvdyno show` repeats the result later, `kvdyno report` draws it, `kvdyno resume`
-continues after Ctrl-C. The exit code is 0 for every result; --json distinguishes them.";
+continues after Ctrl-C.
+
+Exit codes: 0 an answer, even `not even with all of it`; 3 an engine failed; 4 not decided, or
+invalid figures; 130 interrupted.";
 
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\

@@ -133,10 +133,11 @@ Examples:
   kvdyno judge latest --target 'p99<1ms and reads>50k/s' --json
   kvdyno quick lmdb rocksdb --target 'get.p99 < 200us'         the same after a run
 
-Each engine, at each number of threads, meets the target, misses it, or is undecided: four trials
-are needed, and the 99 % interval of each figure lies within its bound. Figures: p50 to p99.999,
-mean and max stay below a time; reads, writes and ops above a rate; of one role `readers.p99`, of
-one operation `get.p99`. Exit codes: 0 all meet it, 5 one misses it, 4 one is undecided.")]
+Each engine, at each number of threads, meets the target, misses it, or is undecided. It meets the
+target if the 99 % interval of each figure lies within its bound. That takes four trials. Figures:
+p50 to p99.999, mean and max stay below a time; reads, writes and ops above a rate; of one role
+`readers.p99`, of one operation `get.p99`. Exit codes: 0 all meet it, 5 one misses it, 4 one is
+undecided.")]
 pub(crate) struct JudgeArgs {
     #[command(flatten)]
     pub(crate) name: RunName,

@@ -184,7 +184,7 @@ impl From<CountBy> for Counting {
 /// The location of databases.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct LocationArgs {
-    /// The directory in which databases are created; they are removed afterwards
+    /// An empty directory for the databases, which are removed afterwards
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data_dir: Option<PathBuf>,
     /// Create the data directory if it does not exist, and remove it afterwards

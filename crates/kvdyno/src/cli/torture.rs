@@ -26,13 +26,14 @@ without a reply.
 
 Each class must keep its promise: `commit` loses nothing; `async` loses nothing when its process is
 killed, and after a power loss shows no torn value and no partial batch; `none` opens or reports
-that it cannot. `0 of 300 (< 1 %)` gives the upper bound of losses that remained undetected. The
+that it cannot. An engine that describes `async` as damaged by a power loss is judged there as in
+`none`. `0 of 300 (< 1 %)` gives the upper bound of losses that remained undetected. The
 test must detect a drive that ignores flushes: otherwise the cell is `cannot tell`. docs/torture.md
 lists what it cannot detect. It needs root (loop devices, mounts) and FUSE.
 
 Exit codes: 3 a promise was broken; 4 no conclusion; 2 a requirement is missing on this machine")]
 pub(crate) struct TortureArgs {
-    /// The engines
+    /// The engines, separated by commas
     #[arg(long = "engine", value_name = "NAME", value_delimiter = ',', required = true)]
     pub(crate) engines: Vec<String>,
     /// Only these classes: none, async, commit

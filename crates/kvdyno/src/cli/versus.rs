@@ -23,10 +23,10 @@ first is the base; a version precedes a library. Options and durability come fro
 of that name, otherwise from the defaults. Build both with optimisation: libraries with assertions
 are flagged, and their comparison has no meaning.
 
-The built-in suite `versus` takes about four minutes: a load, random reads, overwrites and scans of
-records that fit into the processor's caches, which shows the cost of the code. What reading from
-memory costs is shown by `--set data.records=250k`, less surely. To measure drive I/O, use a suite
-with data larger than its RAM limit (--suite quick).
+The built-in suite `versus` takes about four minutes: a load, random reads, scans and overwrites of
+records that fit into the processor's caches, which shows the cost of the code. With
+`--set data.records=250k` it reads from memory, and intervals are wider. To measure drive I/O, use a
+suite with data larger than its RAM limit (--suite quick).
 
 Exit codes of the gate:
   5 a rate, or a named figure, regressed past it

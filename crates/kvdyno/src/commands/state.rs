@@ -36,7 +36,7 @@ fn make(args: &MakeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if !prepared.plan.cases.iter().any(Case::makes_state) {
         let what = format!(
             "{}: expected `database = \"state\"` or \"shared\" in [run], a load before the first \
-             measured phase, and a volume that stays",
+             measured phase, no phase with `once = true`, and a volume that stays",
             args.suite.suite
         );
         return Err(Complaint::usage(what)

@@ -183,7 +183,8 @@ fn called(path: &Path) -> Option<String> {
 fn missing(name: &str, runs: &Path, folders: &[PathBuf]) -> Complaint {
     let runs = runs.display();
     if folders.is_empty() {
-        return Complaint::usage(format!("there are no runs in `{runs}`"))
+        let what = format!("cannot find the run `{name}`: there are no runs in `{runs}`");
+        return Complaint::usage(what)
             .hint("`kvdyno run quick` makes one; `--runs DIR` sets another directory");
     }
     let ids: Vec<String> = folders.iter().map(|path| id(path)).collect();

@@ -1,19 +1,17 @@
-//! Shapes that are a list: many settings or engines, the jobs of a bare drive, the points of a
-//! search. A line for each, as many as fit.
+//! Shapes that are a list: what became of engines without figures, the jobs of a bare drive, the
+//! points of a search. A line for each, as many as fit.
 
 use super::super::columns::{Row as TableRow, jobs};
 use super::super::format::{self, ratio, ratio_cell, spread};
 use super::super::table::{Side, Table};
 use super::super::wrap::wrap;
-use super::block::NAME_MAX;
 use super::contest::Contest;
-use super::line::{COLUMNS_MAX, Line, Part, cut, sentence};
+use super::line::{Line, Part, cut, sentence};
 use kvdyno_analysis::answers::search as found;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue as c;
-use kvdyno_analysis::figures::group::data;
-use kvdyno_analysis::figures::group::{Group, LoadRow, RoleRow, RunRow};
-use kvdyno_analysis::figures::lists::{several, unique};
+use kvdyno_analysis::figures::group::Group;
+use kvdyno_analysis::figures::lists::several;
 use kvdyno_analysis::figures::metric::{Definition, Metrics};
 use kvdyno_record::units;
 
@@ -23,57 +21,8 @@ const FATE_LINES: usize = 3;
 /// Lines of a search's answer.
 const SENTENCE_LINES: usize = 8;
 
-/// A row of an engine at a setting: what it is, and its figures.
-struct Row<'s> {
-    group: &'s Group,
-    run: Option<&'s RunRow>,
-    load: Option<&'s LoadRow>,
-}
-
-/// A column: its title, and what a row has in it.
-struct Column<'s> {
-    title: String,
-    side: Side,
-    cell: Box<dyn Fn(&Row<'s>) -> String + 's>,
-}
-
-/// A row for each engine at each setting, at its largest number of threads.
-pub(super) fn settings(contest: &Contest<'_>, room: usize) -> Part {
-    let rows = rows(contest);
-    let mut columns = axes(contest, &rows);
-    columns.extend(figures(&rows));
-    let mut left_out: Vec<String> = Vec::new();
-    let measured = contest.groups.iter().filter(|group| !group.runs.is_empty());
-    if several(measured.map(|group| group.threads_swept)) {
-        left_out.push("other numbers of threads".to_owned());
-    }
-    let mut part = table(&rows, &columns, room);
-    while widest(&part) > COLUMNS_MAX && columns.len() > 2 {
-        columns.pop();
-        part = table(&rows, &columns, room);
-    }
-    left_out.extend(part.left_out.take());
-    let left_out =
-        if left_out.is_empty() { "further figures".to_owned() } else { left_out.join("; ") };
-    Part { left_out: Some(left_out), ..part.within() }
-}
-
-fn widest(part: &Part) -> usize {
-    part.lines.iter().map(|line| line.text.chars().count()).max().unwrap_or(0)
-}
-
-fn table<'s>(rows: &[Row<'s>], columns: &[Column<'s>], room: usize) -> Part {
-    let titles = columns.iter().map(|column| (column.title.clone(), column.side));
-    let mut table = Table::new(titles);
-    for row in rows {
-        let cells: Vec<String> = columns.iter().map(|column| (column.cell)(row)).collect();
-        table.row(&cells);
-    }
-    fitted(&table, room, "rows")
-}
-
 /// As many rows of a table as fit; its title stays.
-fn fitted(table: &Table, room: usize, what: &str) -> Part {
+pub(super) fn fitted(table: &Table, room: usize, what: &str) -> Part {
     let text = table.text();
     let mut lines: Vec<Line> = text.lines().map(Line::plain).collect();
     let mut left_out = None;
@@ -89,173 +38,8 @@ fn fitted(table: &Table, room: usize, what: &str) -> Part {
     Part { lines, left_out }
 }
 
-fn rows<'s>(contest: &Contest<'s>) -> Vec<Row<'s>> {
-    let setting = |group: &Group, run: &RunRow| {
-        let means = (group.ram(), group.volume.clone(), group.durability);
-        let rates: Vec<String> =
-            run.roles.iter().map(|role| format!("{:?}", offered(role))).collect();
-        (group.label.clone(), group.data_sizes(), means, run.phase.clone(), rates)
-    };
-    let mut rows: Vec<Row<'s>> = Vec::new();
-    for group in &contest.groups {
-        for run in &group.runs {
-            let own_setting = setting(group, run);
-            let existing = rows
-                .iter_mut()
-                .find(|row| row.run.is_some_and(|other| setting(row.group, other) == own_setting));
-            let row = Row { group, run: Some(run), load: load_of(contest, group) };
-            match existing {
-                Some(existing) if existing.group.threads_swept < group.threads_swept => {
-                    *existing = row;
-                }
-                Some(_) => {}
-                None => rows.push(row),
-            }
-        }
-    }
-    // Loads that nothing was measured on.
-    for group in contest.groups.iter().filter(|group| group.load.is_some()) {
-        let is_told = |row: &Row<'_>| {
-            row.load.is_some_and(|load| std::ptr::eq(load, group.load.as_ref().unwrap_or(load)))
-        };
-        if !rows.iter().any(is_told) {
-            rows.push(Row { group, run: None, load: group.load.as_ref() });
-        }
-    }
-    rows
-}
-
-fn offered(role: &RoleRow) -> Option<u64> {
-    let rate = role.metrics.value(&c::OFFERED_OPS_PER_S).filter(|_| role.open_loop)?;
-    Some(rate.round() as u64)
-}
-
-/// The load of the same engine and setting.
-fn load_of<'s>(contest: &Contest<'s>, group: &'s Group) -> Option<&'s LoadRow> {
-    let is_peer = |other: &&&Group| {
-        let means = |g: &Group| (g.ram(), g.volume.clone(), g.durability);
-        let same_data = other.data_sizes() == group.data_sizes();
-        other.label == group.label && same_data && means(other) == means(group)
-    };
-    let own_load = group.load.as_ref();
-    own_load.or_else(|| contest.groups.iter().filter(is_peer).find_map(|other| other.load.as_ref()))
-}
-
-/// What distinguishes the rows.
-fn axes<'s>(contest: &'s Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
-    fn column<'s>(title: &str, cell: impl Fn(&Row<'s>) -> String + 's) -> Column<'s> {
-        Column { title: title.to_owned(), side: Side::Left, cell: Box::new(cell) }
-    }
-    let mut columns = vec![column("engine", |row| match &row.group.part {
-        Some(_) => cut(row.group.engine_label(), NAME_MAX),
-        None => contest.name(&row.group.label),
-    })];
-    let groups = || rows.iter().map(|row| row.group);
-    if groups().any(|group| group.part.is_some()) {
-        columns.push(column("part", |row| row.group.part.clone().unwrap_or_default()));
-    }
-    if several(groups().map(|group| group.volume.clone())) {
-        columns.push(column("volume", |row| row.group.volume.clone().unwrap_or_default()));
-    }
-    if several(groups().map(data)) {
-        columns.push(column("data", |row| data(row.group)));
-    }
-    if several(groups().map(Group::ram)) || groups().any(|group| !group.is_held()) {
-        columns.push(column("RAM", move |row| {
-            let not = if row.group.is_held() { "" } else { " NOT HELD" };
-            format!("{}{not}", row.group.ram())
-        }));
-    }
-    if several(groups().map(|group| group.durability)) {
-        columns.push(column("durability", |row| row.group.durability.as_str().to_owned()));
-    }
-    if several(groups().map(|group| group.power_loss)) {
-        columns.push(column("power loss", |row| row.group.power_loss_in_words().to_owned()));
-    }
-    if several(rows.iter().map(|row| row.run.map(|run| run.phase.as_str()))) {
-        columns.push(column("phase", |row| {
-            row.run.map_or_else(|| "load".to_owned(), |run| cut(&run.phase, 16))
-        }));
-    }
-    if rows.iter().any(|row| row.run.is_some()) {
-        let threads = |row: &Row<'s>| {
-            let threads = row.run.map(|run| row.group.threads_at(run));
-            threads.map_or_else(|| "-".to_owned(), |threads| threads.to_string())
-        };
-        columns.push(Column { side: Side::Right, ..column("threads", threads) });
-    }
-    columns
-}
-
-/// The figures: of each client group its rate and its p99, of the load its rate, and the cost.
-fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
-    let mut columns: Vec<Column<'s>> = Vec::new();
-    let mut add = |title: String, cell: Box<dyn Fn(&Row<'s>) -> String + 's>| {
-        columns.push(Column { title, side: Side::Right, cell });
-    };
-    let mut roles: Vec<(&'s str, bool)> = Vec::new();
-    let all = || rows.iter().filter_map(|row| row.run).flat_map(|run| &run.roles);
-    for role in all() {
-        if roles.iter().all(|(name, _)| *name != role.role) {
-            roles.push((&role.role, role.open_loop));
-        }
-    }
-    for (name, open) in roles {
-        let roles = all().filter(|role| role.role == name);
-        let ops = unique(roles.flat_map(|role| role.ops.iter().map(|row| row.op.as_str())));
-        let of_role = move |definition: &'static Definition| {
-            Box::new(move |row: &Row<'s>| {
-                figure(row.group, role_of(row, name).map(|role| &role.metrics), definition)
-            })
-        };
-        let short = cut(name, 10);
-        if open {
-            let target = move |row: &Row<'s>| {
-                let rate = role_of(row, name).and_then(offered);
-                rate.map_or_else(|| "-".to_owned(), units::grouped)
-            };
-            add(format!("{short}\ntarget/s"), Box::new(target));
-        }
-        add(format!("{short}\nops/s"), of_role(&c::OPS_PER_S));
-        let p99 = if open { &c::RESPONSE_P99 } else { &c::SERVICE_P99 };
-        if ops.is_empty() {
-            add("p99\nus".to_owned(), of_role(p99));
-        }
-        for op in ops {
-            let cell = move |row: &Row<'s>| {
-                let operation = role_of(row, name)
-                    .and_then(|role| role.by_operation().find(|(other, _)| *other == op));
-                figure(row.group, operation.map(|(_, metrics)| metrics), p99)
-            };
-            add(format!("{op}\np99 us"), Box::new(cell));
-        }
-    }
-    if rows.iter().any(|row| row.load.is_some()) {
-        let load = |row: &Row<'s>| row.load.map(|load| &load.metrics);
-        let cell = move |row: &Row<'s>| figure(row.group, load(row), &c::RECORDS_PER_S);
-        add("load\nrecords/s".to_owned(), Box::new(cell));
-    }
-    let costs: [(&str, &'static Definition); 3] = [
-        ("write\namp.", &c::WRITE_AMPLIFICATION),
-        ("space\namp.", &c::SPACE_AMPLIFICATION),
-        ("RSS\nMiB", &c::RSS_PEAK),
-    ];
-    for (title, definition) in costs {
-        let cell = move |row: &Row<'s>| {
-            let load = row.load.map(|load| &load.metrics);
-            figure(row.group, row.run.map(|run| &run.metrics).or(load), definition)
-        };
-        add(title.to_owned(), Box::new(cell));
-    }
-    columns
-}
-
-fn role_of<'s>(row: &Row<'s>, name: &str) -> Option<&'s RoleRow> {
-    row.run?.roles.iter().find(|role| role.role == name)
-}
-
 /// A figure; with `*` where trials are missing; else what became of the engine.
-fn figure(group: &Group, metrics: Option<&Metrics>, definition: &Definition) -> String {
+pub(super) fn figure(group: &Group, metrics: Option<&Metrics>, definition: &Definition) -> String {
     let format = format::format_for(definition).text;
     let Some(metric) = metrics.and_then(|metrics| metrics.get(definition)) else {
         return "-".to_owned();

@@ -17,6 +17,7 @@ mod list;
 pub(crate) use list::drive_table;
 mod ranking;
 mod runs;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -81,5 +82,5 @@ fn body(summary: &Summary, room: usize) -> Part {
     if contest.engines() > most && !summary.rankings.is_empty() {
         return ranking::part(summary, room);
     }
-    list::settings(&contest, room)
+    settings::part(&contest, room)
 }

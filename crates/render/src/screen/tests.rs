@@ -156,6 +156,18 @@ fn a_field_of_engines_is_ranked_by_question_a_line_each() {
     assert!(!text.contains("MEDIUM: nothing found"), "{text}");
 }
 
+/// Two engines are few enough to stand beside each other, at two RAM limits they are a list.
+#[test]
+fn engines_at_several_settings_follow_each_other_in_each_question() {
+    let mut fixture = Fixture::field(4);
+    fixture.cases.retain(|case| case.record.case.engine == "rocksdb");
+    planned(&mut fixture);
+    let text = screen(&fixture.summary());
+    insta::assert_snapshot!("settings", text);
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains(" overwrite ")).collect();
+    assert!(rows[0].starts_with("rocksdb ") && rows[1].starts_with("rocksdb-tuned "), "{text}");
+}
+
 #[test]
 fn an_engine_that_did_not_fit_is_said_to_and_never_praised() {
     let mut fixture = distinct(4);

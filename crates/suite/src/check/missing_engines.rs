@@ -98,10 +98,11 @@ fn refuse_unknown(engines: &Engines, engine: &Engine, mistakes: &mut Mistakes) {
         [] => "no workers found".to_owned(),
         names => format!("found: {}", names.join(", ")),
     };
-    let message = format!("cannot find the worker `kvdyno-{name}`");
+    let message =
+        format!("cannot find the worker `kvdyno-{name}`, nor a plugin `libkvdyno-{name}.so`");
     mistakes.unknown(&engine.name.span, message, name, &names).help(format!(
-        "{workers}; {TO_GET}; `kvdyno engines` shows where workers are searched, --engine runs \
-         only the others"
+        "{workers}; {TO_GET}; `kvdyno engines --help` says where both are searched; \
+         --engine runs only the others"
     ));
 }
 

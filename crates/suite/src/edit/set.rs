@@ -72,7 +72,7 @@ impl Argument {
 
     /// Whether it changes the suite's includes. Other arguments are applied to the included text.
     pub(crate) fn includes(&self) -> bool {
-        self.path == "include"
+        self.path.split('.').next() == Some("include")
     }
 
     /// Changes the suite.

@@ -226,7 +226,9 @@ impl<'a> Grid<'a> {
         let uncounted = uncounted.collect();
         let asked = part.typed.run.turns.is_some() && !self.takes_turns();
         let engines = self.runnable.len();
-        let alone = format!("no turns: two engines take turns, and {engines} are run");
+        let alone = format!(
+            "no turns: expected two engines, found {engines}; `kvdyno versus` runs two builds"
+        );
         let no_turns = asked.then_some(alone).into_iter().collect();
         [no_turns, untuned, compressed, fit, not_copied, attached, replayed, uncounted].concat()
     }

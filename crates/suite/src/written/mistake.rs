@@ -134,7 +134,7 @@ impl Mistakes {
         candidates: &[&str],
     ) -> &mut Mistake {
         let mistake = self.at(span, message);
-        if let Some(closest) = closest(name, candidates) {
+        if let Some(closest) = closest(name, candidates).filter(|closest| *closest != name) {
             mistake.label(format!("did you mean `{closest}`?"));
         }
         if !candidates.is_empty() {

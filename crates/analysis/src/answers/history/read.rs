@@ -91,7 +91,7 @@ impl History {
                 last
             }
         };
-        let value = |sample: Sample| Some(sample).filter(|sample| sample.median.is_some());
+        let value = |sample: Sample| Some(sample).filter(|sample| sample.value.is_some());
         course.values[step] = course.values[step].or(value(row.base));
         course.values[step + 1] = course.values[step + 1].or(value(row.new));
         course.judgement.steps[step] = Some(Step::from_row(row));

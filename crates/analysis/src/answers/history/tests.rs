@@ -32,7 +32,7 @@ fn versions_are_in_the_order_of_the_suite_with_a_step_between() {
         .load
         .as_ref()
         .and_then(|load| load.metrics.0.iter().find(|m| m.name == "records_per_s"));
-    assert_eq!(load.values[1].unwrap().median, group.unwrap().value);
+    assert_eq!(load.values[1].unwrap().value, group.unwrap().value);
     // Two trials are too few for a verdict.
     let step = load.judgement.steps[0].as_ref().unwrap();
     assert_eq!(step.verdict, Verdict::TooFew);

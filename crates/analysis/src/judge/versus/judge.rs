@@ -94,7 +94,7 @@ pub struct Row {
 pub struct Sample {
     /// Their median; of a percentile for which a trial has too few samples that of all samples, as
     /// in the tables.
-    pub median: Option<f64>,
+    pub value: Option<f64>,
     /// How many have a value.
     pub n: usize,
     /// The smallest.
@@ -186,7 +186,7 @@ impl<'m> Repeats<'m> {
 impl Sample {
     fn from_values(values: &[f64], in_tables: Option<f64>) -> Self {
         Self {
-            median: in_tables.filter(|_| !values.is_empty()).or_else(|| median(values)),
+            value: in_tables.filter(|_| !values.is_empty()).or_else(|| median(values)),
             n: values.len(),
             min: values.iter().copied().reduce(f64::min),
             max: values.iter().copied().reduce(f64::max),
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn better_is_the_catalogues_word() {
-        assert_eq!(Sample::from_values(&[1.0, 3.0], Some(9.0)).median, Some(9.0), "the tables'");
+        assert_eq!(Sample::from_values(&[1.0, 3.0], Some(9.0)).value, Some(9.0), "the tables'");
         let less = EIGHT.map(|value| value * 0.9);
         for paired in [false, true] {
             assert_eq!(row(&c::OPS_PER_S, &EIGHT, &less, paired).verdict, Verdict::Regressed);

@@ -3,10 +3,11 @@
 use super::SideGroup;
 use crate::figures::spent::Spent;
 use crate::judge::rule::{self, Decision, Margins};
-use kvdyno_record::engine::Value;
+use kvdyno_record::case::CounterPair;
+use kvdyno_record::engine::{Counters, Value};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Counters that are listed.
 const LISTED_MAX: usize = 8;
@@ -33,8 +34,9 @@ type Growth = BTreeMap<String, BTreeMap<u32, f64>>;
 /// Those that differ by the rule, the clearest first.
 pub(super) fn moved(sides: &[SideGroup<'_>; 2], phase: &str) -> Vec<CounterChange> {
     let [base, new] = [growth(&sides[0], phase), growth(&sides[1], phase)];
+    let gauges: BTreeSet<String> = sides.iter().flat_map(list_gauges).collect();
     let mut moved: Vec<(f64, CounterChange)> = Vec::new();
-    for (name, base) in &base {
+    for (name, base) in base.iter().filter(|(name, _)| !gauges.contains(*name)) {
         let Some(new) = new.get(name) else { continue };
         let pairs: Vec<(f64, f64)> =
             base.iter().filter_map(|(trial, base)| Some((*base, *new.get(trial)?))).collect();
@@ -78,13 +80,25 @@ fn growth(side: &SideGroup<'_>, phase: &str) -> Growth {
         let Some(counters) = counters.filter(|_| done > 0) else { continue };
         for (name, after) in &counters.after {
             let before = counters.before.get(name).and_then(number).unwrap_or(0.0);
-            // What shrinks is a level, and no counter.
-            if let Some(grown) = number(after).map(|after| after - before).filter(|it| *it >= 0.0) {
-                growth.entry(name.clone()).or_default().insert(trial, grown / done as f64);
+            if let Some(after) = number(after) {
+                let grown = (after - before) / done as f64;
+                growth.entry(name.clone()).or_default().insert(trial, grown);
             }
         }
     }
     growth
+}
+
+/// What shrank in any phase of any trial: a gauge, such as a size, and no counter.
+fn list_gauges(side: &SideGroup<'_>) -> BTreeSet<String> {
+    let files = side.cases().filter_map(|(_, case)| case.counters().ok());
+    files.flat_map(|file| file.phases.into_values().flat_map(shrunk)).collect()
+}
+
+fn shrunk(CounterPair { before, after, .. }: CounterPair) -> Vec<String> {
+    let value = |counters: &Counters, name: &str| counters.get(name).and_then(number);
+    let shrank = |name: &String| value(&after, name) < value(&before, name);
+    before.keys().filter(|name| shrank(name)).cloned().collect()
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -110,6 +124,18 @@ mod tests {
         assert!(change("hits", &pairs(1.0)).is_none());
         let (clear, moved) = change("hits", &pairs(1.5)).unwrap();
         assert!(clear > 5.0 && (moved.ratio.unwrap() - 1.5).abs() < 0.05, "{moved:?}");
+    }
+
+    #[test]
+    fn what_shrinks_is_a_gauge() {
+        let counters = |entries: [(&str, u64); 2]| {
+            entries.map(|(name, value)| (name.to_owned(), Value::Integer(value))).into()
+        };
+        let pair = CounterPair {
+            before: counters([("hits", 7), ("memtable bytes", 9)]),
+            after: counters([("hits", 9), ("memtable bytes", 7)]),
+        };
+        assert_eq!(shrunk(pair), ["memtable bytes"]);
     }
 
     #[test]
