@@ -4,7 +4,7 @@ import type { Theme } from "./colour";
 import { h, svg } from "./dom";
 import { FONT } from "./layout";
 
-// Widths of a letter as the widest of usual fonts has it: a file is seen where ours may be missing.
+// Letter widths of the widest common font, because the viewer may lack ours.
 const TITLE = 34, LINE = 15, LETTER = 6.9, TITLE_LETTER = 10;
 
 /** What a figure is called, and what must be known where it stands alone. */

@@ -250,7 +250,7 @@ fn report_on<const LIE: u8>() -> Report {
 }
 
 /// Fails unless the checks of these names failed.
-fn caught_by<const LIE: u8>(names: &[&str]) {
+fn assert_fails<const LIE: u8>(names: &[&str]) {
     let report = report_on::<LIE>();
     for name in names {
         let check = report.checks.iter().find(|check| check.name == *name).expect("such a check");
@@ -270,15 +270,18 @@ fn an_honest_engine_conforms() {
 
 #[test]
 fn lies_about_ranges_are_found() {
-    caught_by::<SCANS_PAST_THE_END>(&["scan forward", "scan reverse"]);
-    caught_by::<GOES_ON_WHEN_TOLD_TO_STOP>(&["scan forward", "transactions scan"]);
+    assert_fails::<SCANS_PAST_THE_END>(&["scan forward", "scan reverse"]);
+    assert_fails::<GOES_ON_WHEN_TOLD_TO_STOP>(&["scan forward", "transactions scan"]);
 }
 
 #[test]
 fn lies_about_transactions_are_found() {
-    caught_by::<KEEPS_WHAT_WAS_UNDONE>(&["transactions are all or nothing"]);
-    caught_by::<SHOWS_WHAT_IS_NOT_COMMITTED>(&["transactions are isolated"]);
-    caught_by::<UNDOES_OTHERS_WRITES>(&["transactions keep others' writes"]);
-    caught_by::<LOSES_UPDATES>(&["transactions lose no update", "transactions report conflicts"]);
-    caught_by::<HIDES_CONFLICTS>(&["transactions lose no update"]);
+    assert_fails::<KEEPS_WHAT_WAS_UNDONE>(&["transactions are all or nothing"]);
+    assert_fails::<SHOWS_WHAT_IS_NOT_COMMITTED>(&["transactions are isolated"]);
+    assert_fails::<UNDOES_OTHERS_WRITES>(&["transactions keep others' writes"]);
+    assert_fails::<LOSES_UPDATES>(&[
+        "transactions lose no update",
+        "transactions report conflicts",
+    ]);
+    assert_fails::<HIDES_CONFLICTS>(&["transactions lose no update"]);
 }

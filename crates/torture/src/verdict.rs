@@ -199,7 +199,7 @@ pub enum Verdict {
 ///
 /// An engine whose description says that a power loss damages its database promises no more in
 /// `async` than in `none`.
-pub fn judge((class, described): (Durability, PowerLoss), trials: &[Trial]) -> Verdict {
+pub fn judge(class: Durability, power_loss: PowerLoss, trials: &[Trial]) -> Verdict {
     let mut broken = Vec::new();
     for trial in trials.iter().filter(|trial| trial.kind != TrialKind::Control) {
         let tally = &trial.tally;
@@ -217,7 +217,7 @@ pub fn judge((class, described): (Durability, PowerLoss), trials: &[Trial]) -> V
         let crashes = [(tally.crashes, "in which it crashed or hung")];
         let judged: Vec<(u64, &str)> = match class {
             Durability::None => crashes.to_vec(),
-            Durability::Async if !killed && described == PowerLoss::Damages => crashes.to_vec(),
+            Durability::Async if !killed && power_loss == PowerLoss::Damages => crashes.to_vec(),
             Durability::Async if !killed => [&crashes[..], &served].concat(),
             Durability::Async | Durability::Commit => [served, gone].concat(),
         };
@@ -333,7 +333,8 @@ mod tests {
         let torn = Tally { torn: 1, corrupt: 1, ..Tally::default() };
         let control = trial(TrialKind::Control, &Tally { lost: 2, ..Tally::default() });
         let word = |class, kind, tally: &Tally| match judge(
-            (class, PowerLoss::LosesLast),
+            class,
+            PowerLoss::LosesLast,
             &[trial(TrialKind::Power, &Tally::default()), trial(kind, tally), control.clone()],
         ) {
             Verdict::Held => "held",
@@ -352,22 +353,29 @@ mod tests {
 
     #[test]
     fn damage_that_the_engine_describes_breaks_no_promise() {
+        use Durability::{Async, Commit};
+        use PowerLoss::{Damages, LosesLast};
         let torn = Tally { torn: 1, corrupt: 1, ..Tally::default() };
-        let damages = |kind| {
-            let class = (Durability::Async, PowerLoss::Damages);
-            judge(class, &[trial(TrialKind::Power, &torn), trial(kind, &torn)])
+        let crash = Tally { unopened: 1, crashes: 1, ..Tally::default() };
+        let is_broken = |class, power_loss, kind, tally: &Tally| {
+            let power = trial(TrialKind::Power, &Tally::default());
+            let verdict = judge(class, power_loss, &[power, trial(kind, tally)]);
+            matches!(verdict, Verdict::Broken(_))
         };
-        assert_eq!(damages(TrialKind::FlushFails), Verdict::Held);
-        assert!(matches!(damages(TrialKind::Kill), Verdict::Broken(_)));
+        assert!(!is_broken(Async, Damages, TrialKind::Power, &torn));
+        assert!(is_broken(Async, LosesLast, TrialKind::Power, &torn));
+        assert!(is_broken(Async, Damages, TrialKind::Power, &crash));
+        assert!(is_broken(Async, Damages, TrialKind::Kill, &torn));
+        assert!(is_broken(Commit, Damages, TrialKind::Power, &torn));
     }
 
     #[test]
     fn an_explorer_that_is_blind_says_so() {
         let power = trial(TrialKind::Power, &Tally::default());
         let blind = trial(TrialKind::Control, &Tally { sound: 10, ..Tally::default() });
-        let verdict_of = |trials: &[Trial]| judge((Durability::Commit, PowerLoss::Keeps), trials);
+        let verdict_of = |trials: &[Trial]| judge(Durability::Commit, PowerLoss::Keeps, trials);
         assert!(matches!(verdict_of(&[power.clone(), blind]), Verdict::CannotTell(_)));
         assert!(matches!(verdict_of(std::slice::from_ref(&power)), Verdict::CannotTell(_)));
-        assert_eq!(judge((Durability::Async, PowerLoss::LosesLast), &[power]), Verdict::Held);
+        assert_eq!(judge(Durability::Async, PowerLoss::LosesLast, &[power]), Verdict::Held);
     }
 }

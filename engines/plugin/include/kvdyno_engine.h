@@ -294,15 +294,16 @@ static inline const kvdyno_option *kvdyno_find_option(const kvdyno_opening *open
   return NULL;
 }
 
-/* The option of this name; ends the process if the description has none, or none of this kind. */
-static inline const kvdyno_option *kvdyno_need_option(const kvdyno_opening *opening,
-                                                      const char *name, int is_text) {
+/* The option of this name, which is a text or an integer; ends the process if it is neither. */
+static inline const kvdyno_option *kvdyno_require_option(const kvdyno_opening *opening,
+                                                         const char *name, int is_text) {
   const kvdyno_option *option = kvdyno_find_option(opening, name);
-  const int fits = option != NULL && (is_text ? option->kind == KVDYNO_TEXT
-                                              : option->kind <= KVDYNO_INTEGER);
+  const int fits =
+      option != NULL && (is_text ? option->kind == KVDYNO_TEXT
+                                 : option->kind == KVDYNO_BOOLEAN || option->kind == KVDYNO_INTEGER);
   if (!fits) {
-    fprintf(stderr, "error: the plugin asks for the %s option `%s`, which its description lacks\n",
-            is_text ? "text" : "integer", name);
+    fprintf(stderr, "error: expected an option `%s` of kind %s, found %s\nhint: `describe` lists the options\n",
+            name, is_text ? "text" : "integer or boolean", option == NULL ? "none" : "another kind");
     abort();
   }
   return option;
@@ -310,12 +311,12 @@ static inline const kvdyno_option *kvdyno_need_option(const kvdyno_opening *open
 
 /* A number, bytes, or 0 and 1. */
 static inline uint64_t kvdyno_integer(const kvdyno_opening *opening, const char *name) {
-  return kvdyno_need_option(opening, name, 0)->integer;
+  return kvdyno_require_option(opening, name, 0)->integer;
 }
 
 /* A text, or a word of a choice. */
 static inline const char *kvdyno_text(const kvdyno_opening *opening, const char *name) {
-  return kvdyno_need_option(opening, name, 1)->text;
+  return kvdyno_require_option(opening, name, 1)->text;
 }
 
 #ifdef __cplusplus

@@ -161,13 +161,17 @@ fn what_a_plugin_returns_is_an_error_with_its_words() {
 #[test]
 fn an_option_that_is_not_described_ends_the_process_with_its_name() {
     let test = "an_option_that_is_not_described_ends_the_process_with_its_name";
-    let Some(plugin) = faulty(test, "ASKS_FOR_ANOTHER_OPTION") else {
-        return;
-    };
-    let output = plugin.read();
-    let printed = text(&output);
-    assert!(output.status.signal().is_some(), "{:?} {printed}", output.status);
-    assert!(printed.contains("the integer option `cach_bytes`"), "{printed}");
+    for (fault, words) in [
+        ("ASKS_FOR_NO_INTEGER", "an option `cach_bytes` of kind integer or boolean, found none"),
+        ("ASKS_FOR_NO_TEXT", "an option `compresion` of kind text, found none"),
+        ("ASKS_FOR_OTHER_KIND", "an option `cache_bytes` of kind text, found another kind"),
+    ] {
+        let Some(plugin) = faulty(test, fault) else { return };
+        let output = plugin.read();
+        let printed = text(&output);
+        assert!(output.status.signal().is_some(), "{fault}: {:?} {printed}", output.status);
+        assert!(printed.contains(words), "{fault}: {printed}");
+    }
 }
 
 #[test]

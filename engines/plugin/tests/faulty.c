@@ -23,7 +23,9 @@
 #define PRINTS 14
 #define COUNTS_ELSEWHERE 15
 #define COUNTS_TOO_LATE 16
-#define ASKS_FOR_ANOTHER_OPTION 17
+#define ASKS_FOR_NO_INTEGER 17
+#define ASKS_FOR_NO_TEXT 18
+#define ASKS_FOR_OTHER_KIND 19
 
 static const char *describe(void) {
 #if FAULT == PRINTS
@@ -47,6 +49,9 @@ static const char *describe(void) {
          "\"delete\": true,"
 #endif
          "\"durability\": {\"none\": {\"settings\": \"in memory\", \"power_loss\": \"loses_all\"}}},"
+#if FAULT == ASKS_FOR_OTHER_KIND
+         "\"options\": [{\"name\": \"cache_bytes\", \"kind\": \"bytes\", \"default\": 8, \"help\": \"Bytes.\"}],"
+#endif
          "\"planning\": {\"space_factor\": 1, \"write_factor\": 1, \"ram_bytes_min\": 1}}";
 }
 
@@ -55,8 +60,14 @@ static int open_database(const kvdyno_opening *opening, void **database, char *m
 #if FAULT == CRASHES_IN_OPEN
   *(volatile int *)16 = 1;
 #endif
-#if FAULT == ASKS_FOR_ANOTHER_OPTION
+#if FAULT == ASKS_FOR_NO_INTEGER
   kvdyno_integer(opening, "cach_bytes");
+#endif
+#if FAULT == ASKS_FOR_NO_TEXT
+  kvdyno_text(opening, "compresion");
+#endif
+#if FAULT == ASKS_FOR_OTHER_KIND
+  kvdyno_text(opening, "cache_bytes");
 #endif
   *database = malloc(1);
   return KVDYNO_OK;

@@ -204,7 +204,7 @@ function paired(data: VersusData, versus: Versus, choice: Choice): HTMLElement {
 
 const ARROWS = { higher: "↑", lower: "↓", neither: "" };
 
-/** The median; where nothing can be claimed, the range. */
+/** As in the tables; where nothing can be claimed, the range. */
 function sample(row: VersusRow, { value, n, min, max }: Sample): string {
   if (row.verdict === "too_few" && n > 1 && min != null && max != null) return `${inUnit(min, row.unit)} … ${inUnit(max, row.unit)}`;
   return value == null ? NONE : reading(value, row.unit);

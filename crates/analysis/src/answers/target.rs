@@ -228,10 +228,15 @@ fn row(
         _ => None,
     }));
     let missed = (!missed.is_empty()).then(|| missed.join("; "));
-    // Of one for all: others say the like with other numbers.
-    let void = trials.iter().find_map(|trial| match &trial.verdict {
+    // One reason is enough: most differ only in their numbers.
+    let void = unique(trials.iter().filter_map(|trial| match &trial.verdict {
         TargetVerdict::Void(why) | TargetVerdict::Open(Some(why)) => Some(why.clone()),
         _ => None,
+    }));
+    let void = void.split_first().map(|(first, others)| match others.len() {
+        0 => first.clone(),
+        1 => format!("{first}; 1 other trial has another reason"),
+        n => format!("{first}; {n} other trials have other reasons"),
     });
     let all = |meets: Meets| conditions.iter().all(|condition| condition.meets == meets);
     let any = |meets: Meets| conditions.iter().any(|condition| condition.meets == meets);

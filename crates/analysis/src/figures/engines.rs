@@ -89,9 +89,9 @@ pub(crate) fn list_engines(cases: &[CaseEvidence], torture: &[TortureRecord]) ->
     engines
 }
 
-/// What the same build of the engine lost in the same class, from the newest record. Its options
-/// must equal those of the case, except for sizes of caches and buffers, which do not affect
-/// durability.
+/// What the same version and library of the engine lost in the same class, from the newest record.
+/// Its options must equal those of the case, except for sizes of caches and buffers, which do not
+/// affect durability.
 fn lost(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
     let worker = case.record.as_ref()?.worker.as_ref()?;
     let engine = &worker.description.engine;
@@ -168,7 +168,7 @@ mod tests {
     use kvdyno_record::engine::PowerLoss;
     use kvdyno_record::torture::{Tally, Trial};
 
-    /// A verdict is shown only for the same version, class and options.
+    /// A verdict is shown only for the same version, library, class and options.
     #[test]
     fn a_torture_verdict_is_shown_for_the_same_engine_only() {
         let folder = crate::fixture::make_folder();

@@ -10,12 +10,12 @@ use crate::{
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longer than a lock is waited for by any engine's defaults; only a failing check waits for it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long an open transaction gives another session, which may have to wait for its end.
+/// How long a transaction stays open for another session's call.
 const MOMENT: Duration = Duration::from_millis(200);
 
 type CheckFn = fn(&Field<'_>, &BoxEngine, Transactions) -> Outcome;
@@ -168,19 +168,19 @@ pub(super) fn no_dirty_reads(field: &Field<'_>) -> Outcome {
     })
 }
 
-/// A single write of another session beside an open transaction stays when that is rolled back. The
-/// write may have to wait for the end of the transaction.
+/// A rollback does not undo what another session wrote meanwhile. That write may have to wait for
+/// the end of the transaction.
 pub(super) fn keeps_others_writes(field: &Field<'_>) -> Outcome {
     of_every_kind(field, |field, engine, _| {
         let (ours, theirs, new) = (&field.key(1), &field.key(2), &value(2, 1, 40));
         let mut session = engine.session()?;
-        let (began, begin) = channel();
-        let (written, done) = channel();
+        let (opened, wait_for_opening) = channel();
+        let (written, wait_for_write) = channel();
         std::thread::scope(|scope| {
             let write = move || -> Result<()> {
                 let mut session = engine.session()?;
                 // Nothing comes where the transaction failed.
-                let _ = begin.recv();
+                let _ = wait_for_opening.recv();
                 retried(|| session.put(theirs, new))?;
                 let _ = written.send(());
                 Ok(())
@@ -188,11 +188,11 @@ pub(super) fn keeps_others_writes(field: &Field<'_>) -> Outcome {
             let writer = scope.spawn(write);
             let undone = session.transaction(|within| {
                 within.put(ours, b"not committed")?;
-                let _ = began.send(());
-                let _ = done.recv_timeout(MOMENT);
+                let _ = opened.send(());
+                let _ = wait_for_write.recv_timeout(MOMENT);
                 Err::<(), _>(Error::new(ErrorClass::Other, "undone"))
             });
-            drop(began);
+            drop(opened);
             expect_undone(undone)?;
             joined(writer)
         })?;
@@ -339,8 +339,8 @@ fn counter(within: &mut dyn Transaction, key: &[u8]) -> Result<u64> {
 
 /// Runs `attempt` until it meets no conflict.
 fn retried<R>(mut attempt: impl FnMut() -> Result<R>) -> Result<R> {
-    const ATTEMPTS: usize = 100_000;
-    for _ in 1..ATTEMPTS {
+    let begun = Instant::now();
+    while begun.elapsed() < PATIENCE {
         match attempt() {
             Err(error) if error.class == ErrorClass::Conflict => std::thread::yield_now(),
             other => return other,

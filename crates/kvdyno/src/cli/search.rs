@@ -85,8 +85,8 @@ interval. If databases are shared, one load under the most RAM serves all points
 cases of one run: `kvdyno show` repeats the result later, `kvdyno report` draws it, `kvdyno resume`
 continues after Ctrl-C.
 
-Exit codes: 0 an answer, even `not even with all of it`; 3 an engine failed; 4 not decided, or
-invalid figures; 130 interrupted.";
+Exit codes: 0 an answer, also that the most RAM misses the target; 3 an engine failed; 4 not
+decided, or invalid figures; 130 interrupted.";
 
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\

@@ -26,8 +26,8 @@ without a reply.
 
 Each class must keep its promise: `commit` loses nothing; `async` loses nothing when its process is
 killed, and after a power loss shows no torn value and no partial batch; `none` opens or reports
-that it cannot. An engine that describes `async` as damaged by a power loss is judged there as in
-`none`. `0 of 300 (< 1 %)` gives the upper bound of losses that remained undetected. The
+that it cannot. An engine that describes `async` as damaged by a power loss is judged after one
+as in `none`. `0 of 300 (< 1 %)` gives the upper bound of losses that remained undetected. The
 test must detect a drive that ignores flushes: otherwise the cell is `cannot tell`. docs/torture.md
 lists what it cannot detect. It needs root (loop devices, mounts) and FUSE.
 

@@ -23,8 +23,8 @@ first is the base; a version precedes a library. Options and durability come fro
 of that name, otherwise from the defaults. Build both with optimisation: libraries with assertions
 are flagged, and their comparison has no meaning.
 
-The built-in suite `versus` takes about four minutes: a load, random reads, scans and overwrites of
-records that fit into the processor's caches, which shows the cost of the code. With
+The built-in suite `versus` takes about four minutes: a load, random reads, scans and overwrites.
+Reads and scans stay in the processor's caches, which shows the cost of the code. With
 `--set data.records=250k` it reads from memory, and intervals are wider. To measure drive I/O, use a
 suite with data larger than its RAM limit (--suite quick).
 

@@ -19,7 +19,11 @@ pub(crate) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// Shows the plan, an engine of a part on each line.
-pub(crate) fn only(prepared: &PreparedRun, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn show_plan(
+    prepared: &PreparedRun,
+    json: bool,
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
     show(prepared, json, grid::table, printer)
 }
 

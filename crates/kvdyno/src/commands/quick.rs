@@ -67,7 +67,7 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
         save(path, &text, args, printer)?;
     }
     if args.plan {
-        return plan::only(&prepared_run, args.view.json, printer);
+        return plan::show_plan(&prepared_run, args.view.json, printer);
     }
     run::to_tables(&mut prepared_run, &args.keep, args.budget.time()?, &args.view, printer)
 }

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
         (prepared, recorded.run.block_io)
     };
     if args.plan {
-        return plan::only(&prepared, args.view.json, printer);
+        return plan::show_plan(&prepared, args.view.json, printer);
     }
     let (runs, io) = (args.name.runs.clone(), block_io.into());
     let keep = KeepArgs { runs, io, ..KeepArgs::default() };

@@ -12,7 +12,7 @@ pub(crate) fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let mut prepared = prepare(&args.suite, &args.keep.runs.runs, printer)?;
     args.budget.set_within(&mut prepared.plan)?;
     if args.plan {
-        return plan::only(&prepared, args.view.json, printer);
+        return plan::show_plan(&prepared, args.view.json, printer);
     }
     prepared.destroy_allowed.clone_from(&args.destroy_data_on);
     prepared.load_allowed.clone_from(&args.yes_load);

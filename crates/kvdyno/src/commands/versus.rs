@@ -47,7 +47,7 @@ pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> 
     args.pair.budget.set_within(&mut prepared.plan)?;
     prepared.plan.gate = question.gate;
     if args.plan {
-        return plan::only(&prepared, false, printer);
+        return plan::show_plan(&prepared, false, printer);
     }
     let (folder, record) =
         pair::run(&prepared, &args.pair.keep, args.pair.budget.time()?, printer)?;

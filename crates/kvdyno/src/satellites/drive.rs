@@ -16,6 +16,7 @@ use crate::running::{start, workers};
 use kvdyno_host::raw::Consent;
 use kvdyno_record::exit::Exit;
 use kvdyno_suite::Overrides;
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::thread::available_parallelism;
@@ -56,7 +57,7 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
     };
     judge::set_target(&mut prepared.plan, args.view.target.as_ref())?;
     if args.plan {
-        return plan::only(&prepared, args.view.json, printer);
+        return plan::show_plan(&prepared, args.view.json, printer);
     }
     let (folder, ended) = start::run_prepared(&prepared, &args.keep, None, printer)?;
     let exit = show::show_ended(folder.clone(), ended, &args.view, printer)?;
@@ -113,7 +114,7 @@ fn check(args: &DriveArgs) -> Result<(), Complaint> {
             return says(&what, hint);
         }
         if let Some(path) = find_repeated(&args.paths) {
-            let what = format!("{}: named twice", path.display());
+            let what = format!("{}: this directory is named twice", path.display());
             return says(
                 &what,
                 "name each directory once; `--trials` sets how often it is measured",
@@ -127,15 +128,12 @@ fn check(args: &DriveArgs) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// A directory that stands before in the list, under whatever name.
+/// A directory that an earlier path names too.
 fn find_repeated(paths: &[PathBuf]) -> Option<&PathBuf> {
-    let inode = |path: &PathBuf| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
-    let stands_before = |index: usize| {
-        paths[..index]
-            .iter()
-            .any(|path| inode(path).is_some() && inode(path) == inode(&paths[index]))
-    };
-    (1..paths.len()).find(|index| stands_before(*index)).map(|index| &paths[index])
+    let mut seen = BTreeSet::new();
+    paths.iter().find(|path| {
+        path.metadata().is_ok_and(|metadata| !seen.insert((metadata.dev(), metadata.ino())))
+    })
 }
 
 fn is_folder(args: &DriveArgs) -> bool {

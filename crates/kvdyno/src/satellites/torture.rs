@@ -205,7 +205,7 @@ fn class_record(args: &TortureArgs, victim: &Victim) -> ClassRecord {
         library_sha256: worker.library.as_ref().map(|library| library.sha256.clone()),
         durability: class,
         settings: promise.map(|promise| promise.settings.clone()).unwrap_or_default(),
-        power_loss: promise.map_or(PowerLoss::Damages, |promise| promise.power_loss),
+        power_loss: engine.power_loss(&victim.options).unwrap_or(PowerLoss::Keeps),
         options: args.set.iter().map(|option| redact(option)).collect(),
         trials: Vec::new(),
         recording: None,

@@ -67,7 +67,7 @@ fn two_drives_are_compared_in_one_run() {
         std::fs::create_dir(scratch.path(folder)).unwrap();
     }
     let twice = scratch.run(&["drive", "one", "./one"]);
-    twice.assert_code(2).assert_says("./one: named twice");
+    twice.assert_code(2).assert_says("./one: this directory is named twice");
     let command = "drive one two --depth 8 --size 64MiB --duration 500ms --warmup 100ms --trials 1";
     let planned = scratch.run(&format!("{command} --plan").split(' ').collect::<Vec<_>>());
     planned.assert_ok().assert_says("Assumptions of the estimate");

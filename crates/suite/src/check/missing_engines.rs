@@ -99,7 +99,7 @@ fn refuse_unknown(engines: &Engines, engine: &Engine, mistakes: &mut Mistakes) {
         names => format!("found: {}", names.join(", ")),
     };
     let message =
-        format!("cannot find the worker `kvdyno-{name}`, nor a plugin `libkvdyno-{name}.so`");
+        format!("cannot find `{name}`: no worker `kvdyno-{name}`, no plugin `libkvdyno-{name}.so`");
     mistakes.unknown(&engine.name.span, message, name, &names).help(format!(
         "{workers}; {TO_GET}; `kvdyno engines --help` says where both are searched; \
          --engine runs only the others"

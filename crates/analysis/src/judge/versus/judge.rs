@@ -92,8 +92,7 @@ pub struct Row {
 /// A side's repeats: the trials of one run, or the medians of several runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Sample {
-    /// Their median; of a percentile for which a trial has too few samples that of all samples, as
-    /// in the tables.
+    /// As in the tables; of several runs the median of their values there.
     pub value: Option<f64>,
     /// How many have a value.
     pub n: usize,

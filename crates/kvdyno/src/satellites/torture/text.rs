@@ -118,7 +118,7 @@ fn print_class(class: &ClassRecord, folder: &Path, printer: &Printer) {
 pub(super) fn verdict(class: &ClassRecord) -> Verdict {
     match &class.failed {
         Some(why) => Verdict::CannotTell(why.clone()),
-        None => judge((class.durability, class.power_loss), &class.trials),
+        None => judge(class.durability, class.power_loss, &class.trials),
     }
 }
 

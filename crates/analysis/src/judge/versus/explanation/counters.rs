@@ -33,11 +33,23 @@ type Growth = BTreeMap<String, BTreeMap<u32, f64>>;
 
 /// Those that differ by the rule, the clearest first.
 pub(super) fn moved(sides: &[SideGroup<'_>; 2], phase: &str) -> Vec<CounterChange> {
-    let [base, new] = [growth(&sides[0], phase), growth(&sides[1], phase)];
-    let gauges: BTreeSet<String> = sides.iter().flat_map(list_gauges).collect();
+    let [base, new] = [read(&sides[0], phase), read(&sides[1], phase)];
+    changes(&base, &new)
+}
+
+/// What one side counted.
+#[derive(Default)]
+struct Counted {
+    growth: Growth,
+    /// What shrank in any phase of any trial: a gauge, such as a size, and no counter.
+    gauges: BTreeSet<String>,
+}
+
+fn changes(base: &Counted, new: &Counted) -> Vec<CounterChange> {
     let mut moved: Vec<(f64, CounterChange)> = Vec::new();
-    for (name, base) in base.iter().filter(|(name, _)| !gauges.contains(*name)) {
-        let Some(new) = new.get(name) else { continue };
+    let is_gauge = |name: &String| base.gauges.contains(name) || new.gauges.contains(name);
+    for (name, base) in base.growth.iter().filter(|(name, _)| !is_gauge(name)) {
+        let Some(new) = new.growth.get(name) else { continue };
         let pairs: Vec<(f64, f64)> =
             base.iter().filter_map(|(trial, base)| Some((*base, *new.get(trial)?))).collect();
         moved.extend(change(name, &pairs));
@@ -70,35 +82,31 @@ fn change(name: &str, pairs: &[(f64, f64)]) -> Option<(f64, CounterChange)> {
 }
 
 /// A damaged file has none.
-fn growth(side: &SideGroup<'_>, phase: &str) -> Growth {
-    let mut growth = Growth::new();
+fn read(side: &SideGroup<'_>, phase: &str) -> Counted {
+    let mut counted = Counted::default();
     for (trial, case) in side.cases() {
-        let Ok(record) = case.phase(phase) else { continue };
+        let (Ok(record), Ok(file)) = (case.phase(phase), case.counters()) else { continue };
         let spent = Spent::from_phase(record);
         let done = if record.kind == "load" { spent.items() } else { spent.operations() };
-        let counters = case.counters().ok().and_then(|mut file| file.phases.remove(phase));
-        let Some(counters) = counters.filter(|_| done > 0) else { continue };
+        counted.gauges.extend(file.phases.values().flat_map(list_shrunk));
+        let Some(counters) = file.phases.get(phase).filter(|_| done > 0) else { continue };
         for (name, after) in &counters.after {
             let before = counters.before.get(name).and_then(number).unwrap_or(0.0);
             if let Some(after) = number(after) {
                 let grown = (after - before) / done as f64;
-                growth.entry(name.clone()).or_default().insert(trial, grown);
+                counted.growth.entry(name.clone()).or_default().insert(trial, grown);
             }
         }
     }
-    growth
+    counted
 }
 
-/// What shrank in any phase of any trial: a gauge, such as a size, and no counter.
-fn list_gauges(side: &SideGroup<'_>) -> BTreeSet<String> {
-    let files = side.cases().filter_map(|(_, case)| case.counters().ok());
-    files.flat_map(|file| file.phases.into_values().flat_map(shrunk)).collect()
-}
-
-fn shrunk(CounterPair { before, after, .. }: CounterPair) -> Vec<String> {
+fn list_shrunk(CounterPair { before, after }: &CounterPair) -> Vec<String> {
     let value = |counters: &Counters, name: &str| counters.get(name).and_then(number);
-    let shrank = |name: &String| value(&after, name) < value(&before, name);
-    before.keys().filter(|name| shrank(name)).cloned().collect()
+    let shrank = |name: &&String| {
+        value(after, name).zip(value(before, name)).is_some_and(|(after, before)| after < before)
+    };
+    before.keys().filter(shrank).cloned().collect()
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -127,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shrinks_is_a_gauge() {
+    fn what_shrinks_is_a_gauge_and_no_reason() {
         let counters = |entries: [(&str, u64); 2]| {
             entries.map(|(name, value)| (name.to_owned(), Value::Integer(value))).into()
         };
@@ -135,7 +143,19 @@ mod tests {
             before: counters([("hits", 7), ("memtable bytes", 9)]),
             after: counters([("hits", 9), ("memtable bytes", 7)]),
         };
-        assert_eq!(shrunk(pair), ["memtable bytes"]);
+        assert_eq!(list_shrunk(&pair), ["memtable bytes"]);
+        let side = |pick: fn(&(f64, f64)) -> f64, gauges: &[&str]| {
+            let trials = (0..).zip(pairs(1.5).iter().map(pick)).collect::<BTreeMap<u32, f64>>();
+            let growth = ["hits", "memtable bytes"].map(|name| (name.to_owned(), trials.clone()));
+            let gauges = gauges.iter().map(ToString::to_string).collect();
+            Counted { growth: growth.into(), gauges }
+        };
+        let names = |gauges: &[&str]| {
+            let changes = changes(&side(|pair| pair.0, gauges), &side(|pair| pair.1, &[]));
+            changes.into_iter().map(|change| change.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[]).len(), 2);
+        assert_eq!(names(&["memtable bytes"]), ["hits"]);
     }
 
     #[test]
