@@ -70,7 +70,7 @@ fn two_drives_are_compared_in_one_run() {
     twice.assert_code(2).assert_says("./one: this directory is named twice");
     let command = "drive one two --depth 8 --size 64MiB --duration 500ms --warmup 100ms --trials 1";
     let planned = scratch.run(&format!("{command} --plan").split(' ').collect::<Vec<_>>());
-    planned.assert_ok().assert_says("Assumptions of the estimate");
+    planned.assert_ok().assert_says("Assumptions of the estimate").assert_says("phases: load, ");
     assert!(!scratch.path("runs").exists(), "a plan measures nothing");
     let shown = scratch.run(&command.split(' ').collect::<Vec<_>>());
     shown.assert_ok().assert_says("one and two are on one filesystem");

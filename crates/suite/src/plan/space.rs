@@ -9,7 +9,7 @@ const MARGIN_SHARE: f64 = 0.05;
 /// The volume has no room for a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the plan needs {} on the volume at one time, and only {} are free",
+    "the plan needs {} on the volume at one time, with 5 % in reserve, and only {} are free",
     units::bytes(*needed_bytes),
     units::bytes(*free_bytes)
 )]

@@ -138,17 +138,16 @@ fn phases(lines: &[Line<'_>]) -> String {
     for line in lines {
         let Some(first) = line.cases.first() else { continue };
         let part = first.part.as_ref();
-        if parts.iter().any(|(name, _)| *name == part) {
-            continue;
+        if parts.iter().all(|(name, _)| *name != part) {
+            parts.push((part, Vec::new()));
         }
-        let mut phases: Vec<&Phase> = Vec::new();
+        let Some((_, phases)) = parts.iter_mut().find(|(name, _)| *name == part) else { continue };
         let of_trial = line.cases.iter().filter(|case| case.trial == 1);
         for phase in of_trial.flat_map(|case| &case.phases) {
             if phases.iter().all(|other| other.name != phase.name) {
                 phases.push(phase);
             }
         }
-        parts.push((part, phases));
     }
     let words = parts.into_iter().map(|(part, phases)| {
         let suffix = part.map_or_else(String::new, |part| format!(" of {part}"));
