@@ -277,7 +277,7 @@ fn index_by_name(
                 let mistake = mistakes.at(span, message);
                 mistake.label(format!("expected the index of one: {}", each.join(", ")));
                 if name == "measure" {
-                    mistake.help("use `--duration TIME` for all measured phases at once");
+                    mistake.help("`kvdyno run --duration TIME` sets all measured phases at once");
                 }
                 return None;
             }

@@ -47,12 +47,20 @@ pub struct PartChange {
 /// The roles of a phase whose time is known on both sides.
 pub(super) fn changes(sides: &[SideGroup<'_>; 2], phase: &str) -> Vec<TimeChange> {
     let [base, new] = [explained(&sides[0], phase), explained(&sides[1], phase)];
+    let has_no_waits = |side: &SideGroup<'_>| {
+        side.cases().any(|(_, case)| case.phases_without_waits().any(|other| other == phase))
+    };
+    let without_waits = sides.iter().any(has_no_waits);
     let change = |base: &&Explained| {
         let other = new.iter().find(|other| other.role == base.role)?;
         let base_ns = operation_ns(&sides[0], base)?;
         let new_ns = operation_ns(&sides[1], other)?;
         let part = |figure: &&'static Definition| {
-            let share = |side: &Explained| Some(side.metrics.value(figure)? / 100.0);
+            let share = |side: &Explained| {
+                let percent = |figure| side.metrics.value(figure);
+                let waits = percent(&c::TIME_RUNQUEUE).filter(|_| without_waits);
+                counted_share(figure, percent(figure)?, waits)
+            };
             Some(PartChange {
                 figure: figure.name,
                 base_ns: share(base)? * base_ns,
@@ -64,6 +72,16 @@ pub(super) fn changes(sides: &[SideGroup<'_>; 2], phase: &str) -> Vec<TimeChange
         Some(TimeChange { role: base.role.clone(), base_ns, new_ns, parts })
     };
     base.iter().filter_map(change).collect()
+}
+
+/// A part's share of the time that its rate counts, by its percent of all time. In turns a rate
+/// leaves out `waits`, the percent of waits for a CPU: they are no part then.
+fn counted_share(figure: &Definition, percent: f64, waits: Option<f64>) -> Option<f64> {
+    match waits {
+        Some(_) if figure.name == c::TIME_RUNQUEUE.name => None,
+        Some(waits) => Some(percent / (100.0 - waits)).filter(|share| share.is_finite()),
+        None => Some(percent / 100.0),
+    }
 }
 
 fn explained<'r>(side: &SideGroup<'r>, phase: &str) -> Vec<&'r Explained> {
@@ -92,5 +110,19 @@ impl PartChange {
     /// How much longer the new side takes.
     pub fn change_ns(&self) -> f64 {
         self.new_ns - self.base_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_that_the_rate_leaves_out_are_no_part_of_its_time() {
+        let share = |figure, percent, waits| counted_share(figure, percent, waits);
+        assert_eq!(share(&c::TIME_USER, 60.0, None), Some(0.6));
+        assert_eq!(share(&c::TIME_RUNQUEUE, 20.0, None), Some(0.2));
+        assert_eq!(share(&c::TIME_USER, 60.0, Some(20.0)), Some(0.75));
+        assert_eq!(share(&c::TIME_RUNQUEUE, 20.0, Some(20.0)), None);
     }
 }
