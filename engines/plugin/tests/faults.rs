@@ -46,6 +46,13 @@ impl Plugin {
     }
 }
 
+/// What was printed by a process that a signal has ended.
+fn read_until_killed(fault: &str, output: &Output) -> String {
+    let printed = text(output);
+    assert!(output.status.signal().is_some(), "{fault}: {:?} {printed}", output.status);
+    printed
+}
+
 fn text(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&output.stdout) + &text(&output.stderr)
@@ -102,9 +109,7 @@ fn a_callback_at_a_wrong_moment_ends_the_process_with_the_reason() {
         ("SHOWS_TWICE", "it showed a value twice"),
     ] {
         let Some(plugin) = faulty(test, fault) else { return };
-        let output = plugin.read();
-        let printed = text(&output);
-        assert!(output.status.signal().is_some(), "{fault}: {:?} {printed}", output.status);
+        let printed = read_until_killed(fault, &plugin.read());
         assert!(
             printed.contains("libkvdyno-faulty.so") && printed.contains(words),
             "{fault}: {printed}"
@@ -122,8 +127,7 @@ fn counters_are_added_on_the_thread_of_their_call_and_until_it_returns() {
         let Some(plugin) = faulty(test, fault) else { return };
         let scratch = plugin.folder.path().to_string_lossy().into_owned();
         let output = plugin.run(&["conformance", &scratch, "counters and events"]);
-        let printed = text(&output);
-        assert!(output.status.signal().is_some(), "{fault}: {:?} {printed}", output.status);
+        let printed = read_until_killed(fault, &output);
         assert!(printed.contains(words), "{fault}: {printed}");
     }
 }
@@ -167,9 +171,7 @@ fn an_option_that_is_not_described_ends_the_process_with_its_name() {
         ("ASKS_FOR_OTHER_KIND", "an option `cache_bytes` of kind text, found another kind"),
     ] {
         let Some(plugin) = faulty(test, fault) else { return };
-        let output = plugin.read();
-        let printed = text(&output);
-        assert!(output.status.signal().is_some(), "{fault}: {:?} {printed}", output.status);
+        let printed = read_until_killed(fault, &plugin.read());
         assert!(printed.contains(words), "{fault}: {printed}");
     }
 }

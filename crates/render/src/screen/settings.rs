@@ -58,8 +58,8 @@ pub(super) fn part(contest: &Contest<'_>, room: usize) -> Part {
         columns.pop();
     }
     let table = table(&rows, &columns);
-    let part = fitted(&table, room_of_sets(&sets, &table, room), "rows");
-    left_out.extend(part.left_out.clone());
+    let mut part = fitted(&table, room_of_sets(&sets, &table, room), "rows");
+    left_out.extend(part.left_out.take());
     left_out.push("further figures".to_owned());
     Part { left_out: Some(left_out.join("; ")), ..part.within() }
 }
@@ -149,10 +149,9 @@ fn rows_of_run<'s>(
     load: Option<&'s LoadRow>,
 ) -> impl Iterator<Item = Row<'s>> {
     let of_role = |role: &'s RoleRow| -> Vec<Clients<'s>> {
-        let several = !role.ops.is_empty();
         let by_operation = role.by_operation();
         by_operation
-            .map(|(op, metrics)| Clients { role, op: several.then_some(op), metrics })
+            .map(|(op, metrics)| Clients { role, op: role.is_mix().then_some(op), metrics })
             .collect()
     };
     let clients: Vec<Clients<'s>> = run.roles.iter().flat_map(of_role).collect();
