@@ -11,11 +11,11 @@ let browser: Browser;
 let pages: { field: string };
 const open = opener(() => browser);
 
-describe.skipIf(executablePath === "")("the page", { timeout: 120_000 }, () => {
+describe.skipIf(executablePath === "")("the page", () => {
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     pages = { field: field() };
-  }, 240_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

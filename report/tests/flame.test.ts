@@ -32,7 +32,7 @@ let browser: Browser;
 const open = opener(() => browser);
 let report = "", change = "";
 
-describe.skipIf(executablePath === "")("a flame graph", { timeout: 90_000 }, () => {
+describe.skipIf(executablePath === "")("a flame graph", () => {
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     const run = record(join(place(), "profiled"), PROFILED);
@@ -40,7 +40,7 @@ describe.skipIf(executablePath === "")("a flame graph", { timeout: 90_000 }, () 
     change = join(place(), "change.html");
     const done = spawnSync(PROGRAM, ["compare", run, "--engines", "lmdb,rocksdb", "--html", change], { encoding: "utf8" });
     if (done.status === null || ![0, 4].includes(done.status)) throw new Error(`${PROGRAM}: ${done.error ?? done.stderr}`);
-  }, 240_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

@@ -13,14 +13,14 @@ let browser: Browser;
 const open = opener(() => browser);
 let pages: Record<"drive" | "alone" | "plain" | "rich" | "sizes" | "rates" | "volumes" | "evil" | "bare", string>;
 
-describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
+describe.skipIf(executablePath === "")("the page", () => {
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     pages = {
       plain: write("plain"), rich: write("rich", RICH), sizes: write("sizes", SIZES), rates: write("rates", RATES), volumes: write("volumes", VOLUMES), evil: write("evil", EVIL), bare: write("bare", BARE),
       drive: write("drive", DRIVE), alone: write("alone", DRIVE_ALONE),
     };
-  }, 240_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

@@ -60,7 +60,7 @@ beforeAll(async () => {
   pages.history = join(place(), "history.html");
   pages.fleet = join(place(), "fleet.html");
   browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-}, 120_000);
+});
 
 afterAll(async () => {
   await browser?.close();
@@ -79,7 +79,7 @@ async function sound({ page, wrong }: Opened): Promise<void> {
   expect(await page.locator("[role=alert]").count()).toBe(0);
 }
 
-describe.skipIf(!existsSync(executablePath))("a page", { timeout: 60_000 }, () => {
+describe.skipIf(!existsSync(executablePath))("a page", () => {
   for (const name of ["trace", "history", "fleet"] as const) {
     test(`of a ${name} is whole in light and dark, on a wide screen and a narrow one`, async () => {
       for (const looks of [{ width: 1200, dark: false }, { width: 480, dark: true }]) {

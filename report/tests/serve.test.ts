@@ -37,7 +37,7 @@ const box = (page: Page, name: string) => page.locator(`input[data-run="${name}"
 
 const rename = (name: string) => ({ run: (run: Record<string, unknown>) => { run["id"] = name; } });
 
-describe.skipIf(executablePath === "")("the server", { timeout: 90_000 }, () => {
+describe.skipIf(executablePath === "")("the server", () => {
   beforeAll(async () => {
     RUNS = join(place(), "runs");
     mkdirSync(RUNS);
@@ -50,7 +50,7 @@ describe.skipIf(executablePath === "")("the server", { timeout: 90_000 }, () => 
       server.on("exit", (code) => failed(new Error(`${PROGRAM} serve ended with ${code}`)));
     });
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

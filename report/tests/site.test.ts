@@ -32,7 +32,7 @@ function make(id: string, days: number, more: (run: Record<string, any>) => void
 const names = (page: Page) => page.$$eval(".runs tbody tr", (rows) => rows.map((row) => (row as HTMLElement).dataset["name"]));
 const pick = (page: Page, name: string) => page.locator(`[data-pick="${name}"]`);
 
-describe.skipIf(executablePath === "")("a site", { timeout: 90_000 }, () => {
+describe.skipIf(executablePath === "")("a site", () => {
   beforeAll(async () => {
     const runs = [
       make(OLD, 0), make(BAD, 2, (run) => EVIL.run?.(run), EVIL),
@@ -43,7 +43,7 @@ describe.skipIf(executablePath === "")("a site", { timeout: 90_000 }, () => {
     kvdyno("site", "site", ...runs.slice(2));
     index = join(place(), "site/index.html");
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

@@ -14,11 +14,11 @@ let path: string;
 const cells = (rows: Locator): Promise<string[][]> =>
   rows.evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
 
-describe.skipIf(executablePath === "")("a study beside a run", { timeout: 90_000 }, () => {
+describe.skipIf(executablePath === "")("a study beside a run", () => {
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     path = studied();
-  }, 240_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
