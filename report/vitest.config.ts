@@ -1,3 +1,5 @@
+// How long tests of pages may take.
+
 import { defineConfig } from "vitest/config";
 
 // Beside the other tests of `make test`, Chromium takes up to minutes to start, to draw and to end.

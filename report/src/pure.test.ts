@@ -37,10 +37,10 @@ test("a phase stands with the swept number, or with the threads of its own roles
 });
 
 describe("a search", () => {
-  const condition = (about: string, latency: boolean) => ({ about, latency, bound: 5, roles: ["readers"] });
+  const condition = (about: string, unit: "rate" | "time") => ({ about, unit, bound: 5, roles: ["readers"] });
   const search: Search = {
     engine: "lmdb", target: "", axis: "ram", phase: "reads", user_bytes: 800, between: { low: 10, high: 800 }, sentences: [],
-    conditions: [condition("reads", false), condition("get.p99.9", true)],
+    conditions: [condition("reads", "rate"), condition("get.p99.9", "time")],
     result: { is: "between", met: 400, missed: 200, surely_missed: null },
   };
 

@@ -9,7 +9,7 @@ export interface Search {
   target: string;
   axis: "ram" | { rate: { role: string } };
   phase: string;
-  conditions: { about: string; latency: boolean; bound: number; roles: string[] }[];
+  conditions: { about: string; unit: "time" | "rate" | "share"; bound: number; roles: string[] }[];
   between: { low: number; high: number } | null;
   user_bytes: number;
   result: { is: string; met?: number; missed?: number; surely_missed?: number | null };
@@ -28,7 +28,7 @@ export const searchAt = (search: Search | null, phase: string): Search | null =>
 
 /** The marks of a panel: of a role's rate, or of a percentile (`p99`) of its times. `ops` are those that the role does. */
 export function marksOf(search: Search | null, role: string, percentile: string | null, ops: string[]): Marks {
-  const about = search?.conditions.find((condition) => condition.latency === (percentile !== null)
+  const about = search?.conditions.find((condition) => condition.unit === (percentile === null ? "rate" : "time")
     && (percentile === null ? condition.roles.length === 1 && condition.roles[0] === role : condition.roles.includes(role))
     && isDrawn(condition.about, percentile, ops));
   return { bound: about ? { y: about.bound, text: "target" } : null, edge: search ? edgeOf(search) : null };
@@ -62,5 +62,5 @@ export function searchNote(search: Search | null, drawn: (Marks | undefined)[]):
 
 /** The percentiles that a target names, each with a role: `p99` of `readers`. */
 export const percentilesOf = (search: Search | null): { role: string; percentile: string }[] =>
-  (search?.conditions ?? []).filter((condition) => condition.latency).flatMap(({ about, roles }) =>
+  (search?.conditions ?? []).filter((condition) => condition.unit === "time").flatMap(({ about, roles }) =>
     roles.map((role) => ({ role, percentile: about.split(/\.(?!\d)/).at(-1) ?? "" })));

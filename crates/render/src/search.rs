@@ -28,8 +28,8 @@ pub fn curve(answer: &SearchResult) -> Table {
 }
 
 fn title(condition: &Condition) -> String {
-    let bound = condition.words(condition.bound);
-    let sign = if condition.latency { '<' } else { '>' };
+    let bound = condition.unit.words(condition.bound);
+    let sign = condition.unit.sign();
     let equal = if condition.inclusive { "=" } else { "" };
     format!("{}\n{sign}{equal} {bound}", condition.about)
 }
@@ -71,7 +71,7 @@ fn has_ranges(answer: &SearchResult) -> bool {
 
 fn middle(condition: &Condition, values: &[Option<f64>]) -> Option<String> {
     let values: Vec<f64> = values.iter().flatten().copied().collect();
-    median(&values).map(|value| condition.words(value))
+    median(&values).map(|value| condition.unit.words(value))
 }
 
 /// How to read it.

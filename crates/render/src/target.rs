@@ -3,7 +3,6 @@
 use crate::table::{Side, Table};
 use kvdyno_analysis::answers::target::{ConditionRow, Meets, TargetRow};
 use kvdyno_analysis::judge::rule::more_in_words;
-use kvdyno_record::units;
 
 /// The cases in the order of the run, with a column for each condition.
 pub fn table(rows: &[TargetRow]) -> Table {
@@ -34,19 +33,15 @@ pub fn table(rows: &[TargetRow]) -> Table {
 
 /// `update.p99 < 5 ms`.
 fn title(condition: &ConditionRow) -> String {
-    let sign = if condition.is_latency { '<' } else { '>' };
-    format!("{}\n{sign} {}", condition.figure, words(condition, condition.bound))
+    let (unit, bound) = (condition.unit, condition.bound);
+    format!("{}\n{} {}", condition.figure, unit.sign(), unit.words(bound))
 }
 
 /// `4.8 ms (4.7 to 5.1)`.
 fn value(condition: &ConditionRow) -> String {
     let Some(value) = condition.value else { return "-".to_owned() };
     let range = condition.low.zip(condition.high).map_or_else(String::new, |(low, high)| {
-        format!(" ({} to {})", words(condition, low), words(condition, high))
+        format!(" ({} to {})", condition.unit.words(low), condition.unit.words(high))
     });
-    format!("{}{range}", words(condition, value))
-}
-
-fn words(condition: &ConditionRow, value: f64) -> String {
-    if condition.is_latency { units::duration(value as u64) } else { units::rate(value) }
+    format!("{}{range}", condition.unit.words(value))
 }

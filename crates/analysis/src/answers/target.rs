@@ -4,7 +4,7 @@
 //! ([`crate::judge::rule`]): the interval of their mean lies within the bound, outside, or across.
 
 use super::search::judge::{self, JudgedTrial, TargetVerdict};
-use super::search::{Clause, Quantity, Target, TargetError};
+use super::search::{Clause, Quantity, Target, TargetError, Unit};
 use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::evidence::{CaseEvidence, Evidence};
@@ -68,10 +68,10 @@ pub struct TargetRow {
 pub struct ConditionRow {
     /// `readers.p99`.
     pub figure: String,
-    /// Nanoseconds, or a number per second.
+    /// In its unit.
     pub bound: f64,
-    /// A time, which stays below the bound; else a rate, which stays above.
-    pub is_latency: bool,
+    /// The unit of its bound and values, and with it the side of the bound to stay on.
+    pub unit: Unit,
     /// As in the tables: the median of the trials; null: no trial has it.
     pub value: Option<f64>,
     /// Lower end of the 99 % interval of their mean, which decides; null: too few trials.
@@ -169,7 +169,9 @@ fn sustain_rates(
         let figure = match clause.figure {
             Quantity::Operations => &c::OPS_PER_S,
             Quantity::Reads | Quantity::Writes => &c::ITEMS_PER_S,
-            Quantity::Percentile(_) | Quantity::Mean | Quantity::Longest => continue,
+            Quantity::Percentile(_) | Quantity::Mean | Quantity::Longest | Quantity::Hits => {
+                continue;
+            }
         };
         let rates = list_operations(run, mix, clause)
             .map(|(_, metrics)| *metrics.get(figure)?.per_trial.get(index)?);
@@ -273,8 +275,11 @@ fn condition(
     values: impl Iterator<Item = f64>,
     in_tables: Option<f64>,
 ) -> (ConditionRow, Option<usize>) {
-    let is_latency = clause.figure.is_latency();
-    let bounds = if is_latency { (0.0, clause.bound) } else { (clause.bound, f64::INFINITY) };
+    let unit = clause.figure.unit();
+    let bounds = match unit {
+        Unit::Time => (0.0, clause.bound),
+        Unit::Rate | Unit::Share => (clause.bound, f64::INFINITY),
+    };
     let values: Vec<f64> = values.collect();
     let judged = judge_bounds(&values, bounds, Scale::Ratios);
     let (low, high) = judged.as_ref().and_then(|judged| judged.interval).unzip();
@@ -286,7 +291,7 @@ fn condition(
     let row = ConditionRow {
         figure: clause.about.clone(),
         bound: clause.bound,
-        is_latency,
+        unit,
         value: in_tables.or_else(|| stats::median(&values)),
         low,
         high,

@@ -254,12 +254,8 @@ impl<'g> Field<'g> {
                     || self.groups.iter().filter(|(_, group)| group.engine_label() == label);
                 let (_, group) = groups().next()?;
                 let cannot = groups().find_map(|(_, group)| self.cannot(group, first.mix));
-                let has = groups().any(|(_, group)| {
-                    let mut phases = group.runs.iter().map(|run| run.phase.as_str());
-                    phases.any(|phase| phase == first.phase)
-                });
-                let otherwise = if has { "its cases do other work" } else { "not planned for it" };
-                let why = cannot.unwrap_or(otherwise);
+                let why =
+                    cannot.unwrap_or_else(|| missing(groups().map(|(_, group)| *group), first));
                 Some(Standing::absent(name(self.engines, group, true), why))
             })
             .collect()
@@ -286,6 +282,31 @@ impl<'g> Field<'g> {
             }
             _ => None,
         })
+    }
+}
+
+/// Why an engine's groups have no entry beside the first of a ranking.
+fn missing<'g>(groups: impl Iterator<Item = &'g Group> + Clone, first: &Entry<'_>) -> &'static str {
+    // Of each group that has the phase: whether it did the same work.
+    let alike: Vec<bool> = match first.run {
+        Some(of_first) => {
+            let runs = groups.flat_map(|group| &group.runs).filter(|run| run.phase == first.phase);
+            runs.map(|run| run.peers.answer == of_first.peers.answer).collect()
+        }
+        None => {
+            let loads = groups
+                .filter(|group| group.load.as_ref().is_some_and(|load| load.phase == first.phase));
+            let is_equal = |group: &Group| group.load_peers == first.group.load_peers;
+            loads.map(is_equal).collect()
+        }
+    };
+    match first.question {
+        _ if alike.is_empty() => "not planned for it",
+        _ if !alike.contains(&true) => "its cases do other work",
+        Question::WriteAmplification if first.run.is_some() => {
+            "it wrote less than its database holds"
+        }
+        _ => "no figure",
     }
 }
 

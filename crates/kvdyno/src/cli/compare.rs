@@ -17,6 +17,9 @@ pub(crate) struct ComparisonArgs {
     /// End with exit code 5 if a figure regressed by more than this, as `5%`
     #[arg(long, value_name = "SHARE")]
     pub(crate) gate: Option<String>,
+    /// End with exit code 4 if the gate is undecided
+    #[arg(long, requires = "gate")]
+    pub(crate) strict: bool,
     /// Print the comparison as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -51,7 +54,8 @@ All others describe.
 Exit codes of the gate:
   5 a rate, or a named figure, regressed past it
   4 no regression, but a figure or case could not be judged at all; or the figures are invalid
-  0 passed, or undecided: the interval of a figure allows a larger loss (more trials decide it)")]
+  0 passed, or undecided: the interval of a figure allows a larger loss (more trials decide it);
+    with --strict an undecided gate ends with 4")]
 pub(crate) struct CompareArgs {
     /// The base: a run's directory, the beginning of its id or suite, or `latest`; several of one
     /// build between commas

@@ -65,7 +65,8 @@ How much these differ makes the interval. Rates are judged, or only the figures 
 
 Exit codes of the gate:
   5 a rate, or a named figure, is certainly worse by more than SHARE
-  4 no known regression, but a figure or case could not be judged")]
+  4 no known regression, but a figure or case could not be judged; with --strict also undecided
+  0 passed, or undecided")]
 pub(crate) struct HistoryShowArgs {
     /// The history's file
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -31,7 +31,8 @@ suite with data larger than its RAM limit (--suite quick).
 Exit codes of the gate:
   5 a rate, or a named figure, regressed past it
   4 no regression, but a figure or case could not be judged at all; or the figures are invalid
-  0 passed, or undecided: the interval of a figure allows a larger loss (--budget decides it)")]
+  0 passed, or undecided: the interval of a figure allows a larger loss (--budget decides it);
+    with --strict an undecided gate ends with 4")]
 pub(crate) struct VersusArgs {
     /// The engine: one that is loaded as a library
     #[arg(long, value_name = "NAME", default_value = "rocksdb")]

@@ -35,7 +35,8 @@ pub(crate) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit>
     }
     let new = args.new.as_deref().map(|names| read(args, names)).transpose()?;
     let sides = sides(args, &base, new.as_deref())?;
-    Ok(verdict(&answer(&sides, &question, &args.comparison, printer)?))
+    let versus = answer(&sides, &question, &args.comparison, printer)?;
+    Ok(verdict(&versus, &args.comparison))
 }
 
 /// Compares every engine of a run in two durability classes, in one table.
@@ -129,14 +130,21 @@ pub(super) fn answer(
     Ok(versus)
 }
 
-/// The exit code: a regression past the gate precedes invalid figures, which precede a gate that
-/// cannot judge.
-pub(super) fn verdict(versus: &Versus) -> Exit {
+/// The exit code: a regression past the gate precedes invalid figures.
+pub(super) fn verdict(versus: &Versus, args: &ComparisonArgs) -> Exit {
     let invalid = !versus.base.invalid.is_empty() || !versus.new.invalid.is_empty();
-    match versus.gate.as_ref().map(|gate| gate.result) {
+    match gate_exit(versus.gate.as_ref().map(|gate| gate.result), args.strict) {
+        Exit::Ok if invalid => Exit::Invalid,
+        exit => exit,
+    }
+}
+
+/// The exit code of a gate.
+pub(super) fn gate_exit(gate: Option<GateResult>, strict: bool) -> Exit {
+    match gate {
         Some(GateResult::Failed) => Exit::Regression,
         Some(GateResult::CannotJudge) => Exit::Invalid,
-        _ if invalid => Exit::Invalid,
+        Some(GateResult::Undecided) if strict => Exit::Invalid,
         Some(GateResult::Passed | GateResult::Undecided) | None => Exit::Ok,
     }
 }

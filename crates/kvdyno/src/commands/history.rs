@@ -9,7 +9,7 @@ use crate::running::prepare;
 use anyhow::Context as _;
 use kvdyno_analysis::answers::trend::entry::{Entry, FORMAT};
 use kvdyno_analysis::answers::trend::{Question, Trend};
-use kvdyno_analysis::judge::versus::{self, GateResult};
+use kvdyno_analysis::judge::versus;
 use kvdyno_record::exit::Exit;
 use kvdyno_render::page::TrendData;
 use kvdyno_render::trend as text;
@@ -99,11 +99,7 @@ fn show(args: &HistoryShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
         let (header, footer) = (text::header(&trend), text::footer(&trend));
         compare::print(header, &text::table(&trend), &text::aid(&trend), footer, printer);
     }
-    Ok(match trend.gate.map(|gate| gate.result) {
-        Some(GateResult::Failed) => Exit::Regression,
-        Some(GateResult::CannotJudge) => Exit::Invalid,
-        Some(GateResult::Passed | GateResult::Undecided) | None => Exit::Ok,
-    })
+    Ok(compare::gate_exit(trend.gate.map(|gate| gate.result), args.comparison.strict))
 }
 
 /// The runs of a history's file, in its order.

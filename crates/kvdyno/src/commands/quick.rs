@@ -23,7 +23,7 @@ const USUAL: [&str; 2] = ["lmdb", "rocksdb"];
 /// The durability classes, the preferred first.
 const CLASSES: [Durability; 3] = [Durability::Async, Durability::Commit, Durability::None];
 
-/// Under a smaller default RAM limit, engines would only fail.
+/// Under a smaller RAM limit, engines may be killed.
 const LIMIT_LEAST: u64 = 64 << 20;
 
 pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -61,6 +61,13 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
         let args = &QuickArgs { ram: Some("all".to_owned()), ..args.clone() };
         text = text::suite(args, &engines, extras);
         prepared_run = prepared(args, &text)?;
+    }
+    if let Some(limit) = least.filter(|limit| is_typed && *limit < LIMIT_LEAST) {
+        printer.warning(&format!(
+            "a RAM limit of {}: engines that need more are killed; most run with {} or more",
+            units::bytes(limit),
+            units::bytes(LIMIT_LEAST)
+        ));
     }
     args.budget.set_within(&mut prepared_run.plan)?;
     if let Some(path) = &args.save_suite {

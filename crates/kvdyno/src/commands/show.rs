@@ -191,7 +191,13 @@ fn check_rows(summary: &Summary, view: &ViewArgs, all: &[Titled]) -> Result<(), 
     let Some(name) = missing else { return Ok(()) };
     let what = format!("{} has no rows for the table `{name}`", summary.run.id);
     let names: Vec<&str> = all.iter().map(|titled| titled.name).collect();
-    Err(Complaint::usage(what).hint(format!("tables with rows: {}", names.join(", "))))
+    let made_by = match name.as_str() {
+        "counters" => "; counters need `--count=processor`",
+        "profile" => "; a profile needs `--profile`",
+        "io" => "; block I/O needs `--io-latency`",
+        _ => "",
+    };
+    Err(Complaint::usage(what).hint(format!("tables with rows: {}{made_by}", names.join(", "))))
 }
 
 /// Header, result, all tables, findings.

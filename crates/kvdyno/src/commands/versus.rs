@@ -68,7 +68,7 @@ pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> 
     // A failed case takes precedence over a comparison of the rest.
     let exit = match record.figures.verdict {
         Exit::EngineFailed => Exit::EngineFailed,
-        _ => compare::verdict(&versus),
+        _ => compare::verdict(&versus, &args.comparison),
     };
     printer.note(&format!("kvdyno show {}", folder.path.display()));
     Ok(exit)

@@ -49,6 +49,10 @@ fn rows(explanation: &Explanation) -> Vec<[String; 5]> {
         explanation.instructions.iter().flat_map(instructions).collect();
     rows.extend(explanation.time.iter().flat_map(time));
     rows.extend(explanation.counters.iter().map(counter));
+    if explanation.counters.is_empty() && explanation.counters_compared > 0 {
+        let none = format!("none of {} changed", explanation.counters_compared);
+        rows.push(["counter".to_owned(), none, String::new(), String::new(), String::new()]);
+    }
     rows
 }
 

@@ -4,7 +4,7 @@
 use super::edge::{Edge, Goal, Votes, round};
 use super::judge::{self, JudgedTrial, TargetVerdict};
 use super::result::{Condition, Next, Outcome, Point, SearchResult};
-use super::target::{Clause, Quantity, Target};
+use super::target::{Clause, Quantity, Target, Unit};
 use super::words;
 use crate::figures::evidence::{CaseEvidence, Evidence};
 use crate::figures::lists::unique;
@@ -221,7 +221,7 @@ fn conditions(target: &Target, mix: Option<&Mix>) -> Vec<Condition> {
         .iter()
         .map(|clause| Condition {
             about: clause.about.clone(),
-            latency: clause.figure.is_latency(),
+            unit: clause.figure.unit(),
             inclusive: clause.inclusive,
             bound: clause.bound,
             roles: roles
@@ -231,7 +231,7 @@ fn conditions(target: &Target, mix: Option<&Mix>) -> Vec<Condition> {
                 .collect(),
             clocks: roles
                 .iter()
-                .filter(|role| clause.figure.is_latency() && clause.concerns(role))
+                .filter(|role| clause.figure.unit() == Unit::Time && clause.concerns(role))
                 .map(|role| (role.name.clone(), clock(role.rate.is_some())))
                 .collect(),
         })

@@ -1,9 +1,10 @@
 //! A target held against one trial of one point.
 
-use super::target::{Clause, Quantity, Target};
+use super::target::{Clause, Quantity, Target, Unit};
 use crate::figures::evidence::{CaseEvidence, Evidence, Latencies};
 use crate::figures::lists::unique;
-use crate::figures::metric::Why;
+use crate::figures::metric::{Reading, Why};
+use crate::figures::spent::Spent;
 use crate::figures::trials::{role as role_result, samples_of};
 use crate::stats;
 use hdrhistogram::Histogram;
@@ -146,18 +147,22 @@ pub(super) fn cached_more(phase: &PhaseRecord) -> Option<f64> {
 }
 
 /// What a clause is about: the latency of the worst role and operation, the sum of the roles'
-/// rates; or why nothing can be said.
+/// rates, the phase's hits; or why nothing can be said.
 fn figure(
     clause: &Clause,
     phase: &PhaseRecord,
     mix: &Mix,
     latencies: &Latencies,
 ) -> Result<f64, String> {
+    if clause.figure == Quantity::Hits {
+        return hits(phase).map_err(Why::into_owned);
+    }
+    let is_latency = clause.figure.unit() == Unit::Time;
     let roles = mix.roles.iter().filter(|role| clause.concerns(role));
     let mut values = Vec::new();
     for role in roles {
         let result = role_result(phase, &role.name).map_err(Why::into_owned)?;
-        if !clause.figure.is_latency() {
+        if !is_latency {
             values.push(rate(clause, result));
             continue;
         }
@@ -173,7 +178,7 @@ fn figure(
             });
         }
     }
-    if !clause.figure.is_latency() {
+    if !is_latency {
         return values.into_iter().sum();
     }
     // A miss of one role is enough, whatever the others lack.
@@ -184,6 +189,18 @@ fn figure(
         (_, Some(why)) => Err(why),
         (None, None) => Err("the phase has no such role".to_owned()),
     }
+}
+
+/// The share of operations for which the drive was not read. An operation may read it twice, and
+/// others read it as well: at least so many.
+fn hits(phase: &PhaseRecord) -> Reading {
+    let reads = Spent::from_phase(phase).device(|device| device.reads)?;
+    let count = |role: &RoleResult| role.summed_ops().map(|op| op.count).sum::<u64>();
+    let operations: u64 = phase.roles.iter().map(count).sum();
+    if operations == 0 {
+        return Err("the phase did no operation".into());
+    }
+    Ok((1.0 - reads / operations as f64).max(0.0))
 }
 
 fn rate(clause: &Clause, result: &RoleResult) -> Result<f64, String> {

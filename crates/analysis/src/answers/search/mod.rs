@@ -13,4 +13,4 @@ pub mod words;
 
 pub use answer::{answer, judged_mix, points_most};
 pub use result::{Condition, Next, Outcome, Point, SearchResult};
-pub use target::{Clause, Quantity, Target, TargetError};
+pub use target::{Clause, Quantity, Target, TargetError, Unit};

@@ -1,5 +1,6 @@
 //! What a search comes to: where the edge is, the points that show it, and what to measure next.
 
+use super::target::Unit;
 use kvdyno_record::search::{Axis, Between};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -82,9 +83,8 @@ pub enum Outcome {
 pub struct Condition {
     /// What it is about, as typed: `p99`.
     pub about: String,
-    /// A time in nanoseconds that must stay below the bound; else a number each second that must
-    /// stay above.
-    pub latency: bool,
+    /// The unit of its bound and values, and with it the side of the bound to stay on.
+    pub unit: Unit,
     /// Meeting the bound exactly is enough.
     pub inclusive: bool,
     /// The bound.

@@ -4,6 +4,8 @@
 use kvdyno_record::operations::OpInfo;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Mix, Role, reads};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::fmt;
 use std::ops::Range;
 
@@ -29,7 +31,7 @@ pub struct Clause {
     pub figure: Quantity,
     /// The bound itself is allowed: `<=`, `>=`.
     pub inclusive: bool,
-    /// Nanoseconds, or a number per second.
+    /// In the figure's unit.
     pub bound: f64,
     /// Its position in the target.
     span: Range<usize>,
@@ -51,12 +53,61 @@ pub enum Quantity {
     Writes,
     /// Operations per second.
     Operations,
+    /// The share of the operations of all roles for which the drive was not read: one less its
+    /// reads for each operation.
+    Hits,
 }
 
 impl Quantity {
-    /// Whether it is a time, which must stay below a bound; rates must stay above.
-    pub fn is_latency(self) -> bool {
-        matches!(self, Self::Percentile(_) | Self::Mean | Self::Longest)
+    /// The unit of its values.
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Percentile(_) | Self::Mean | Self::Longest => Unit::Time,
+            Self::Reads | Self::Writes | Self::Operations => Unit::Rate,
+            Self::Hits => Unit::Share,
+        }
+    }
+}
+
+/// The unit of a condition's values and bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds: the figure stays below its bound.
+    Time,
+    /// A number per second: the figure stays above its bound.
+    Rate,
+    /// 0 to 1: the figure stays above its bound.
+    Share,
+}
+
+impl Unit {
+    /// On which side of its bound a figure must stay: `<` or `>`.
+    pub fn sign(self) -> char {
+        match self {
+            Self::Time => '<',
+            Self::Rate | Self::Share => '>',
+        }
+    }
+
+    /// A value in words.
+    pub fn words(self, value: f64) -> String {
+        match self {
+            Self::Time => units::duration(value as u64),
+            Self::Rate => units::rate(value),
+            // Three digits would not tell 99.95 % from all.
+            Self::Share => format!("{:.2} %", 100.0 * value),
+        }
+    }
+
+    /// Whether a value meets a bound.
+    pub(super) fn keeps(self, inclusive: bool, bound: f64, value: f64) -> bool {
+        match (self.sign(), inclusive) {
+            ('<', false) => value < bound,
+            ('<', true) => value <= bound,
+            (_, false) => value > bound,
+            (_, true) => value >= bound,
+        }
     }
 }
 
@@ -85,7 +136,8 @@ impl fmt::Display for TargetError {
 
 const EXAMPLE: &str = "as in `p99 < 1ms and reads > 50k/s`";
 const FIGURES: &str = "p50 to p99.999, mean and max stay below a time; reads, writes and ops above \
-     a rate; of one role `readers.p99`, of one operation `get.p99` or `readers.get`";
+     a rate; hits above a share, as `hits > 99%`; of one role `readers.p99`, of one operation \
+     `get.p99` or `readers.get`";
 
 impl Target {
     /// Reads a target.
@@ -110,7 +162,7 @@ impl Target {
     pub fn check_offered(&self, mix: &Mix, role: &str) -> Result<(), TargetError> {
         let offered = mix.roles.iter().find(|other| other.name == role);
         let is_on_rate = |clause: &&Clause| {
-            !clause.figure.is_latency() && offered.is_some_and(|role| clause.concerns(role))
+            clause.figure.unit() == Unit::Rate && offered.is_some_and(|role| clause.concerns(role))
         };
         let Some(clause) = self.clauses.iter().find(is_on_rate) else { return Ok(()) };
         let problem = format!("`{}` is the searched rate, not a condition", clause.about);
@@ -136,7 +188,7 @@ impl fmt::Display for Target {
 impl Clause {
     /// Whether a value meets the bound.
     pub fn holds(&self, value: f64) -> bool {
-        keeps(self.figure.is_latency(), self.inclusive, self.bound, value)
+        self.figure.unit().keeps(self.inclusive, self.bound, value)
     }
 
     /// Whether it applies to a role with some of its operations.
@@ -152,19 +204,9 @@ impl Clause {
             Quantity::Writes => OpInfo::named(op).is_some_and(|info| info.writes),
             // A flush is no operation on data; its times count.
             Quantity::Operations => self.op.is_some() || OpInfo::is_summed(op),
-            Quantity::Percentile(_) | Quantity::Mean | Quantity::Longest => true,
+            Quantity::Percentile(_) | Quantity::Mean | Quantity::Longest | Quantity::Hits => true,
         };
         kind && self.op.is_none_or(|wanted| wanted == op)
-    }
-}
-
-/// Whether a value meets a bound: a latency from below, a rate from above.
-pub(super) fn keeps(latency: bool, inclusive: bool, bound: f64, value: f64) -> bool {
-    match (latency, inclusive) {
-        (true, false) => value < bound,
-        (true, true) => value <= bound,
-        (false, false) => value > bound,
-        (false, true) => value >= bound,
     }
 }
 
@@ -221,9 +263,13 @@ fn clause(text: &str, span: Range<usize>) -> Result<Clause, TargetError> {
     let Some((role, op, figure)) = figure(about) else {
         return Err(wrong(about_span, format!("unknown figure `{about}`"), FIGURES));
     };
-    let (sign, wanted) = (&text[sign_span.clone()], if figure.is_latency() { '<' } else { '>' });
+    let (sign, wanted) = (&text[sign_span.clone()], figure.unit().sign());
     if !sign.starts_with(wanted) || !matches!(&sign[1..], "" | "=") {
-        let what = if figure.is_latency() { "a time stays below" } else { "a rate stays above" };
+        let what = match figure.unit() {
+            Unit::Time => "a time stays below",
+            Unit::Rate => "a rate stays above",
+            Unit::Share => "a share stays above",
+        };
         let problem =
             format!("{what} its bound: expected `{wanted}` or `{wanted}=`, found `{sign}`");
         return Err(wrong(sign_span, problem, EXAMPLE));
@@ -246,14 +292,22 @@ fn shifted(text: &str, span: &Range<usize>) -> Range<usize> {
 fn bound(figure: Quantity, text: &str) -> Result<f64, (String, &'static str)> {
     const TIMES: &str = "add a unit to the time: 800us, 1ms, 1.5ms, 2s";
     const RATES: &str = "give the rate per second: 50k/s, 1.5M/s, 800/s";
-    let (parsed, hint) = if figure.is_latency() {
-        (units::parse_duration(text), TIMES)
-    } else {
-        (units::parse_count(text.strip_suffix("/s").unwrap_or(text).trim_end()), RATES)
+    const SHARES: &str = "give a share below the whole: 99%, 0.999";
+    let whole = |number: u64| number as f64;
+    let (parsed, hint) = match figure.unit() {
+        Unit::Time => (units::parse_duration(text).map(whole), TIMES),
+        Unit::Rate => {
+            let rate = text.strip_suffix("/s").unwrap_or(text).trim_end();
+            (units::parse_count(rate).map(whole), RATES)
+        }
+        Unit::Share => (units::parse_share(text), SHARES),
     };
     match parsed {
-        Ok(0) => Err(("expected a bound above 0, found 0".to_owned(), hint)),
-        Ok(bound) => Ok(bound as f64),
+        Ok(0.0) => Err(("expected a bound above 0, found 0".to_owned(), hint)),
+        Ok(1.0) if figure.unit() == Unit::Share => {
+            Err((format!("expected a bound below 1, found {text}"), hint))
+        }
+        Ok(bound) => Ok(bound),
         Err(error) => Err((error.to_string(), hint)),
     }
 }
@@ -262,6 +316,10 @@ fn bound(figure: Quantity, text: &str) -> Result<f64, (String, &'static str)> {
 fn figure(text: &str) -> Option<(Option<String>, Option<&'static str>, Quantity)> {
     let op = |name: &str| OpInfo::named(name).map(|op| op.name);
     let role = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+    // The drive's reads are of all roles together.
+    if text == "hits" {
+        return Some((None, None, Quantity::Hits));
+    }
     if let Some(figure) = plain_figure(text) {
         return Some((None, None, figure));
     }
@@ -307,7 +365,8 @@ mod tests {
     #[test]
     fn all_forms_of_a_target_are_parsed() {
         let text = " p99 < 1ms and reads > 50k/s AND readers.p99.9<=5ms and get.mean < 20us and \
-                    readers.get >= 1.5M/s and readers.scan.max < 1s and ops > 10 and p95 < 2 ms ";
+                    readers.get >= 1.5M/s and readers.scan.max < 1s and ops > 10 and p95 < 2 ms \
+                    and hits > 99.9%";
         let target = Target::parse(text).unwrap();
         let is: Vec<_> = target
             .clauses
@@ -326,6 +385,7 @@ mod tests {
                 (readers, Some("scan"), Quantity::Longest, false, 1e9),
                 (None, None, Quantity::Operations, false, 10.0),
                 (None, None, Quantity::Percentile(95_000), false, 2e6),
+                (None, None, Quantity::Hits, false, 0.999),
             ]
         );
         assert!(target.clauses[0].holds(999_999.0) && !target.clauses[0].holds(1e6));
@@ -351,6 +411,9 @@ mod tests {
             "max < 1s and readers.put > 5/s",
             "µ < 1ms",
             "p99. < 1ms",
+            "hits < 99%",
+            "hits > 100%",
+            "readers.hits > 99%",
             "",
         ] {
             let error = Target::parse(text).unwrap_err();
@@ -379,6 +442,7 @@ mod tests {
         let mix = Mix { roles, ends };
         let check = |text: &str| Target::parse(text).unwrap().check(&mix);
         check("p99 < 1ms and reads > 1/s and writes > 1/s and writer.update > 1/s").unwrap();
+        check("hits > 99%").unwrap();
         let error = check("p99 < 1ms and reader.p99 < 1ms").unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -389,7 +453,7 @@ mod tests {
         assert_eq!(error.hint, "its roles: readers (get); writer (update)");
         assert!(check("readers.writes > 1/s").is_err());
         let offered = |text: &str| Target::parse(text).unwrap().check_offered(&mix, "readers");
-        offered("p99 < 1ms and writes > 1k/s and writer.ops > 5/s").unwrap();
+        offered("p99 < 1ms and writes > 1k/s and writer.ops > 5/s and hits > 9%").unwrap();
         let error = offered("p99 < 1ms and reads > 5k/s").unwrap_err();
         assert!(error.to_string().ends_with("              ^^^^^^^^^^^^"), "{error}");
         assert!(error.hint.contains("--between 5000..80000"), "{}", error.hint);

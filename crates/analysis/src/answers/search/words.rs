@@ -1,7 +1,6 @@
 //! An answer in sentences: where the edge is, what fails beyond it, and how certain that is.
 
 use super::result::{Condition, Outcome, Point, SearchResult};
-use super::target::keeps;
 use crate::figures::lists::list;
 use crate::stats::median;
 use kvdyno_record::search::Axis;
@@ -33,7 +32,7 @@ impl SearchResult {
         for (condition, values) in self.conditions.iter().zip(&point.figures) {
             let middle = median(&values.iter().flatten().copied().collect::<Vec<_>>());
             what.extend(
-                middle.map(|value| format!("{} {}", condition.about, condition.words(value))),
+                middle.map(|value| format!("{} {}", condition.about, condition.unit.words(value))),
             );
         }
         what.extend(point.whys.iter().cloned());
@@ -207,7 +206,7 @@ pub fn spread(condition: &Condition, values: &[Option<f64>]) -> Option<String> {
     let middle = median(&values)?;
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(0.0, f64::max);
-    let [middle, low, high] = [middle, low, high].map(|value| condition.words(value));
+    let [middle, low, high] = [middle, low, high].map(|value| condition.unit.words(value));
     Some(if low == high { middle } else { format!("{middle} ({low} to {high})") })
 }
 
@@ -328,11 +327,6 @@ fn filling(answer: &SearchResult) -> Option<String> {
 impl Condition {
     /// Whether a value keeps the bound.
     pub fn holds(&self, value: f64) -> bool {
-        keeps(self.latency, self.inclusive, self.bound, value)
-    }
-
-    /// A value in words.
-    pub fn words(&self, value: f64) -> String {
-        if self.latency { units::duration(value as u64) } else { units::rate(value) }
+        self.unit.keeps(self.inclusive, self.bound, value)
     }
 }

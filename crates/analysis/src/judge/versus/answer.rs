@@ -1,8 +1,8 @@
 //! A comparison in one line: what got worse, what better, and how much of the rest is unknown.
-//! `11.8.1 against 9.10.0: worse readers p99 (+11 %), 2 better; 20 undecided, ops/s at most 4 %
-//! lower`.
+//! `11.8.1 against 9.10.0: worse: readers p99 +11 % (+8 % to +14 %); 20 undecided`, and how much
+//! lower a rate may be that was not shown to differ.
 
-use super::{GateResult, Row, Verdict, Versus};
+use super::{GateResult, Pair, Row, Verdict, Versus};
 use crate::figures::catalogue as c;
 use crate::figures::lists::list;
 use crate::figures::ratio::format_ratio;
@@ -63,19 +63,7 @@ fn price(versus: &Versus) -> Option<String> {
     let rows = versus.pairs.iter().flat_map(|pair| pair.rows.iter().map(move |row| (pair, row)));
     let mut rows: Vec<(f64, String)> = rows
         .filter(|(_, row)| judged(row))
-        .filter_map(|(pair, row)| {
-            let (ratio, low, high) = (row.ratio?, row.ratio_low?, row.ratio_high?);
-            let case = if versus.pairs.len() > 1 { case(&pair.name) } else { String::new() };
-            let text = format!(
-                "{} {}{case} {} ({} to {})",
-                row.place(),
-                short(row.figure),
-                change(ratio),
-                change(low),
-                change(high)
-            );
-            Some((ratio.ln().abs(), text))
-        })
+        .filter_map(|(pair, row)| Some((row.ratio?.ln().abs(), changed_by(versus, pair, row)?)))
         .collect();
     rows.sort_by(|one, other| other.0.total_cmp(&one.0));
     let costs: Vec<String> = rows.into_iter().take(NAMED_MAX).map(|(_, text)| text).collect();
@@ -104,16 +92,25 @@ fn is_cost(figure: &str) -> bool {
     !c::is_latency(figure) && rates.iter().all(|rate| rate.name != figure)
 }
 
-/// `worse: readers p99 (+11 %)`, the largest change first.
+/// `readers p99 +11 % (+8 % to +14 %)`: the change with its interval.
+fn changed_by(versus: &Versus, pair: &Pair, row: &Row) -> Option<String> {
+    let case = if versus.pairs.len() > 1 { case(&pair.name) } else { String::new() };
+    let what = format!("{} {}{case} {}", row.place(), short(row.figure), change(row.ratio?));
+    let ends = row.ratio_low.zip(row.ratio_high);
+    Some(ends.map_or_else(
+        || what.clone(),
+        |(low, high)| format!("{what} ({} to {})", change(low), change(high)),
+    ))
+}
+
+/// `worse: readers p99 +11 % (+8 % to +14 %)`, the largest change first.
 fn figures(versus: &Versus, word: &str, verdict: Verdict) -> Option<String> {
     let rows = versus.pairs.iter().flat_map(|pair| pair.rows.iter().map(move |row| (pair, row)));
     let mut rows: Vec<(bool, f64, String)> = rows
         .filter(|(_, row)| row.verdict == verdict)
         .filter_map(|(pair, row)| {
-            let ratio = row.ratio?;
-            let case = if versus.pairs.len() > 1 { case(&pair.name) } else { String::new() };
-            let text = format!("{} {}{case} ({})", row.place(), short(row.figure), change(ratio));
-            Some((is_cost(row.figure), ratio.ln().abs(), text))
+            let size = row.ratio?.ln().abs();
+            Some((is_cost(row.figure), size, changed_by(versus, pair, row)?))
         })
         .collect();
     rows.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.total_cmp(&one.1)));

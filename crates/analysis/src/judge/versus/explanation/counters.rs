@@ -31,8 +31,8 @@ pub struct CounterChange {
 /// Counters by name, trial by trial.
 type Growth = BTreeMap<String, BTreeMap<u32, f64>>;
 
-/// Those that differ by the rule, the clearest first.
-pub(super) fn moved(sides: &[SideGroup<'_>; 2], phase: &str) -> Vec<CounterChange> {
+/// Those that differ by the rule, the clearest first, and the number of those compared.
+pub(super) fn moved(sides: &[SideGroup<'_>; 2], phase: &str) -> (Vec<CounterChange>, usize) {
     let [base, new] = [read(&sides[0], phase), read(&sides[1], phase)];
     changes(&base, &new)
 }
@@ -45,17 +45,18 @@ struct Counted {
     gauges: BTreeSet<String>,
 }
 
-fn changes(base: &Counted, new: &Counted) -> Vec<CounterChange> {
-    let mut moved: Vec<(f64, CounterChange)> = Vec::new();
+fn changes(base: &Counted, new: &Counted) -> (Vec<CounterChange>, usize) {
+    let (mut moved, mut compared): (Vec<(f64, CounterChange)>, usize) = (Vec::new(), 0);
     let is_gauge = |name: &String| base.gauges.contains(name) || new.gauges.contains(name);
     for (name, base) in base.growth.iter().filter(|(name, _)| !is_gauge(name)) {
         let Some(new) = new.growth.get(name) else { continue };
         let pairs: Vec<(f64, f64)> =
             base.iter().filter_map(|(trial, base)| Some((*base, *new.get(trial)?))).collect();
+        compared += 1;
         moved.extend(change(name, &pairs));
     }
     moved.sort_by(|one, other| other.0.total_cmp(&one.0));
-    moved.into_iter().take(LISTED_MAX).map(|(_, change)| change).collect()
+    (moved.into_iter().take(LISTED_MAX).map(|(_, change)| change).collect(), compared)
 }
 
 /// The change over its noise, and the change; none where it may be noise.
@@ -151,7 +152,9 @@ mod tests {
             Counted { growth: growth.into(), gauges }
         };
         let names = |gauges: &[&str]| {
-            let changes = changes(&side(|pair| pair.0, gauges), &side(|pair| pair.1, &[]));
+            let (changes, compared) =
+                changes(&side(|pair| pair.0, gauges), &side(|pair| pair.1, &[]));
+            assert_eq!(changes.len(), compared);
             changes.into_iter().map(|change| change.name).collect::<Vec<_>>()
         };
         assert_eq!(names(&[]).len(), 2);

@@ -35,6 +35,8 @@ pub struct Explanation {
     pub time: Vec<TimeChange>,
     /// The engine's counters that moved by more than noise, the clearest first.
     pub counters: Vec<CounterChange>,
+    /// The number of the engine's counters that were compared.
+    pub counters_compared: usize,
 }
 
 /// Functions that a sentence names.
@@ -135,13 +137,16 @@ fn explain_pair(
         if !differs {
             continue;
         }
+        // Trials of two runs are no pairs.
+        let (counters, counters_compared) =
+            if side_by_side { counters::moved(sides, phase) } else { (Vec::new(), 0) };
         explanations.push(Explanation {
             case: pair.name.clone(),
             phase: phase.to_owned(),
             instructions,
             time: if rate_differs { time::changes(sides, phase) } else { Vec::new() },
-            // Trials of two runs are no pairs.
-            counters: if side_by_side { counters::moved(sides, phase) } else { Vec::new() },
+            counters,
+            counters_compared,
         });
     }
     explanations
