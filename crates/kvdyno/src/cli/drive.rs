@@ -61,7 +61,7 @@ pub(crate) struct DriveArgs {
     /// Duration of each job [default: 10s; with a preset 30s or 60s, see docs/drive.md]
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
-    /// The same work before it, not measured
+    /// The same work before it, not measured; 0: none
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub(crate) warmup: String,
     /// Number of trials of each job

@@ -65,7 +65,13 @@ pub(super) fn find_or_import(
         Some(state) => state,
         None => {
             let bytes = units::bytes(file_bytes(&files)?);
-            printer.note(&format!("copying {} ({bytes}) into {}", path.display(), store.display()));
+            printer.note(&format!(
+                "copying {} ({bytes}) into {}, where it stays for later runs: `kvdyno state \
+                 remove {id}{}` removes it",
+                path.display(),
+                store.display(),
+                data_dir.map_or_else(String::new, |dir| format!(" --data-dir {}", dir.display()))
+            ));
             let import =
                 Import { database, worker, path: &path, files: &files, id: &id, interrupt };
             import.run(&store)?

@@ -65,7 +65,7 @@ pub(super) fn suite(args: &DriveArgs, cpus: u32, file: Option<&JobFile>) -> Stri
         (!swept, format!("threads = {}", threads.first().unwrap_or(&1))),
         (true, format!("duration = {duration:?}")),
         (snia, "in_order = true".to_owned()),
-        (!snia, format!("warmup = {:?}", args.warmup)),
+        (!snia && !is_zero(&args.warmup), format!("warmup = {:?}", args.warmup)),
     ];
     let mut text = String::new();
     for (_, line) in lines.iter().filter(|(holds, _)| *holds) {
@@ -80,6 +80,11 @@ pub(super) fn suite(args: &DriveArgs, cpus: u32, file: Option<&JobFile>) -> Stri
         text += ETCD_CLAIM;
     }
     text
+}
+
+/// `0`, `0s`: none.
+fn is_zero(time: &str) -> bool {
+    time.starts_with('0') && time.trim_end_matches(char::is_alphabetic).bytes().all(|c| c == b'0')
 }
 
 /// A directory as a volume of the suite.
