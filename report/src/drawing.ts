@@ -2,6 +2,7 @@
 
 import type { Theme } from "./colour";
 import type { Option } from "./echarts";
+import type { Case } from "./model";
 import type { TableData } from "./table";
 import type { View } from "./view";
 
@@ -22,6 +23,12 @@ export interface Drawing {
   controls?: Control[];
   /** It is about the run, not about a workload. */
   whole?: boolean;
+  /** The cases that are drawn, where those are not the view's. */
+  cases?: Case[];
+  /** Engines that it does not show, and why: `LMDB: does not fit`; where the drawing itself does not say so. */
+  without?: string[];
+  /** Whiskers stand beside its values. */
+  whiskers?: boolean;
   /** Drawn by ECharts... */
   chart?: (width: number, theme: Theme) => { height: number; option: Option };
   /** ...or an element of its own. */

@@ -3,11 +3,12 @@
 
 import { THEMES, type Theme } from "./colour";
 import { h } from "./dom";
+import { withoutLine } from "./conditions";
 import type { Control, Drawing, Figure } from "./drawing";
 import { init, type Chart } from "./echarts";
-import { placeLabels, spreadLabels } from "./labels";
-import { conditionsOf } from "./conditions";
-import { savePng, saveSvg, type Naming } from "./save";
+import { drawChart } from "./labels";
+import { nameOf, namingOf } from "./naming";
+import { savePng, saveSvg, standalone, type Naming } from "./save";
 import { table } from "./table";
 import type { View } from "./view";
 
@@ -15,6 +16,8 @@ export interface Stage {
   theme: () => Theme;
   /** A choice inside a figure was made. */
   choose: (name: string, value: string) => void;
+  /** Where this figure is shown alone. */
+  address: (figure: Figure, view: View, drawing: Drawing) => string;
 }
 
 /** As wide as A4 between its margins, made smaller by a fifth. */
@@ -33,6 +36,8 @@ export class Frame {
   private readonly how = h("details", { class: "how" }, h("summary", {}, "How this is measured"));
   private readonly note = h("p", { class: "note" });
   private readonly heading = h("span");
+  private readonly without = h("p", { class: "note without" });
+  private readonly alone = h("a", { title: "This figure alone, as large as the window: for a slide" }, "alone");
 
   constructor(
     private readonly figure: Figure,
@@ -47,14 +52,14 @@ export class Frame {
       h("button", { type: "button", title: `Save this figure as ${label}`, click: save }, label);
     const tools = drawing.chart || drawing.picture
       ? h("div", { class: "tools" },
-        tool("SVG", () => saveSvg(this.picture(), this.naming(), stage.theme())),
-        tool("PNG", () => savePng(this.picture(), this.naming(), stage.theme())))
-      : null;
+        tool("SVG", () => this.save(saveSvg)),
+        tool("PNG", () => this.save(savePng)), this.alone)
+      : h("div", { class: "tools" }, this.alone);
     this.element = h("figure", { class: "figure", id: `figure-${ordinal}` },
       h("figcaption", {},
         h("h3", {}, h("a", { class: "ordinal", href: `#figure-${ordinal}`, click: (event) => { event.preventDefault(); this.element.scrollIntoView(); } }, `Figure ${ordinal}`), " ", this.heading),
         tools, this.note),
-      this.controls, this.body, this.details, this.how);
+      this.controls, this.body, this.without, this.details, this.how);
     this.element.dataset["figure"] = figure.name;
     this.element.dataset["ordinal"] = String(ordinal);
     this.prepare();
@@ -62,31 +67,23 @@ export class Frame {
     observer.observe(this.element);
   }
 
-  /** What it is called where nothing stands beside it. */
-  private name(): string {
-    const chosen = (this.drawing.controls ?? []).filter((control) => control.options.length > 1)
-      .map((control) => `${control.label} ${control.options.find((option) => option.value === control.value)?.label ?? ""}`);
-    const work = this.drawing.whole || this.drawing.title.startsWith(this.view.work.name) ? [] : [this.view.work.name];
-    const context = [...work, ...chosen].join(", ");
-    return this.drawing.title + (context ? ` (${context})` : "");
-  }
-
-  private naming(): Naming {
-    return { title: this.name(), conditions: conditionsOf(this.view) };
-  }
-
-  private picture(): SVGElement | null {
-    return this.drawing.picture?.(this.stage.theme()) ?? this.body.querySelector("svg");
+  private save(as: (picture: SVGElement, name: Naming) => void): void {
+    const { drawing, view } = this, theme = this.stage.theme();
+    const drawn = drawing.picture?.(theme) ?? this.body.querySelector("svg"), name = namingOf(drawing, view);
+    if (drawn) as(standalone(drawn, name, theme), name);
   }
 
   /** All that needs no drawing: so that the page does not jump when it is drawn. */
   private prepare(): void {
     this.note.textContent = this.drawing.note;
+    this.without.textContent = withoutLine(this.drawing);
+    this.without.hidden = this.without.textContent === "";
     const [summary] = this.how.children;
     const how = this.drawing.how ?? [];
     if (summary) this.how.replaceChildren(summary, ...how.map((text) => h("p", { class: "note" }, text)));
     this.how.hidden = how.length === 0;
     this.heading.textContent = this.drawing.title;
+    this.alone.href = this.stage.address(this.figure, this.view, this.drawing);
     this.controls.replaceChildren(...(this.drawing.controls ?? [])
       .filter((control) => control.options.length > 1)
       .map((control) => this.select(control)));
@@ -124,17 +121,15 @@ export class Frame {
         this.chart.resize({ width, height });
       }
       this.chart ??= init(this.body, null, { renderer: "svg", width, height });
-      this.chart.setOption({ animation: false, textStyle: { fontFamily: "inherit" }, ...option }, { notMerge: true });
-      spreadLabels(this.chart);
-      placeLabels(this.chart);
+      drawChart(this.chart, option);
       const picture = this.body.querySelector("svg");
       picture?.setAttribute("role", "img");
-      picture?.setAttribute("aria-label", `${this.name()}. ${this.drawing.note}. The table below holds its figures.`);
+      picture?.setAttribute("aria-label", `${nameOf(this.drawing, this.view)}. ${this.drawing.note}. The table below holds its figures.`);
     } else if (element) {
       this.body.replaceChildren(element(theme));
     }
     const [summary] = this.details.children;
-    if (summary) this.details.replaceChildren(summary, table(this.drawing.table(), this.name()));
+    if (summary) this.details.replaceChildren(summary, table(this.drawing.table(), nameOf(this.drawing, this.view)));
     this.element.dataset["drawn"] = theme.name;
   }
 
@@ -150,8 +145,8 @@ export class Frame {
 
   /** The width or the theme changed. */
   refresh(): void {
+    this.prepare();
     if (this.drawn) this.paint();
-    else this.prepare();
   }
 
   remove(): void {

@@ -1,6 +1,6 @@
 // Names at the ends of lines, moved apart where lines end close to each other.
 
-import type { Chart } from "./echarts";
+import type { Chart, Option } from "./echarts";
 
 const APART = 15;
 
@@ -151,4 +151,11 @@ export function placeLabels(chart: Chart): void {
     }
   }
   chart.setOption({ series: changes });
+}
+
+/** A chart's option with its words where they are legible. */
+export function drawChart(chart: Chart, option: Option): void {
+  chart.setOption({ animation: false, textStyle: { fontFamily: "inherit" }, ...option }, { notMerge: true });
+  spreadLabels(chart);
+  placeLabels(chart);
 }

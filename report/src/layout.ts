@@ -52,6 +52,7 @@ interface Lines {
   /** The title beside an engine's name. */
   short?: string;
   lines: { engine: Engine }[];
+  gaps?: { engine: Engine }[];
 }
 
 /** A chart, and the one that it is a part of: they share their axes. */
@@ -62,7 +63,7 @@ export interface Multiple<P> {
 
 /** Where a chart has more engines than can be told apart, a small one for each; what is no engine is in all of them. */
 export function multiples<P extends Lines>(list: P[]): { small: boolean; each: Multiple<P>[] } {
-  const engines = (panel: P) => [...new Set(panel.lines.map((line) => line.engine).filter((engine) => !engine.loadGenerator))];
+  const engines = (panel: P) => [...new Set([...panel.lines, ...(panel.gaps ?? [])].map((one) => one.engine).filter((engine) => !engine.loadGenerator))];
   const small = list.some((panel) => engines(panel).length > ENGINES_MAX);
   if (!small) return { small, each: list.map((panel) => ({ panel, whole: panel })) };
   const each = list.flatMap((whole) => engines(whole).map((engine) => ({
@@ -71,6 +72,7 @@ export function multiples<P extends Lines>(list: P[]): { small: boolean; each: M
       ...whole,
       title: list.length > 1 ? `${engine.name}: ${whole.short ?? whole.title}` : engine.name,
       lines: whole.lines.filter((line) => line.engine === engine || line.engine.loadGenerator),
+      ...(whole.gaps ? { gaps: whole.gaps.filter((gap) => gap.engine === engine) } : {}),
     },
   })));
   return { small, each };

@@ -143,7 +143,7 @@ const GENERIC = ["load", "measure"];
 export const withoutPart = ({ label, part }: { label: string; part?: string | null }): string =>
   part && label.endsWith(` ${part}`) ? label.slice(0, -part.length - 1) : label;
 
-const engineId = (of: { label: string; part?: string | null; durability: string }): string => `${withoutPart(of)}/${of.durability}`;
+export const engineId = (of: { label: string; part?: string | null; durability: string }): string => `${withoutPart(of)}/${of.durability}`;
 
 /** The class is part of the name where the run has several: they never share a name unmarked. */
 function enginesOf(data: PageData): Engine[] {

@@ -130,13 +130,13 @@ describe("the address", () => {
   test("holds what is chosen, whatever it is called", () => {
     const choice = {
       engines: ["LMDB (commit)", "a&b=c#d"], questions: ["reads", "tail"], parts: ["4x"], works: ["load, RAM 1 GiB"], threads: [1, 64],
-      theme: "dark" as const, inside: { "percentiles.threads": "4" },
+      theme: "dark" as const, figure: "rate", inside: { "percentiles.threads": "4" },
     };
     expect(parse(write(choice))).toEqual(choice);
   });
 
   test("is empty where nothing is chosen, and nonsense is nothing", () => {
-    const nothing = { engines: [], questions: [], parts: [], works: [], threads: [], theme: null, inside: {} };
+    const nothing = { engines: [], questions: [], parts: [], works: [], threads: [], theme: null, figure: null, inside: {} };
     expect(write(nothing)).toBe("");
     expect(parse("#threads=x&theme=pink&other=1")).toEqual(nothing);
   });

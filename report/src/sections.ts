@@ -36,16 +36,20 @@ export function head(data: PageData, home: Child = null): HTMLElement {
 /** Engines with their versions, class by class, and the data. */
 function setting(data: PageData): string {
   const engines = data.summary.engines.filter((info) => !info.worker?.bare_drive && !info.worker?.stores_nothing);
-  const named = (info: EngineInfo) => {
-    const label = withoutPart(info), title = info.worker?.title ?? label;
-    const name = label === info.engine || label === title ? title : `${label} (${title})`;
-    return `${name} ${info.worker?.version ?? ""}`.trim();
-  };
-  const classes = unique(engines.map((info) => info.durability)).map((durability) =>
-    `durability ${durability}: ${unique(engines.filter((info) => info.durability === durability).map(named)).join(" · ")}`);
   // Of a bare drive: which one.
-  return [...classes, ...dataWords(data), ...(engines.length === 0 ? [hostWords(data.summary.host)] : [])].join(" · ");
+  return [...classWords(engines), ...dataWords(data), ...(engines.length === 0 ? [hostWords(data.summary.host)] : [])].join(" · ");
 }
+
+/** `LMDB 0.9.70`: an engine with its version. */
+function versionWords(info: EngineInfo): string {
+  const label = withoutPart(info), title = info.worker?.title ?? label;
+  const name = label === info.engine || label === title ? title : `${label} (${title})`;
+  return `${name} ${info.worker?.version ?? ""}`.trim();
+}
+
+/** `durability commit: LMDB 0.9.70 · RocksDB 11.8.1`, for each class. */
+export const classWords = (engines: EngineInfo[]): string[] => unique(engines.map((info) => info.durability)).map((durability) =>
+  `durability ${durability}: ${unique(engines.filter((info) => info.durability === durability).map(versionWords)).join(" · ")}`);
 
 /** `2 x AMD EPYC, 23.5 GiB, ext4 on vda (virtual)`: as the terminal says it. */
 export function hostWords({ machine, filesystem, drive }: Host): string {

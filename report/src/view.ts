@@ -13,6 +13,8 @@ export interface Choice {
   works: string[];
   threads: number[];
   theme: "light" | "dark" | null;
+  /** The name of the figure that is shown alone; empty: which names there are; null: the whole page. */
+  figure: string | null;
   inside: Record<string, string>;
 }
 
@@ -30,6 +32,7 @@ export function parse(hash: string): Choice {
     works: parameters.getAll("workload"),
     threads: parameters.getAll("threads").map(Number).filter(Number.isInteger),
     theme: theme === "light" || theme === "dark" ? theme : null,
+    figure: parameters.get("figure"),
     inside,
   };
 }
@@ -41,6 +44,7 @@ export function write(choice: Choice): string {
   for (const part of choice.parts) parameters.append("part", part);
   for (const work of choice.works) parameters.append("workload", work);
   for (const threads of choice.threads) parameters.append("threads", String(threads));
+  if (choice.figure != null) parameters.set("figure", choice.figure);
   if (choice.theme) parameters.set("theme", choice.theme);
   for (const [name, value] of Object.entries(choice.inside)) parameters.set(`f.${name}`, value);
   const text = parameters.toString();

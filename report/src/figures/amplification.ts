@@ -2,6 +2,7 @@
 
 import { better, paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE } from "../format";
+import { barGaps } from "../gaps";
 import { costOf, rangeOf, threadsText } from "../model";
 import type { View } from "../view";
 import { barChart, type BarPanel } from "./bars";
@@ -16,6 +17,7 @@ function draw(view: View): Drawing | null {
   const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
   const list: BarPanel[] = KINDS.map(([name, title]) => ({
     title: `${title} amplification`,
+    ...barGaps(view, cases, (one) => costOf(one, name)),
     format: (value: number) => `${inUnit(value, "B/B")}×`,
     bars: cases.flatMap((one) => {
       const metric = costOf(one, name);
@@ -34,6 +36,8 @@ function draw(view: View): Drawing | null {
     note: `Bytes over bytes, ${better("lower")}; median of ${trialsNote(view)}.`,
     how: paragraphs(...help, "Sources: kernel and block device over what the load generator counted."),
     controls: [threads],
+    cases,
+    whiskers: true,
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({
       head: ["engine", "threads", ...KINDS.flatMap(([, title]) => [title, "range", "n"])],

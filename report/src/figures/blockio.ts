@@ -2,6 +2,8 @@
 
 import { control, type Drawing, type Figure } from "../drawing";
 import { duration, grouped, NONE } from "../format";
+import { withoutWords } from "../gaps";
+import { rateOf } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 import { chart, columnsOf, fromRow } from "./heat";
@@ -32,6 +34,8 @@ function draw(view: View): Drawing | null {
     note: `How many ${kind.value} requests ${OWNERS[owner.value] ?? ""} took the device how long, lower is better.`,
     how: ["From the device's driver to the request's completion. One trial each: the nearest to the median."],
     controls: [threads, kind, owner],
+    cases,
+    without: withoutWords(view, cases, maps.map((map) => map.engine), (one) => rateOf(one, view.work.roles[0] ?? ""), "no such requests"),
     chart: (width, theme) => chart(maps, width, theme, "requests"),
     table: () => ({
       head: ["engine", "from", "requests", "fastest", "median", "slowest"],

@@ -2,6 +2,7 @@
 
 import { better, paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { bytes, duration, inUnit, NONE, si } from "../format";
+import { barGaps } from "../gaps";
 import { costOf, rangeOf, threadsText, type Case } from "../model";
 import type { View } from "../view";
 import { barChart, type Bar, type BarPanel } from "./bars";
@@ -48,20 +49,20 @@ function cpu(one: Case): Figures | null {
   };
 }
 
-const PANELS: { title: string; read: Read; format: (value: number) => string; binary?: boolean }[] = [
-  { title: "CPU time per op (pale: system)", read: cpu, format: duration },
-  { title: "I/Os per op (pale: writes)", read: both([["device_reads_per_op", "reads"], ["device_writes_per_op", "writes"]]), format: si },
-  { title: "bytes read per op", read: both([["device_read_bytes_per_op", "read"]]), format: bytes, binary: true },
-  { title: "bytes written per op", read: both([["device_write_bytes_per_op", "written"]]), format: bytes, binary: true },
-  { title: "context switches per op", read: both([["context_switches_per_op", "switches"]]), format: si },
+const PANELS: { title: string; name: (typeof FIGURES)[number]; read: Read; format: (value: number) => string; binary?: boolean }[] = [
+  { title: "CPU time per op (pale: system)", name: "cpu_ns_per_op", read: cpu, format: duration },
+  { title: "I/Os per op (pale: writes)", name: "device_reads_per_op", read: both([["device_reads_per_op", "reads"], ["device_writes_per_op", "writes"]]), format: si },
+  { title: "bytes read per op", name: "device_read_bytes_per_op", read: both([["device_read_bytes_per_op", "read"]]), format: bytes, binary: true },
+  { title: "bytes written per op", name: "device_write_bytes_per_op", read: both([["device_write_bytes_per_op", "written"]]), format: bytes, binary: true },
+  { title: "context switches per op", name: "context_switches_per_op", read: both([["context_switches_per_op", "switches"]]), format: si },
 ];
 
 function draw(view: View): Drawing | null {
   if (view.work.load) return null;
   const threads = threadsControl(view, "cost");
   const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
-  const list: BarPanel[] = PANELS.map(({ title, read, format, binary }) => ({
-    title, format, binary: binary ?? false,
+  const list: BarPanel[] = PANELS.map(({ title, name, read, format, binary }) => ({
+    title, format, ...barGaps(view, cases, (one) => costOf(one, name)), binary: binary ?? false,
     bars: cases.flatMap((one) => {
       const bar = read(one);
       return bar ? [{ engine: one.engine, ...bar }] : [];
@@ -77,6 +78,8 @@ function draw(view: View): Drawing | null {
     how: paragraphs("Over the operations of all roles, background work included. Bytes and I/Os are the whole device's, not this process's; writes counted up to the end of a sync.",
       mixes && `Operations here: ${mixes}.`),
     controls: [threads],
+    cases,
+    whiskers: true,
     // Bars side by side are held against each other: these may not be.
     ...(apart ? { element: () => stacked({ head: HEAD, rows: rows() }, "Cost per operation") } : { chart: (width: number, theme: Theme) => barChart(list, width, theme) }),
     table: () => ({ head: HEAD, rows: rows() }),

@@ -5,6 +5,7 @@
 import type { Efficiency, Limit } from "../data";
 import { paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE, si } from "../format";
+import { barGaps, expectedEngines, whyMissing } from "../gaps";
 import { costOf, rangeOf, threadsText, type Case } from "../model";
 import type { View } from "../view";
 import { barChart, type Bar, type BarPanel } from "./bars";
@@ -29,9 +30,9 @@ function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "efficiency");
   const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
   const list: BarPanel[] = [
-    { title: "share of the raw-device baseline", format: percent, bars: cases.flatMap((one) => shareBar(one)) },
-    { title: "share of peak IOPS", format: percent, bars: cases.flatMap((one) => bar(one, "drive_share_percent")) },
-    { title: "I/Os per op", format: si, bars: cases.flatMap((one) => ios(one)) },
+    { title: "share of the raw-device baseline", format: percent, bars: cases.flatMap((one) => shareBar(one)), ...shareGaps(view, cases) },
+    { title: "share of peak IOPS", format: percent, bars: cases.flatMap((one) => bar(one, "drive_share_percent")), ...barGaps(view, cases, (one) => costOf(one, "drive_share_percent")) },
+    { title: "I/Os per op", format: si, bars: cases.flatMap((one) => ios(one)), ...barGaps(view, cases, (one) => costOf(one, "device_reads_per_s")) },
   ].filter((panel) => panel.bars.length > 0);
   if (list.length === 0) return null;
   return {
@@ -40,6 +41,8 @@ function draw(view: View): Drawing | null {
     how: paragraphs("The baseline is the bare drive with as many requests in flight; the peak is the highest of this run. The share says how full the drive is.",
       "What limits took half or more of the threads' time; cached: memory was measured. I/Os per op: pale are writes.", alone(cases), why(cases)),
     controls: [threads],
+    cases,
+    whiskers: true,
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({
       head: ["engine", "limit", "baseline", "threads", "baseline, IOPS", "reads/s", "writes/s", "share", "range", "of peak", "I/Os/op", "CPU", "queue", "why no share"],
@@ -62,6 +65,16 @@ function shareBar(one: Case): Bar[] {
   const standing = one.run?.efficiency;
   if (!standing) return [];
   return bar(one, "ceiling_share_percent").map((bar) => ({ ...bar, word: limitWord(standing) }));
+}
+
+function shareGaps(view: View, cases: Case[]): Pick<BarPanel, "engines" | "gaps"> {
+  const engines = expectedEngines(view);
+  return { engines, gaps: engines.flatMap((engine) => {
+    const one = cases.find((each) => each.engine.id === engine.id);
+    if (one && shareBar(one).length > 0) return [];
+    const why = one?.run?.efficiency?.why_no_share ?? whyMissing(one, one ? costOf(one, "ceiling_share_percent") : null);
+    return [{ engine, at: null, why }];
+  }) };
 }
 
 /** In the window; the cost of an operation (figure 7) counts writes up to a sync. */

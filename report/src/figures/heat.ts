@@ -5,8 +5,9 @@ import type { Theme } from "../colour";
 import { control, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { clock, duration, grouped, NONE, si } from "../format";
+import { withoutWords } from "../gaps";
 import { axis, axisLabel, FONT, panels, tip, title, tooltip } from "../layout";
-import type { Engine } from "../model";
+import { rateOf, type Engine } from "../model";
 import type { View } from "../view";
 import { pooled } from "../phrases";
 import { atThreads, roleControl, threadsControl } from "./choices";
@@ -36,6 +37,8 @@ function draw(view: View): Drawing | null {
     note: `How many operations of ${role.value} took how long, over the time of the phase${pooled(cases, role.value)}; lower is better.`,
     how: ["One trial each: the nearest to the median."],
     controls: [threads, role, kind],
+    cases,
+    without: withoutWords(view, cases, maps.map((map) => map.engine), (one) => rateOf(one, role.value), "no times of this kind"),
     chart: (width, theme) => chart(maps, width, theme, "operations"),
     table: () => ({
       head: ["engine", "from", "operations", "fastest", "median", "slowest"],

@@ -2,6 +2,7 @@
 
 import { better, control, RANGES, trialsNote, type Drawing, type Figure } from "../drawing";
 import { duration, NONE, ownThreads } from "../format";
+import { expectedEngines, gapsOf } from "../gaps";
 import { metricOf, opsApart, rangeOf, tailOf } from "../model";
 import { tailWords } from "../phrases";
 import { threadsOf, type View } from "../view";
@@ -14,6 +15,7 @@ const TAILS = [["p50", "p50"], ["p95", "p95"], ["p99", "p99"], ["p99_9", "p99.9"
 function tailPanel(view: View, role: string, tail: string, op: string | null, title: string): LinePanel {
   return {
     title,
+    gaps: gapsOf(expectedEngines(view), view.cases, (one) => one.threads, (one) => tailOf(one, role, tail, op)),
     lines: view.engines.map((engine) => ({
       engine,
       points: view.cases
@@ -40,6 +42,7 @@ function draw(view: View): Drawing | null {
     note: `Time per operation, ${better("lower")}; ${trialsNote(view)}.`,
     how: ["A line joins medians over trials, of each trial's own percentile.", RANGES],
     controls: [tail],
+    whiskers: true,
     chart: (width, theme) => lineChart(list, {
       x: { name: "threads", type: "category", format: String, values: threads },
       y: { name: called, type: "log", format: duration },

@@ -3,7 +3,8 @@
 import { colourOf, dashOf, markerOf, type Theme } from "../colour";
 import type { Option } from "../echarts";
 import { NONE } from "../format";
-import { axis, axisLabel, cut, FONT, multiples, nameWidth, panels, roundUp, SMALL, stepOf, tip, title, tooltip } from "../layout";
+import { BELOW, gapWords, panelsWithWords, threadWords, type Gap } from "../gaps";
+import { axis, axisLabel, cut, FONT, multiples, nameWidth, roundUp, SMALL, stepOf, tip, title, tooltip } from "../layout";
 import type { Metric } from "../data";
 import { rangeOf, unique, type Engine } from "../model";
 import type { Marks } from "../search";
@@ -32,6 +33,8 @@ export interface LinePanel {
   title: string;
   lines: Line[];
   marks?: Marks;
+  /** Engines without a mark. */
+  gaps?: Gap[];
   /** Where panels beside each other are of different figures. */
   y?: Axes["y"];
 }
@@ -47,16 +50,17 @@ export interface Axes {
   y: { name: string; type: "log" | "value"; format: (value: number) => string };
 }
 
-export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: Theme, size: keyof typeof SIZES = "figure"): { height: number; option: Option } {
+export function lineChart(all: LinePanel[], axes: Axes, width: number, theme: Theme, size: keyof typeof SIZES = "figure"): { height: number; option: Option } {
+  const list = all.map((panel) => ((panel.y ?? axes.y).type === "log" ? withoutZeros(panel) : panel));
   const { small, each } = multiples(list);
   const names = list.flatMap((panel) => panel.lines.map((line) => nameOf(line)));
   const space = small ? SMALL : { ...SIZES[size], left: 58, right: nameWidth(names) + 7 };
   const yOf = (panel: LinePanel) => panel.y ?? axes.y;
-  const place = panels(each.length, width, space);
+  const place = panelsWithWords(each.map(({ panel }) => gapWords(panel.gaps ?? [], (places) => placeWords(axes.x, places))), width, space, theme);
   const categories = axes.x.values ?? [];
   const category = axes.x.type === "category";
   const option: Option = {
-    title: each.map(({ panel }, at) => title(panel.title, place.panels[at]!, space.left, theme)),
+    title: [...each.map(({ panel }, at) => title(panel.title, place.panels[at]!, space.left, theme)), ...place.titles],
     grid: place.panels.map((panel) => ({ ...panel, containLabel: false })),
     xAxis: each.map((_, at) => axis(theme, at, {
       type: axes.x.type,
@@ -78,9 +82,42 @@ export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: T
     series: each.flatMap(({ panel }, at) => [
       ...panel.lines.flatMap((line) => seriesOf(line, at, { ...axes, y: yOf(panel) }, categories, theme, !small)),
       ...(panel.marks ? [marksSeries(panel.marks, at, categories, theme)] : []),
+      ...(category ? [crosses(panel, at, categories, theme)] : []),
     ]),
   };
   return { height: place.height, option };
+}
+
+/** Zeros have no place on a logarithmic axis: they are gaps. */
+function withoutZeros(panel: LinePanel): LinePanel {
+  const zeros = panel.lines.flatMap((line) => line.points.filter((point) => !(point.y > 0)).map((point): Gap => ({ engine: line.engine, at: point.x, why: BELOW })));
+  if (zeros.length === 0) return panel;
+  const lines = panel.lines.map((line) => ({ ...line, points: line.points.filter((point) => point.y > 0) }));
+  return { ...panel, lines: lines.filter((line) => line.points.length > 0), gaps: [...(panel.gaps ?? []), ...zeros] };
+}
+
+/** `2, 4 threads`, `target rate 2.00 k`. */
+function placeWords({ name, format }: Axes["x"], places: number[]): string {
+  return name === "threads" ? threadWords(places) : `${name.split(",")[0]} ${places.map(format).join(", ")}`;
+}
+
+/** A cross on the axis for each mark that an engine lacks there; beside each other where several do. */
+function crosses(panel: LinePanel, at: number, categories: number[], theme: Theme): object {
+  const gaps = (panel.gaps ?? []).filter((gap) => gap.at != null && categories.includes(gap.at));
+  const before = gaps.map((gap, index) => gaps.slice(0, index).filter((other) => other.at === gap.at).length);
+  const here = gaps.map((gap) => gaps.filter((other) => other.at === gap.at).length);
+  return {
+    type: "custom", silent: true, xAxisIndex: at, yAxisIndex: at, z: 4, encode: { x: 0 },
+    data: gaps.map((gap) => [categories.indexOf(gap.at ?? 0)]),
+    renderItem: ({ dataIndex, coordSys }: { dataIndex: number; coordSys: { y: number; height: number } }, api: Api) => {
+      const gap = gaps[dataIndex];
+      if (!gap) return null;
+      const [middle] = api.coord([api.value(0), 1]), own = ((before[dataIndex] ?? 0) - ((here[dataIndex] ?? 1) - 1) / 2) * 12;
+      const x = middle + own, y = coordSys.y + coordSys.height, style = { stroke: colourOf(gap.engine, theme), lineWidth: 2 };
+      const line = (up: number) => ({ type: "line", shape: { x1: x - 4, x2: x + 4, y1: y - 4 * up, y2: y + 4 * up }, style });
+      return { type: "group", children: [line(1), line(-1)] };
+    },
+  };
 }
 
 /** What a figure's trials gave, as a point of a line. */

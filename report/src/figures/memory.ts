@@ -4,6 +4,7 @@
 import type { Metric } from "../data";
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { bytes, duration, NONE, ratio, si } from "../format";
+import { expectedEngines, gapsOf } from "../gaps";
 import { costOf, opsOf, rateOf, tailOf, threadsText, unique, type Case, type Work } from "../model";
 import { marksOf, percentilesOf, searchAt, searchNote } from "../search";
 import type { View } from "../view";
@@ -28,22 +29,22 @@ function draw(view: View): Drawing | null {
   const chosen = cases.filter((one) => one.threads == null || String(one.threads) === threads.value);
   if (unique(chosen.map(dataToRam).filter((value) => value != null)).length < 2) return null;
   const search = searchAt(view.model.data.summary.search, view.work.phase);
-  const linesOf = (read: (one: Case) => Metric | null) => view.engines.map((engine) => ({
+  const linesOf = (read: (one: Case) => Metric | null) => ({ gaps: gapsOf(expectedEngines(view), chosen, dataToRam, read), lines: view.engines.map((engine) => ({
     engine,
     points: chosen.filter((one) => one.engine.id === engine.id).flatMap((one) => {
       const metric = read(one), x = dataToRam(one);
       return metric?.value == null || x == null ? [] : [pointOf(x, metric, metric.value)];
     }).sort((a, b) => a.x - b.x),
-  })).filter((line) => line.points.length > 0);
+  })).filter((line) => line.points.length > 0) });
   // What a target is about comes first: the times that it names.
   const tails = percentilesOf(search).filter(({ role }) => view.work.roles.includes(role));
   const list: LinePanel[] = [
     ...tails.map(({ role, percentile }): LinePanel => ({
       title: `${role}, ${percentile}`, marks: marksOf(search, role, percentile, opsOf(chosen, role)),
-      lines: linesOf((one) => tailOf(one, role, percentile.replace(".", "_"))), y: { name: percentile, type: "log", format: duration },
+      ...linesOf((one) => tailOf(one, role, percentile.replace(".", "_"))), y: { name: percentile, type: "log", format: duration },
     })),
     ...view.work.roles.map((role): LinePanel => ({
-      title: tails.length > 0 ? `${role}, ops/s` : role, marks: marksOf(search, role, null, opsOf(chosen, role)), lines: linesOf((one) => rateOf(one, role)),
+      title: tails.length > 0 ? `${role}, ops/s` : role, marks: marksOf(search, role, null, opsOf(chosen, role)), ...linesOf((one) => rateOf(one, role)),
     })),
   ].filter((panel) => panel.lines.length > 0);
   if (list.length === 0) return null;
@@ -52,6 +53,8 @@ function draw(view: View): Drawing | null {
     title: tails.length > 0 ? "Times and throughput against data over RAM" : "Throughput against data over RAM",
     note: `${what}; data is keys and values over the RAM limit. ${trialsNote(view)}.${searchNote(search, list.map((panel) => panel.marks))}`,
     controls: [threads],
+    cases: chosen,
+    whiskers: true,
     chart: (width, theme) => lineChart(list, {
       x: { name: "data over RAM", type: "category", format: (value) => `${ratio(value)}×`, values: valuesOf(list) },
       y: { name: "ops/s", type: "log", format: si },

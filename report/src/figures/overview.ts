@@ -3,6 +3,7 @@
 
 import { trialsNote, type Drawing, type Figure } from "../drawing";
 import { duration, inUnit, NONE, si } from "../format";
+import { barGaps, expectedEngines, gapsOf } from "../gaps";
 import { costOf, opsApart, rangeOf, rateOf, tailOf, threadsText, type Case } from "../model";
 import { rateWords, tailWords } from "../phrases";
 import type { Metric } from "../data";
@@ -51,10 +52,11 @@ function draw(view: View): Drawing | null {
   return {
     title: several ? "At a glance, by threads" : "At a glance",
     note: `Better: higher rates, lower ${view.work.load ? "amplification" : "latency"}. ${trialsNote(view)}${several && dotted ? ", each a dot" : ""}.`,
+    whiskers: true,
     chart: (width, theme) => {
       if (several) return lineChart(shown.map((one) => panel(view, one, cases, counts)), { ...AXES, x: { ...AXES.x, values: counts } }, width, theme, "small");
       return barChart(shown.map((one) => ({
-        title: one.title, format: one.format,
+        title: one.title, format: one.format, ...barGaps(view, cases, one.read),
         bars: cases.flatMap((each) => {
           const metric = one.read(each);
           if (metric?.value == null) return [];
@@ -93,6 +95,7 @@ function panel(view: View, shown: Shown, cases: Case[], counts: number[]): LineP
   const near = drive && drive.points.every((point) => point.y <= 4 * Math.max(...values));
   return {
     title: shown.title,
+    gaps: gapsOf(expectedEngines(view), cases, (one) => one.threads, shown.read),
     lines: drive && near ? [...lines, drive] : lines,
     y: { name: shown.title, type: far || shown.format === duration ? "log" : "value", format: shown.format },
   };

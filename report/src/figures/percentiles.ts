@@ -5,9 +5,10 @@ import { colourOf, dashOf, markerOf, type Theme } from "../colour";
 import { control, paragraphs, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { duration, grouped, NONE, percentile } from "../format";
+import { gapWords, lineGaps, panelsWithWords, type Gap } from "../gaps";
 import { hiccupNote } from "../hiccups";
-import { axis, axisLabel, cut, FONT, multiples, nameWidth, panels, SMALL, tip, title, tooltip } from "../layout";
-import { opsOf, roleOf, unique, type Case, type Engine } from "../model";
+import { axis, axisLabel, cut, FONT, multiples, nameWidth, SMALL, tip, title, tooltip } from "../layout";
+import { opsOf, roleOf, tailOf, unique, type Case, type Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 
@@ -22,6 +23,8 @@ interface Panel {
   title: string;
   short: string;
   lines: Drawn[];
+  /** Engines without a line. */
+  gaps?: Gap[];
 }
 
 const EACH = "each", ALL = "all";
@@ -60,7 +63,7 @@ function draw(view: View): Drawing | null {
     { value: EACH, label: "each by itself" }, { value: ALL, label: "all together" }, ...ops.map((name) => ({ value: name, label: name }))], ops.length > OPS_MAX ? ALL : EACH);
   const list = view.work.roles.flatMap((role) => {
     const own = opsIn(cases, role), shown = op.value === ALL || own.length === 0 ? [""] : op.value === EACH ? own : own.filter((name) => name === op.value);
-    return shown.flatMap((name) => panelsOf(view, role, name, CLOCKS.map((kind) => [kind, curvesOf(role, kind, name)])));
+    return shown.flatMap((name) => panelsOf(view, cases, role, name, CLOCKS.map((kind) => [kind, curvesOf(role, kind, name)])));
   }).filter((panel) => panel.lines.some((one) => !one.engine.loadGenerator));
   if (list.length === 0) return null;
   // A time that one engine alone has is in the table: a panel with one line compares nothing.
@@ -73,6 +76,7 @@ function draw(view: View): Drawing | null {
     note: "Lower is better; all trials' samples together.",
     how: paragraphs(ops.length > 0 && op.value === EACH ? "Each operation by itself: gets from a cache and updates that wait for a flush are not one distribution." : "", "A line ends where fewer than 10 samples are slower.", floorNote(worth.flatMap((panel) => panel.lines)), isFirst ? hiccupNote(view.model.data.summary.hiccups) : ""),
     controls: ops.length > 0 ? [threads, op] : [threads],
+    cases,
     chart: (width, theme) => chart(worth, width, theme),
     table: () => tableOf(list.flatMap((panel) => panel.lines)),
   };
@@ -85,13 +89,14 @@ function opsIn(cases: Case[], role: string): string[] {
 }
 
 /** A panel for each clock that an operation has times of. */
-function panelsOf(view: View, role: string, op: string, clocks: [Clock, Drawn[]][]): Panel[] {
+function panelsOf(view: View, cases: Case[], role: string, op: string, clocks: [Clock, Drawn[]][]): Panel[] {
   const several = clocks.filter(([, drawn]) => drawn.length > 0).length > 1;
   const who = [role, ...(op ? [op] : [])].join(", ");
   return clocks.map(([kind, drawn]) => ({
     title: several ? `${who}, ${TIMES[kind]}` : `${who}, time of ${view.work.load ? "a call (a batch)" : "one operation"}`,
     short: several ? `${who}, ${kind}` : who,
     lines: drawn.filter((one) => one.curve.points.length > 0),
+    gaps: lineGaps(view, cases, drawn.filter((one) => one.curve.points.length > 0).map((one) => one.engine), (one) => tailOf(one, role, "p50", op || null), "no times of this kind"),
   }));
 }
 
@@ -121,14 +126,14 @@ function chart(list: Panel[], width: number, theme: Theme): { height: number; op
   const { small, each } = multiples(list);
   const names = list.flatMap((panel) => panel.lines.map((one) => one.engine.name));
   const space = small ? SMALL : { height: 250, least: 260, left: 58, right: nameWidth(names), most: 2 };
-  const place = panels(each.length, width, space);
+  const place = panelsWithWords(each.map(({ panel }) => gapWords(panel.gaps ?? [], String)), width, space, theme);
   // The load generator's line is far below and far longer: it is drawn as far as it comes near the engines.
   const points = list.flatMap((panel) => panel.lines.filter((one) => !one.engine.loadGenerator).flatMap((one) => one.curve.points));
   const most = Math.ceil(Math.max(1, ...points.map(([nines]) => nines)) - 0.05);
   const least = 10 ** (Math.floor(Math.log10(Math.max(1, Math.min(...points.filter(([nines]) => nines > 0.2).map(([, ns]) => ns))))) - 1);
   const highest = 10 ** Math.ceil(Math.log10(Math.max(10, ...points.map(([, ns]) => ns))));
   const option: Option = {
-    title: each.map(({ panel }, at) => title(panel.title, place.panels[at]!, space.left, theme)),
+    title: [...each.map(({ panel }, at) => title(panel.title, place.panels[at]!, space.left, theme)), ...place.titles],
     grid: place.panels,
     xAxis: each.map((_, at) => axis(theme, at, {
       type: "value", min: 0, max: most, interval: 1, splitLine: { show: true, lineStyle: { color: theme.grid } },

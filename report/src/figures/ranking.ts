@@ -177,7 +177,7 @@ interface Class {
 function rowElement(row: Row, { rankings, rows: { length: rivals }, titles, by, tails, tested }: Class, theme: Theme): HTMLElement {
   const latencies = tails.map((tail) => {
     const metric = tail.of(row.engine), range = rangeOf(metric);
-    return h("td", { "data-head": tail.title, class: metric?.value == null ? "missing tail" : "tail", ...(range ? { title: between(...range, duration) } : {}) }, metric?.value == null ? NONE : duration(metric.value));
+    return h("td", { "data-head": tail.title, class: metric?.value == null ? "missing tail" : "tail", ...(range ? { title: between(...range, duration) } : {}) }, metric?.value == null ? metric?.missing ?? NONE : duration(metric.value));
   });
   return h("tr", { "data-engine": row.engine.title },
     h("th", { scope: "row" }, legendMark(row.engine, theme), " ", row.engine.title),

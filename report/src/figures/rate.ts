@@ -2,7 +2,8 @@
 
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { duration, NONE, ownThreads, si } from "../format";
-import { metricOf, opsOf, roleOf, unique, type Case, type Work } from "../model";
+import { expectedEngines, gapsOf, NOT_HERE, type Gap } from "../gaps";
+import { engineId, metricOf, opsOf, roleOf, unique, type Case, type Work } from "../model";
 import { marksOf, searchAt, searchNote } from "../search";
 import type { View } from "../view";
 import { lineChart, pointOf, valuesOf, type LinePanel } from "./lines";
@@ -15,6 +16,16 @@ const DRAWN = TAILS.filter(([, title]) => title !== "p95");
 
 const offered = (one: Case, role: string): number | null =>
   metricOf(roleOf(one, role)?.metrics, "offered_ops_per_s")?.value ?? null;
+
+/** The rate of the suite: a case without figures has it of its workload alone. */
+const asked = (one: Case, role: string): number | null => offered(one, role) ?? one.work.rate;
+
+/** A case that left no figure does not say which rate it had: how it ended is the reason. */
+function withOutcome(view: View, gap: Gap): Gap {
+  const groups = view.model.data.summary.groups.filter((group) => engineId(group) === gap.engine.id && group.runs.some((run) => run.phase === view.work.phase));
+  const lost = groups.flatMap((group) => group.trials).find((trial) => !trial.done);
+  return gap.why === NOT_HERE && lost ? { ...gap, why: lost.outcome } : gap;
+}
 
 function draw(view: View): Drawing | null {
   // All rates of the workload, not this one's alone; drawn once, with the first of them.
@@ -32,6 +43,7 @@ function draw(view: View): Drawing | null {
   const list: LinePanel[] = roles.flatMap((role) => DRAWN.map(([name, title]) => ({
     title: `${role}, ${title} of the response time`,
     marks: marksOf(search, role, title, opsOf(cases, role)),
+    gaps: gapsOf(expectedEngines(view), cases, (one) => asked(one, role), (one) => metricOf(roleOf(one, role)?.metrics, name)).map((gap) => withOutcome(view, gap)),
     lines: view.engines.map((engine) => ({
       engine,
       points: cases.filter((one) => one.engine.id === engine.id).flatMap((one) => {
@@ -45,6 +57,8 @@ function draw(view: View): Drawing | null {
     title: "Latency against target rate",
     note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}, each a dot.${searchNote(search, list.map((panel) => panel.marks))}`,
     controls: [threads],
+    cases,
+    whiskers: true,
     chart: (width, theme) => lineChart(list, {
       x: { name: "target rate, ops/s", type: "category", format: si, values: valuesOf(list) },
       y: { name: "response time", type: "log", format: duration },

@@ -4,7 +4,8 @@
 import { better, type Drawing, type Figure } from "../drawing";
 import { clock, duration, NONE } from "../format";
 import type { Heat } from "../data";
-import type { Engine } from "../model";
+import { withoutWords } from "../gaps";
+import { rateOf, type Engine } from "../model";
 import type { View } from "../view";
 import { pooled } from "../phrases";
 import { atThreads, roleControl, threadsControl } from "./choices";
@@ -39,6 +40,8 @@ function draw(view: View): Drawing | null {
     note: `p50, p99 and p99.9 of ${role.value} in each slice of the time${pooled(cases, role.value)}, ${better("lower")}.`,
     how: ["A slice with fewer than 10 slower operations has no point. One trial: the nearest to the median."],
     controls: [threads, role],
+    cases,
+    without: withoutWords(view, cases, panels.flatMap((panel) => panel.lines.map((line) => line.engine)), (one) => rateOf(one, role.value), "too few operations in a slice"),
     chart: (width, theme) => timeChart(panels, { name: "", format: duration, log: true }, width, theme),
     table: () => ({
       head: ["engine", "until", ...NAMES],

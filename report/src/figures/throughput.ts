@@ -2,6 +2,7 @@
 
 import { RANGES, better, control, paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE, ownThreads, si } from "../format";
+import { expectedEngines, gapsOf } from "../gaps";
 import { rangeOf, rateOf, type Engine } from "../model";
 import { endsOf, sourceOf, textOf } from "../study";
 import { threadsOf, type View } from "../view";
@@ -31,8 +32,9 @@ function draw(view: View): Drawing | null {
     note: `Ops/s, ${better("higher")}; median of ${trialsNote(view)}.${source}`,
     how: paragraphs(RANGES, drive, floor),
     controls: single ? [] : [scale],
+    whiskers: true,
     // One number of threads is no course.
-    chart: (width, theme) => (single ? barChart(list.map(barsOf), width, theme) : lineChart(list, {
+    chart: (width, theme) => (single ? barChart(list.map((panel) => barsOf(view, panel)), width, theme) : lineChart(list, {
       x: { name: "threads", type: "category", format: String, values: threads },
       y: { name: "ops/s", type: scale.value === "log" ? "log" : "value", format: si },
     }, width, theme)),
@@ -55,10 +57,10 @@ function draw(view: View): Drawing | null {
 }
 
 /** A bar for each of a panel's lines; what was published is beside them in the table. */
-function barsOf(panel: LinePanel): BarPanel {
+function barsOf(view: View, panel: LinePanel): BarPanel {
   const bars = panel.lines.filter((line) => !line.published).flatMap((line) => line.points.map((point): Bar =>
     ({ engine: line.engine, parts: [{ name: "ops/s", value: point.y }], range: point.range, combine: "median" })));
-  return { title: `${panel.title}, ops/s`, bars, format: si };
+  return { title: `${panel.title}, ops/s`, bars, engines: expectedEngines(view), gaps: panel.gaps ?? [], format: si };
 }
 
 /** In numbers what is no case of an engine: the bare drive's I/Os a second, and what was published. */
@@ -82,7 +84,8 @@ function panel(view: View, role: string): LinePanel {
   }));
   const shown = lines.filter((line) => line.points.length > 0);
   const drive = shown.length > 0 && readsOnly(view, role) ? driveLine(view) : null;
-  return { title: role, lines: [...shown, ...publishedLines(view, role), ...(drive ? [drive] : [])] };
+  const gaps = gapsOf(expectedEngines(view), view.cases, (one) => one.threads, (one) => rateOf(one, role));
+  return { title: role, gaps, lines: [...shown, ...publishedLines(view, role), ...(drive ? [drive] : [])] };
 }
 
 /** What the study found at the same numbers of threads. */

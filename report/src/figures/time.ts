@@ -6,8 +6,9 @@ import { type Theme } from "../colour";
 import { paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { inUnit, NONE, ownThreads } from "../format";
+import { expectedEngines, lineGaps, type Gap } from "../gaps";
 import { axis, axisLabel, cut, ENGINES_MAX, FONT, panels, tip, title, tooltip } from "../layout";
-import { metricOf, unique, type Case, type Engine } from "../model";
+import { metricOf, rateOf, unique, type Case, type Engine } from "../model";
 import type { View } from "../view";
 import { NAME_MAX } from "./bars";
 import { atThreads, threadsControl } from "./choices";
@@ -53,20 +54,24 @@ interface Row {
 interface Panel {
   role: string;
   rows: Row[];
+  /** Engines without a bar. */
+  gaps: Gap[];
 }
 
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "time");
   const all = rowsOf(view, view.cases.filter((one) => !one.engine.loadGenerator));
   const chosen = new Set(atThreads(view, threads));
-  const list = panelsOf(all.filter((row) => chosen.has(row.one)));
+  const list = panelsOf(all.filter((row) => chosen.has(row.one)), (role, drawn) =>
+    lineGaps(view, [...chosen], drawn, (one) => (view.work.load ? null : rateOf(one, role)), "its time was not measured"));
   if (list.length === 0) return null;
   return {
     title: "Where the time went",
     note: `Share of the time of each role's threads, mean of ${trialsNote(view)}; neither way is better.`,
     how: paragraphs("CPU time and the wait for a CPU are counted by the kernel; waits come from 20 wait-state samples per second.", said(list)),
     controls: [threads],
-    chart: (width, theme) => chart(list, width, theme),
+    cases: [...chosen],
+    chart: (width, theme) => chart(list, expectedEngines(view), width, theme),
     table: () => ({
       head: ["engine", "of", "most", "threads", ...PARTS.map((part) => part.short), "samples", "in words", "not known"],
       words: 3,
@@ -103,12 +108,15 @@ function rowsOf(view: View, cases: Case[]): Row[] {
     .map((told) => ({ one, told, values: PARTS.map((part) => Math.max(0, part.read((name) => value(told, name) ?? 0))) })));
 }
 
-function panelsOf(rows: Row[]): Panel[] {
-  return unique(rows.map((row) => roleOf(row.told))).map((role) => ({ role, rows: rows.filter((row) => roleOf(row.told) === role) }));
+function panelsOf(rows: Row[], gapsOf: (role: string, drawn: Engine[]) => Gap[]): Panel[] {
+  return unique(rows.map((row) => roleOf(row.told))).map((role) => {
+    const own = rows.filter((row) => roleOf(row.told) === role);
+    return { role, rows: own, gaps: gapsOf(role, own.map((row) => row.one.engine)) };
+  });
 }
 
-function chart(list: Panel[], width: number, theme: Theme): { height: number; option: Option } {
-  const engines = unique(list.flatMap((panel) => panel.rows.map((row) => row.one.engine)));
+function chart(list: Panel[], expected: Engine[], width: number, theme: Theme): { height: number; option: Option } {
+  const engines = unique([...expected, ...list.flatMap((panel) => panel.rows.map((row) => row.one.engine))]);
   const used = PARTS.flatMap((_, at) => (list.some((panel) => panel.rows.some((row) => (row.values[at] ?? 0) >= SEEN)) ? [at] : []));
   const key = keyOf(used, width, theme);
   const longest = Math.max(4, ...engines.map((one) => cut(one.name, NAME_MAX).length));
@@ -126,7 +134,7 @@ function chart(list: Panel[], width: number, theme: Theme): { height: number; op
       axisLabel: { ...axisLabel(theme, (index) => cut(engines[Number(index)]?.name ?? "", NAME_MAX)), color: theme.text, fontSize: 12, hideOverlap: false, interval: 0 },
     })),
     tooltip: tooltip(theme, { trigger: "item" }),
-    series: list.flatMap((panel, at) => used.map((part) => seriesOf(panel, part, at, engines, places[at]!.width, theme))),
+    series: list.flatMap((panel, at) => [...used.map((part) => seriesOf(panel, part, at, engines, places[at]!.width, theme)), reasons(panel, at, engines, theme)]),
   };
   return { height: place.height + key.height, option };
 }
@@ -157,10 +165,10 @@ function seriesOf(panel: Panel, at: number, axisAt: number, engines: Engine[], w
   return {
     type: "bar", stack: `panel ${axisAt}`, xAxisIndex: axisAt, yAxisIndex: axisAt, barWidth: 20, name: part.name, emphasis: { disabled: true },
     itemStyle: { color: colour, borderColor: theme.ground, borderWidth: 1 },
-    data: engines.map((_, index) => rowOf(index)?.values[at] ?? 0),
+    data: engines.map((_, index) => rowOf(index)?.values[at] ?? "-"),
     label: {
       show: true, position: "inside", color: readable(colour), fontFamily: FONT, fontSize: 11,
-      formatter: (item: { value: number }) => label(part.short, item.value, (width * item.value) / 100),
+      formatter: (item: { value: number | "-" }) => (item.value === "-" ? "" : label(part.short, item.value, (width * item.value) / 100)),
     },
     tooltip: { formatter: (item: { dataIndex: number }) => {
       const row = rowOf(item.dataIndex);
@@ -168,6 +176,20 @@ function seriesOf(panel: Panel, at: number, axisAt: number, engines: Engine[], w
       const lines = PARTS.map((one, index): [string, string, string] => [one.name, inUnit(row.values[index] ?? 0, "%"), one.colour(theme)]);
       return tip(`${row.one.engine.name}: ${panel.role}`, lines.filter((_, index) => (row.values[index] ?? 0) >= SEEN));
     } },
+  };
+}
+
+/** Why there is no bar, in its place. */
+function reasons(panel: Panel, at: number, engines: Engine[], theme: Theme): object {
+  return {
+    type: "bar", stack: `panel ${at}`, xAxisIndex: at, yAxisIndex: at, silent: true, data: engines.map(() => 0),
+    label: {
+      show: true, position: "right", distance: 6, color: theme.faint, fontFamily: FONT, fontSize: 11,
+      formatter: ({ dataIndex }: { dataIndex: number }) => {
+        const gap = panel.gaps.find((one) => one.engine === engines[dataIndex]);
+        return gap ? `${NONE} ${gap.why}` : "";
+      },
+    },
   };
 }
 

@@ -6,8 +6,9 @@ import { colourOf, dashOf, type Theme } from "../colour";
 import { control, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { clock, duration, NONE, si } from "../format";
+import { withoutWords } from "../gaps";
 import { axis, axisLabel, cut, ENGINES_MAX, FONT, nameWidth, tip, tooltip } from "../layout";
-import type { Engine } from "../model";
+import { rateOf, type Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 import { roundStep } from "./heat";
@@ -52,6 +53,7 @@ function draw(view: View): Drawing | null {
   const drawn = lines.filter(({ line }) => line.phase === phase.value && String(line.trial) === trial.value);
   const panes = panesOf(drawn, view.work.load);
   if (panes.length === 0) return null;
+  const without = withoutWords(view, cases, drawn.map((one) => one.engine), (one) => rateOf(one, view.work.roles[0] ?? ""), "no time line of this trial");
   // Many engines: one thing at a time, a small chart for each of them.
   const many = new Set(drawn.map((one) => one.engine)).size > ENGINES_MAX;
   const pane = control(view, "timeline.shows", "shows", panes.map(({ title }) => ({ value: title, label: title })), panes[0]?.title ?? "");
@@ -63,6 +65,8 @@ function draw(view: View): Drawing | null {
       note: `One trial. ${shown.title}, a small chart for each engine, all with the same axes.`,
       how: ["What engines did inside, and their stalls, are drawn where six or fewer are chosen."],
       controls: [pane, threads, phase, trial],
+      cases,
+      without,
       chart: (width, theme) => timeChart([{ title: shown.title, lines: lines.filter((line) => line.points.length > 1) }], { name: shown.title, format: formatOf(shown), log: false }, width, theme),
       table: () => tableOf(drawn, panes),
     };
@@ -72,6 +76,8 @@ function draw(view: View): Drawing | null {
     note: `One trial. Ops/s: higher is better${marksWords(drawn)}.`,
     how: ["Below: what that took of CPU, device, memory and space. The device's IOPS, bytes, latency and queue depth are the whole device's, not this process's."],
     controls: [threads, phase, trial],
+    cases,
+    without,
     chart: (width, theme) => chart(drawn, panes, width, theme),
     table: () => tableOf(drawn, panes),
   };

@@ -2,12 +2,14 @@
 // other beats in both.
 
 import { colourOf, markerOf, type Theme } from "../colour";
+import type { Metric } from "../data";
 import { paragraphs, trialsNote, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { duration, NONE, ratio, si } from "../format";
-import { axis, axisLabel, cut, ENGINES_MAX, FONT, panels, tip, title, tooltip } from "../layout";
+import { BELOW, expectedEngines, gapWords, panelsWithWords, threadWords, whyMissing, type Gap } from "../gaps";
+import { axis, axisLabel, cut, ENGINES_MAX, FONT, tip, title, tooltip } from "../layout";
 import { costOf, opsApart, rateOf, tailOf, threadsText, type Case } from "../model";
-import type { View } from "../view";
+import { threadsOf, type View } from "../view";
 import { roleControl } from "./choices";
 import { apartOf } from "./mixes";
 
@@ -22,7 +24,7 @@ interface Spot {
 interface Price {
   title: string;
   type: "log" | "value";
-  read: (one: Case, role: string, op: string | null) => number | null;
+  read: (one: Case, role: string, op: string | null) => Metric | null;
   format: (value: number) => string;
   /** Over the operations of all roles: only between engines that did the same work. */
   allRoles?: boolean;
@@ -31,10 +33,10 @@ interface Price {
 }
 
 const PRICES: Price[] = [
-  { title: "space amplification", type: "value", read: (one) => costOf(one, "space_amplification")?.value ?? null, format: (value) => `${ratio(value)}×` },
-  { title: "p99.9", type: "log", read: (one, role, op) => tailOf(one, role, "p99_9", op)?.value ?? null, format: duration, byOp: true },
+  { title: "space amplification", type: "value", read: (one) => costOf(one, "space_amplification"), format: (value) => `${ratio(value)}×` },
+  { title: "p99.9", type: "log", read: (one, role, op) => tailOf(one, role, "p99_9", op), format: duration, byOp: true },
   { title: "CPU time per op", type: "value", allRoles: true, format: duration,
-    read: (one) => costOf(one, "cpu_ns_per_op")?.value ?? null },
+    read: (one) => costOf(one, "cpu_ns_per_op") },
 ];
 
 /** Points that no other beats in both: more throughput (x) and a lower price (y); from left to right. */
@@ -58,6 +60,30 @@ export function pricesOf(cases: Case[]): { prices: Price[]; why: string } {
   };
 }
 
+interface Panel {
+  price: Price;
+  spots: Spot[];
+  gaps: Gap[];
+}
+
+/** A logarithmic axis has no place for it. */
+const hidden = (price: Price, value: number): boolean => price.type === "log" && !(value > 0);
+
+/** Cases without a point, at their numbers of threads where there are several. */
+function gapsOf(view: View, cases: Case[], price: Price, role: string): Gap[] {
+  const several = threadsOf(view).length > 1;
+  return expectedEngines(view).flatMap((engine): Gap[] => {
+    const own = cases.filter((one) => one.engine.id === engine.id);
+    if (own.length === 0) return [{ engine, at: null, why: whyMissing(undefined, null) }];
+    return own.flatMap((one): Gap[] => {
+      const rate = rateOf(one, role), metric = price.read(one, role, null), at = several ? one.threads : null;
+      if (rate?.value == null) return [{ engine, at, why: whyMissing(one, rate) }];
+      if (metric?.value == null) return [{ engine, at, why: whyMissing(one, metric) }];
+      return hidden(price, metric.value) ? [{ engine, at, why: BELOW }] : [];
+    });
+  });
+}
+
 function draw(view: View): Drawing | null {
   if (view.work.load) return null;
   const role = roleControl(view, "tradeoff");
@@ -65,9 +91,9 @@ function draw(view: View): Drawing | null {
   const { prices: kinds, why } = pricesOf(cases);
   const prices = kinds.flatMap((price) => (price.byOp ? opsApart(cases, role.value).map((op): Price =>
     ({ ...price, title: op == null ? price.title : `${op} ${price.title}`, read: (one, role) => price.read(one, role, op) })) : [price]));
-  const list = prices.map((price) => ({ price, spots: cases.flatMap((one): Spot[] => {
-    const x = rateOf(one, role.value)?.value, y = price.read(one, role.value, null);
-    return x == null || y == null || x <= 0 ? [] : [{ one, x, y }];
+  const list = prices.map((price): Panel => ({ price, gaps: gapsOf(view, cases, price, role.value), spots: cases.flatMap((one): Spot[] => {
+    const x = rateOf(one, role.value)?.value, y = price.read(one, role.value, null)?.value;
+    return x == null || y == null || x <= 0 || hidden(price, y) ? [] : [{ one, x, y }];
   }) })).filter((panel) => panel.spots.length > 1);
   if (list.length === 0) return null;
   return {
@@ -81,7 +107,7 @@ function draw(view: View): Drawing | null {
       rows: cases.map((one) => {
         const rate = rateOf(one, role.value)?.value;
         const costs = prices.map((price) => {
-          const value = price.read(one, role.value, null);
+          const value = price.read(one, role.value, null)?.value;
           return value == null ? NONE : price.format(value);
         });
         return [
@@ -92,13 +118,13 @@ function draw(view: View): Drawing | null {
   };
 }
 
-function chart(list: { price: Price; spots: Spot[] }[], width: number, theme: Theme): { height: number; option: Option } {
+function chart(list: Panel[], width: number, theme: Theme): { height: number; option: Option } {
   // Names of many engines need all the width.
   const many = new Set(list.flatMap(({ spots }) => spots.map((spot) => spot.one.engine))).size > ENGINES_MAX;
   const space = { height: 230, least: 200, left: 58, right: 26, most: many ? 1 : 3 };
-  const place = panels(list.length, width, space);
+  const place = panelsWithWords(list.map(({ gaps }) => gapWords(gaps, threadWords)), width, space, theme);
   const option: Option = {
-    title: list.map(({ price }, at) => title(price.title, place.panels[at]!, space.left, theme)),
+    title: [...list.map(({ price }, at) => title(price.title, place.panels[at]!, space.left, theme)), ...place.titles],
     grid: place.panels,
     xAxis: list.map((_, at) => axis(theme, at, {
       type: "value", min: 0, splitNumber: 3, splitLine: { show: false }, name: "ops/s →", nameGap: 26, axisLabel: axisLabel(theme, si),

@@ -3,6 +3,7 @@
 
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { NONE, ownThreads, si } from "../format";
+import { barGaps } from "../gaps";
 import { metricOf, rangeOf, rateOf, roleOf, unique, type Case, type Work } from "../model";
 import type { View } from "../view";
 import { barChart, type BarPanel } from "./bars";
@@ -40,9 +41,9 @@ function draw(view: View): Drawing | null {
   const most = counts.reduce((best, n) => (reached(n) >= reached(best) ? n : best), counts[0] ?? 0);
   const threads = control(view, "volumes.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(most || ""));
   const chosen = cases.filter((one) => one.threads == null || String(one.threads) === threads.value);
-  const end = roundUp(Math.max(1, ...chosen.map((one) => figure(one, role.value)?.value ?? 0)));
+  const end = roundUp(Math.max(1, ...chosen.map((one) => { const metric = figure(one, role.value); return Math.max(metric?.value ?? 0, rangeOf(metric)?.[1] ?? 0); })));
   const list: BarPanel[] = named.map((volume) => ({
-    title: volume, format: si, end,
+    title: volume, format: si, end, ...barGaps(view, chosen.filter((one) => one.work.volume === volume), (one) => figure(one, role.value)),
     bars: chosen.filter((one) => one.work.volume === volume).flatMap((one) => {
       const metric = figure(one, role.value);
       if (metric?.value == null) return [];
@@ -56,6 +57,8 @@ function draw(view: View): Drawing | null {
     note: `${what}/s of each engine on each volume, ${better("higher")}; ${trialsNote(view)}.`,
     how: ["An engine that cannot lie on a volume has no bar there."],
     controls: view.work.load ? [] : [threads, role],
+    cases: chosen,
+    whiskers: true,
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({
       head: ["engine", "volume", "threads", "role", view.work.load ? "records/s" : "ops/s", `vs. ${named[0]}`],

@@ -6,6 +6,7 @@ import type { Cause, Written } from "../data";
 import { pale, colourOf, type Theme } from "../colour";
 import type { Option } from "../echarts";
 import { bytes, NONE } from "../format";
+import { whyMissing, withoutWords } from "../gaps";
 import { axis, axisLabel, cut, FONT, tip, tooltip } from "../layout";
 import { costOf, threadsText, unique, type Case } from "../model";
 import type { View } from "../view";
@@ -52,7 +53,7 @@ function draw(view: View): Drawing | null {
     const device = costOf(one, "device_write_bytes")?.value;
     const says: Row[] = own.length > 0
       ? [{ one, name: `${one.engine.name} says`, parts: own.map(({ cause, value }) => ({ name: CAUSES.find(([name]) => name === cause)?.[1] ?? cause, value })), word: lacking(own.map(({ cause }) => cause)) }]
-      : [{ one, name: `${one.engine.name} says`, parts: [], word: "it does not tell" }];
+      : [{ one, name: `${one.engine.name} says`, parts: [], word: device == null ? whyMissing(one, costOf(one, "device_write_bytes")) : "it does not tell" }];
     return [...says, ...(device == null ? [] : [{ one, name: "device wrote", parts: [{ name: "all causes", value: device }], word: "" }])];
   });
   if (all.length === 0) return null;
@@ -62,6 +63,8 @@ function draw(view: View): Drawing | null {
     how: paragraphs(`The device's count is of the same phase${view.work.load ? " and the settling after it" : ""}. It can be less: what was not written back, or was written over before it was.`,
       `Sources: ${unique(all.flatMap((one) => one.sources)).join("; ")}.`),
     controls: [threads],
+    cases,
+    without: withoutWords(view, cases, cases.map((one) => one.engine), () => null, ""),
     chart: (width, theme) => chart(rows, width, theme),
     table: () => ({
       head: ["engine", "threads", ...CAUSES.map(([, title]) => title), "device, all causes", "keys and values"],

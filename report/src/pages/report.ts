@@ -9,61 +9,20 @@ import { capital } from "../format";
 import { drawAll, drawRest, Frame, refreshFrames, removeFrames, updateFrames } from "../frame";
 import { filters } from "../filters";
 import { home, watch } from "../live";
-import type { Figure } from "../drawing";
-import { FIGURES, memory, overview, pairs, published, ranking, rate, scoreboard } from "../figures";
+import type { Drawing, Figure } from "../drawing";
+import { published } from "../figures";
 import { driveTables } from "../drives";
 import { loadTable } from "../loads";
-import { model, type Model } from "../model";
+import { model } from "../model";
+import { figuresOf, firstOf, keyOf, numbering, topOf } from "../order";
 import { download } from "../save";
-import { searchAt } from "../search";
 import * as sections from "../sections";
 import { sheets } from "../sheets";
+import { showSlide } from "../slide";
 import { chosenWorks, parse, viewOf, write, type Choice, type View } from "../view";
 
 /** So many engines' scoreboard has room beside the charts. */
 const BESIDE_MAX = 2;
-
-/** On the first screen, of the workload that was asked about. */
-const TOP = [ranking, pairs, overview, scoreboard];
-
-/** Where a target stops being met: the answer to a search, and so before all else. */
-const SEARCHED = [memory, rate];
-
-const topOf = (view: View): Figure[] =>
-  (searchAt(view.model.data.summary.search, view.work.phase) ? [...SEARCHED, ...TOP] : TOP);
-
-/** A study's figures are of all workloads. */
-const keyOf = (view: View, figure: Figure): string => (figure === published ? figure.name : `${figure.name} ${view.work.id}`);
-
-/** What the first screen is about: what a search held against its target, else what was measured, else the load;
- * nothing is compared with a bare drive. */
-function firstOf(views: View[]): View | null {
-  const phase = views[0]?.model.data.summary.search?.phase;
-  return views.find((view) => view.work.phase === phase) ?? views.find((view) => !view.work.drive) ?? null;
-}
-
-/** The figures of a workload's own section: none twice. */
-function figuresOf(view: View, isFirst: boolean): Figure[] {
-  if (view.work.drive) return FIGURES.filter((figure) => figure.drive);
-  return isFirst ? FIGURES.filter((figure) => !topOf(view).includes(figure)) : [pairs, scoreboard, ...FIGURES];
-}
-
-/** Numbers in the order of the whole page: a filter takes figures away, and leaves the others theirs. */
-function numbering(whole: Model): Map<string, number> {
-  const views = whole.works.map((work) => viewOf(whole, work, parse("")));
-  const first = firstOf(views);
-  const order = [
-    ...views.slice(0, 1).map((view) => [view, published] as const),
-    ...(first ? topOf(first).map((figure) => [first, figure] as const) : []),
-    ...views.flatMap((view) => figuresOf(view, view === first).map((figure) => [view, figure] as const)),
-  ];
-  const numbers = new Map<string, number>();
-  for (const [view, figure] of order) {
-    const key = keyOf(view, figure);
-    if (!numbers.has(key) && figure.draw(view)) numbers.set(key, numbers.size + 1);
-  }
-  return numbers;
-}
 
 export function report(root: HTMLElement, first: PageData, text: string): void {
   let data = first, json = text;
@@ -93,6 +52,8 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
       remember({ ...choice, inside: { ...choice.inside, [name]: value } });
       updateFrames(choice.inside);
     },
+    address: (figure: Figure, view: View, drawing: Drawing) =>
+      write({ ...choice, figure: figure.name, works: drawing.whole ? choice.works : [view.work.key] }),
   };
 
   const drawBar = (): void => {
@@ -150,6 +111,11 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
   const panel = h("div", { id: "live" });
   const build = (): void => {
     document.title = `${sections.windowTitle(data)}: kvdyno`;
+    if (choice.figure != null) {
+      removeFrames();
+      showSlide(root, whole, choice, theme());
+      return;
+    }
     // Before its first case is done a run has nothing to show but how it gets on.
     const begun = data.summary.run.cases_recorded > 0;
     warnings = sections.findings(data);
@@ -174,20 +140,24 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
 
   const repaint = (): void => {
     applyTheme();
-    refreshFrames();
+    if (choice.figure != null) showSlide(root, whole, choice, theme());
+    else refreshFrames();
   };
   dark.addEventListener("change", () => { repaint(); drawBar(); });
   addEventListener("hashchange", () => {
+    const before = choice.figure;
     choice = parse(location.hash);
     applyTheme();
-    show();
+    if (choice.figure != null || before != null) build();
+    else show();
   });
   let waiting = 0;
   let wide = root.clientWidth;
   addEventListener("resize", () => {
     clearTimeout(waiting);
     waiting = window.setTimeout(() => {
-      if (root.clientWidth !== wide && !printing) refreshFrames();
+      if (choice.figure != null && !printing) repaint();
+      else if (root.clientWidth !== wide && !printing) refreshFrames();
       wide = root.clientWidth;
     }, 120);
   });
