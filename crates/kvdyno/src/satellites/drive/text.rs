@@ -382,6 +382,7 @@ mod tests {
     #[test]
     fn what_is_typed_becomes_a_suite() {
         insta::assert_snapshot!("bare", text("/mnt"));
+        assert!(!text("/mnt --warmup 0s").contains("warmup"));
         let synced = "/mnt --rw randread,randwrite --sync 8 --durability commit --buffered";
         insta::assert_snapshot!("synced", text(synced));
         insta::assert_snapshot!(
