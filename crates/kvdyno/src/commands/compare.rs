@@ -230,3 +230,20 @@ pub(super) fn lines(lines: Vec<text::Line>, printer: &Printer) {
         printer.marked(tone, &format!("{word:<INDENT$}"), &wrap(&text, INDENT));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strict_gate_fails_where_it_is_undecided() {
+        let exit = |result, strict| gate_exit(Some(result), strict);
+        for strict in [false, true] {
+            assert_eq!(exit(GateResult::Failed, strict), Exit::Regression);
+            assert_eq!(exit(GateResult::CannotJudge, strict), Exit::Invalid);
+            assert_eq!(exit(GateResult::Passed, strict), Exit::Ok);
+        }
+        assert_eq!(exit(GateResult::Undecided, false), Exit::Ok);
+        assert_eq!(exit(GateResult::Undecided, true), Exit::Invalid);
+    }
+}

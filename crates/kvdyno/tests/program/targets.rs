@@ -103,3 +103,31 @@ fn a_target_is_checked_before_the_run() {
     refused.assert_code(2).assert_says("its roles: readers (get)");
     assert!(scratch.runs().is_empty());
 }
+
+/// Hits are what the drive's reads for each operation leave.
+#[test]
+fn hits_are_those_of_the_tables() {
+    let test = "hits_are_those_of_the_tables";
+    if !needs("lmdb", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().trials(4).engine("lmdb").text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let judged = scratch.run(&["judge", "--target", "hits>1%", "--json"]);
+    let rows: serde_json::Value = serde_json::from_str(&judged.out).unwrap();
+    let summary = scratch.run(&["show", "--json"]);
+    let summary: serde_json::Value = serde_json::from_str(&summary.out).unwrap();
+    let groups = summary["groups"].as_array().unwrap();
+    let runs = groups.iter().flat_map(|group| group["runs"].as_array().unwrap());
+    let metrics: Vec<_> = runs.flat_map(|run| run["metrics"].as_array().unwrap()).collect();
+    let figure = metrics.iter().find(|metric| metric["name"] == "device_reads_per_op").unwrap();
+    let Some(reads) = figure["value"].as_f64() else {
+        assert_eq!(rows[0]["meets"], "undecided", "no device counters here: {rows}");
+        return;
+    };
+    judged.assert_code(0);
+    let hits = rows[0]["conditions"][0]["value"].as_f64().unwrap();
+    assert_eq!(rows[0]["conditions"][0]["unit"], "share");
+    assert!((hits - (1.0 - reads)).abs() < 1e-9, "{hits} and {reads}");
+}
