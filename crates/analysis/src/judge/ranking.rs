@@ -254,8 +254,8 @@ impl<'g> Field<'g> {
                     || self.groups.iter().filter(|(_, group)| group.engine_label() == label);
                 let (_, group) = groups().next()?;
                 let cannot = groups().find_map(|(_, group)| self.cannot(group, first.mix));
-                let why =
-                    cannot.unwrap_or_else(|| missing(groups().map(|(_, group)| *group), first));
+                let why = cannot
+                    .unwrap_or_else(|| explain_absence(groups().map(|(_, group)| *group), first));
                 Some(Standing::absent(name(self.engines, group, true), why))
             })
             .collect()
@@ -286,7 +286,10 @@ impl<'g> Field<'g> {
 }
 
 /// Why an engine's groups have no entry beside the first of a ranking.
-fn missing<'g>(groups: impl Iterator<Item = &'g Group> + Clone, first: &Entry<'_>) -> &'static str {
+fn explain_absence<'g>(
+    groups: impl Iterator<Item = &'g Group> + Clone,
+    first: &Entry<'_>,
+) -> &'static str {
     // Of each group that has the phase: whether it did the same work.
     let alike: Vec<bool> = match first.run {
         Some(of_first) => {

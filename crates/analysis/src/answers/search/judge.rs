@@ -191,8 +191,8 @@ fn figure(
     }
 }
 
-/// The share of operations for which the drive was not read. An operation may read it twice, and
-/// others read it as well: at least so many.
+/// The share of operations for which the drive was not read. It is a lower bound: an operation may
+/// read the drive several times, and other processes read it too.
 fn hits(phase: &PhaseRecord) -> Reading {
     let reads = Spent::from_phase(phase).device(|device| device.reads)?;
     let count = |role: &RoleResult| role.summed_ops().map(|op| op.count).sum::<u64>();

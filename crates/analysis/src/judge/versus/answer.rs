@@ -63,7 +63,9 @@ fn price(versus: &Versus) -> Option<String> {
     let rows = versus.pairs.iter().flat_map(|pair| pair.rows.iter().map(move |row| (pair, row)));
     let mut rows: Vec<(f64, String)> = rows
         .filter(|(_, row)| judged(row))
-        .filter_map(|(pair, row)| Some((row.ratio?.ln().abs(), changed_by(versus, pair, row)?)))
+        .filter_map(|(pair, row)| {
+            Some((row.ratio?.ln().abs(), describe_change(versus, pair, row)?))
+        })
         .collect();
     rows.sort_by(|one, other| other.0.total_cmp(&one.0));
     let costs: Vec<String> = rows.into_iter().take(NAMED_MAX).map(|(_, text)| text).collect();
@@ -93,7 +95,7 @@ fn is_cost(figure: &str) -> bool {
 }
 
 /// `readers p99 +11 % (+8 % to +14 %)`: the change with its interval.
-fn changed_by(versus: &Versus, pair: &Pair, row: &Row) -> Option<String> {
+fn describe_change(versus: &Versus, pair: &Pair, row: &Row) -> Option<String> {
     let case = if versus.pairs.len() > 1 { case(&pair.name) } else { String::new() };
     let what = format!("{} {}{case} {}", row.place(), short(row.figure), change(row.ratio?));
     let ends = row.ratio_low.zip(row.ratio_high);
@@ -110,7 +112,7 @@ fn figures(versus: &Versus, word: &str, verdict: Verdict) -> Option<String> {
         .filter(|(_, row)| row.verdict == verdict)
         .filter_map(|(pair, row)| {
             let size = row.ratio?.ln().abs();
-            Some((is_cost(row.figure), size, changed_by(versus, pair, row)?))
+            Some((is_cost(row.figure), size, describe_change(versus, pair, row)?))
         })
         .collect();
     rows.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.total_cmp(&one.1)));
