@@ -316,6 +316,16 @@ export interface Live {
   in_flight: InFlight | null;
 }
 
+/** Of the last ten seconds; null: too few operations. */
+export interface LatencyNow {
+  role: string;
+  op: string;
+  kind: string;
+  p50_ns: number | null;
+  p99_ns: number | null;
+  p999_ns: number | null;
+}
+
 export interface InFlight {
   case: string;
   engine: string;
@@ -326,6 +336,7 @@ export interface InFlight {
   phase_s: number;
   end_s: number[];
   roles: TimeLine["roles"];
+  latencies: LatencyNow[];
   machine: TimeLine["machine"];
 }
 

@@ -2,7 +2,7 @@
 // case has ended, the whole report is fetched anew.
 
 import { linked, type Shade } from "./appearance";
-import type { InFlight, Live } from "./data";
+import type { InFlight, LatencyNow, Live } from "./data";
 import { h, svg, type Child } from "./dom";
 import { duration, si } from "./format";
 import { get, poll } from "./poll";
@@ -61,7 +61,16 @@ function atWork(flight: InFlight): HTMLElement {
     h("p", { class: "note" }, flight.phase == null ? "The engine is being opened." : `${flight.phase} for ${duration(Math.max(0, flight.phase_s) * 1e9)}`),
     h("div", { class: "gauges" },
       ...flight.roles.map((role) => gauge(`${role.role}, operations`, `${si(lately(role.ops_per_s))}/s`, flight.end_s, role.ops_per_s)),
+      ...flight.latencies.flatMap(latency),
       ...machine(flight)));
+}
+
+/** An operation's p99, or its median where there were too few for that. */
+function latency({ role, op, kind, p50_ns, p99_ns }: LatencyNow): HTMLElement[] {
+  const [name, ns] = p99_ns != null ? ["p99", p99_ns] : ["p50", p50_ns];
+  if (ns == null) return [];
+  const since = kind === "response" ? " since due" : "";
+  return [h("div", { class: "gauge" }, h("span", { class: "name" }, `${role}, ${op} ${name}${since}`), h("span", { class: "value" }, duration(ns)))];
 }
 
 /** The mean of the last few slices: one alone jumps. */

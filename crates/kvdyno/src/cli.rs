@@ -116,7 +116,7 @@ pub(crate) enum Command {
     Quick(Box<QuickArgs>),
     /// Measure the drive below a directory, or a block device
     Drive(Box<DriveArgs>),
-    /// Show what a run would do and need, without running it
+    /// Show what would be done and how long it takes, without running it
     Plan(PlanArgs),
     /// Finish an interrupted run, or add trials to a finished one
     Resume(ResumeArgs),
@@ -281,7 +281,7 @@ pub(crate) struct RunArgs {
     /// The host of an attached server that the run may load; may be repeated
     #[arg(long, value_name = "HOST")]
     pub(crate) yes_load: Vec<String>,
-    /// Show what would be done, without running it: same as `kvdyno plan`
+    /// Show what would be done and how long it takes, without running it: same as `kvdyno plan`
     #[arg(long)]
     pub(crate) plan: bool,
     #[command(flatten)]

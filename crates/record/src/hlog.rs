@@ -135,6 +135,11 @@ impl Intervals {
         Ok(Self { lines: RawLines::open(path)?, decoder: Decoder::new(), counts: true })
     }
 
+    /// Begins with the first whole interval of the log's last `bytes`.
+    pub fn open_tail(path: &Path, bytes: u64) -> Result<Self, RecordError> {
+        Ok(Self { lines: RawLines::open_tail(path, bytes)?, ..Self::open(path)? })
+    }
+
     /// Only when they were and what they count; [`Interval::counts`] stays empty.
     #[must_use]
     pub fn without_counts(self) -> Self {

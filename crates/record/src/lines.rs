@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -67,6 +67,18 @@ impl RawLines {
         Ok(Self { path: path.to_owned(), reader, line: Vec::new() })
     }
 
+    /// Begins with the first whole line of the file's last `bytes`.
+    pub(crate) fn open_tail(path: &Path, bytes: u64) -> Result<Self> {
+        let mut lines = Self::open(path)?;
+        let Some(reader) = &mut lines.reader else { return Ok(lines) };
+        let length = reader.get_ref().metadata().map_err(io_error(path))?.len();
+        if length > bytes {
+            reader.seek(SeekFrom::Start(length - bytes)).map_err(io_error(path))?;
+            lines.next_line()?;
+        }
+        Ok(lines)
+    }
+
     /// The next line with its end, and the file's path.
     pub(crate) fn next_line(&mut self) -> Result<Option<(&Path, &[u8])>> {
         let Some(reader) = &mut self.reader else { return Ok(None) };
@@ -126,5 +138,12 @@ pub(crate) fn io_error(path: &Path) -> impl Fn(io::Error) -> RecordError + '_ {
 }
 
 pub(crate) fn json_error(path: &Path) -> impl Fn(serde_json::Error) -> RecordError + '_ {
-    move |error| RecordError::Malformed { path: path.to_owned(), message: error.to_string() }
+    move |error| {
+        let remedy = if error.is_data() {
+            "; this version of kvdyno has other fields: open it with the one that wrote it"
+        } else {
+            ""
+        };
+        RecordError::Malformed { path: path.to_owned(), message: format!("{error}{remedy}") }
+    }
 }

@@ -55,4 +55,6 @@ pub struct Making {
     pub set: Vec<String>,
     /// The one number of threads that is swept; null: nothing is.
     pub threads: Option<u32>,
+    /// The duration of each measured phase, as `30s`; null: the suite's.
+    pub duration: Option<String>,
 }

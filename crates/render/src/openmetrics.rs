@@ -1,7 +1,7 @@
 //! A run as OpenMetrics text: for the textfile collector, and for `serve`'s /metrics.
 
 use super::columns::{Row, explained, loads, phases};
-use super::page::{Live, State};
+use super::page::{InFlight, LatencyNow, Live, State};
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue;
 use kvdyno_analysis::figures::metric::Definition;
@@ -91,9 +91,16 @@ fn progress(run: &str, live: &Live) -> String {
         family(&mut text, name, Some("seconds"), "Expected time until the end.");
         sample(&mut text, name, &[("run", run)], left_s);
     }
-    let Some(flight) = &live.in_flight else { return text };
+    if let Some(flight) = &live.in_flight {
+        write_flight(&mut text, run, flight);
+    }
+    text
+}
+
+/// The case at work.
+fn write_flight(text: &mut String, run: &str, flight: &InFlight) {
     let threads = flight.threads.map(|threads| threads.to_string()).unwrap_or_default();
-    let labels = |role| {
+    let labels = |role, op| {
         let phase = flight.phase.as_deref().unwrap_or_default();
         [
             ("run", run),
@@ -101,28 +108,50 @@ fn progress(run: &str, live: &Live) -> String {
             ("engine", &flight.engine),
             ("phase", phase),
             ("role", role),
+            ("op", op),
             ("threads", &threads),
         ]
     };
     let name = "kvdyno_phase_elapsed_seconds";
-    family(&mut text, name, Some("seconds"), "Time since the phase began.");
-    sample(&mut text, name, &labels(""), flight.phase_s);
+    family(text, name, Some("seconds"), "Time since the phase began.");
+    sample(text, name, &labels("", ""), flight.phase_s);
     let name = "kvdyno_current_ops_per_s";
-    family(&mut text, name, None, "Operations per second in the last slice.");
+    family(text, name, None, "Operations per second in the last slice.");
     for role in &flight.roles {
         if let Some(rate) = role.ops_per_s.last() {
-            sample(&mut text, name, &labels(&role.role), *rate);
+            sample(text, name, &labels(&role.role, ""), *rate);
         }
     }
     let name = "kvdyno_current_service_max_seconds";
-    family(&mut text, name, Some("seconds"), "Longest call that ended in the last slice.");
+    family(text, name, Some("seconds"), "Longest call that ended in the last slice.");
     for role in &flight.roles {
         if let Some(ns) = role.max_ns.last().copied().flatten() {
-            sample(&mut text, name, &labels(&role.role), ns as f64 / 1e9);
+            sample(text, name, &labels(&role.role, ""), ns as f64 / 1e9);
         }
     }
-    text
+    for (part, help, of) in CURRENT_LATENCIES {
+        for kind in ["service", "response"] {
+            let of_kind = flight.latencies.iter().filter(|latency| latency.kind == kind);
+            let known = of_kind.filter_map(|latency| Some((latency, of(latency)?)));
+            let name = format!("kvdyno_current_{kind}_{part}_seconds");
+            for (position, (latency, ns)) in known.enumerate() {
+                if position == 0 {
+                    family(text, &name, Some("seconds"), help);
+                }
+                sample(text, &name, &labels(&latency.role, &latency.op), ns as f64 / 1e9);
+            }
+        }
+    }
 }
+
+type FindLatency = fn(&LatencyNow) -> Option<u64>;
+
+/// Percentiles of a case at work: part of the name, help, and where they are found.
+const CURRENT_LATENCIES: [(&str, &str, FindLatency); 3] = [
+    ("p50", "Median of the last ten seconds.", |latency| latency.p50_ns),
+    ("p99", "99th percentile of the last ten seconds.", |latency| latency.p99_ns),
+    ("p999", "99.9th percentile of the last ten seconds.", |latency| latency.p999_ns),
+];
 
 /// Begins a family of gauges: the one type that all readers of this text know.
 fn family(text: &mut String, name: &str, unit: Option<&str>, help: &str) {
@@ -163,7 +192,7 @@ fn exposed(definition: &Definition) -> Exposed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::{InFlight, MachineLine, RoleLine};
+    use crate::page::{MachineLine, RoleLine};
     use kvdyno_analysis::fixture::Fixture;
     use std::collections::BTreeSet;
 
@@ -249,6 +278,14 @@ mod tests {
                 ops_per_s: vec![400.0, 500.0],
                 max_ns: vec![None, Some(250_000)],
             }],
+            latencies: vec![LatencyNow {
+                role: "readers".to_owned(),
+                op: "get".to_owned(),
+                kind: "service".to_owned(),
+                p50_ns: Some(2_000),
+                p99_ns: Some(100_000),
+                p999_ns: None,
+            }],
             machine: MachineLine::default(),
         };
         let text = served("a", &Live { in_flight: Some(flight), ..live }, None);
@@ -260,9 +297,14 @@ mod tests {
                 "kvdyno_current_service_max_seconds{{{labels},role=\"readers\",threads=\"2\"}} \
                  0.00025"
             ),
+            format!(
+                "kvdyno_current_service_p99_seconds{{{labels},role=\"readers\",op=\"get\",\
+                 threads=\"2\"}} 0.0001"
+            ),
         ] {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }
+        assert!(!text.contains("p999"), "of too few operations: {text}");
         let partial = Live::read(&run, &evidence, State::Partial, 0).unwrap();
         let both = served("a", &partial, Some(&fixture.summary()));
         assert!(both.contains("kvdyno_running{run=\"a\"} 0") && both.contains("kvdyno_service"));

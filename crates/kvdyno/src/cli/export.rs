@@ -106,7 +106,8 @@ pub(crate) struct RerunArgs {
     pub(crate) name: RunName,
     #[command(flatten)]
     pub(crate) location: LocationArgs,
-    /// Show the plan and the differences of this machine, without running it
+    /// Show the differences of this machine, what would be done and how long it takes, without
+    /// running it
     #[arg(long)]
     pub(crate) plan: bool,
     /// The file of an engine's library, if the recorded one was a local build; may be repeated

@@ -38,6 +38,9 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: u32,
+    /// Duration of each measured phase, as 30s
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
     /// Start no further point that would end after this time, as 30m
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
@@ -55,7 +58,7 @@ pub(crate) struct SearchArgs {
     pub(crate) destroy_data_on: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) keep: KeepArgs,
-    /// Show what would be searched and how long it would take, without running it
+    /// Show what would be done and how long it takes, without running it
     #[arg(long)]
     pub(crate) plan: bool,
     /// Print the result with its curve as JSON
@@ -77,6 +80,7 @@ A target is one condition or several joined by `and`, in quotes: 'p99 < 1ms and 
                             Response times if a role has a rate (an open loop), otherwise service
                             times of calls.
   rates, above a number     reads, writes, ops; readers.ops, or readers.get for one operation
+  hits, above a share       'hits > 99%': operations for which the drive was not read
 
 A point (a RAM limit) meets the target if every trial does; an engine that does not fit its limit
 does not. The search tries the most RAM first, then the least, then the middle of the remaining

@@ -45,7 +45,7 @@ pub(crate) struct VersusArgs {
     pub(crate) versions: Vec<String>,
     #[command(flatten)]
     pub(crate) pair: PairArgs,
-    /// Show what would be done, without running it
+    /// Show what would be done and how long it takes, without running it
     #[arg(long)]
     pub(crate) plan: bool,
     #[command(flatten)]

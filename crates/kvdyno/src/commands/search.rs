@@ -62,8 +62,12 @@ impl<'a> Query<'a> {
         let budget = args.budget.as_deref().map(units::parse_duration).transpose();
         let budget = budget.map_err(|error| Complaint::usage(format!("--budget: {error}")))?;
         let (file, text) = prepare::read(&args.suite)?;
-        let making =
-            Making { engine: args.engine.clone(), set: args.set.clone(), threads: args.threads };
+        let making = Making {
+            engine: args.engine.clone(),
+            set: args.set.clone(),
+            threads: args.threads,
+            duration: args.duration.clone(),
+        };
         let mut maker = PointMaker {
             file,
             text,

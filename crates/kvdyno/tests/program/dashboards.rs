@@ -9,11 +9,13 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// What is only there while a run is at work.
-pub(crate) const LIVE: [&str; 4] = [
+pub(crate) const LIVE: [&str; 6] = [
     "kvdyno_left_seconds",
     "kvdyno_phase_elapsed_seconds",
     "kvdyno_current_ops_per_s",
     "kvdyno_current_service_max_seconds",
+    "kvdyno_current_service_p50_seconds",
+    "kvdyno_current_service_p99_seconds",
 ];
 
 /// The queries of the panels, with all values of the variables.
@@ -84,8 +86,8 @@ fn every_metric_of_the_dashboard_is_served() {
     write_endless_suite(&scratch);
     let running = scratch.start(scratch.kvdyno(&["run", "endless.toml"]));
     scratch.wait_for_phase("t1", "measure");
-    super::scratch::wait_until("a rate is known", || {
-        server.get("/metrics").body.contains("kvdyno_current_ops_per_s{")
+    super::scratch::wait_until("a thousand latencies are known", || {
+        server.get("/metrics").body.contains("kvdyno_current_service_p99_seconds{")
     });
     served.extend(metrics(&server.get("/metrics").body));
     running.signal(Signal::INT);

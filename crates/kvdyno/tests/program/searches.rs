@@ -384,6 +384,7 @@ fn what_cannot_be_searched_is_refused_with_the_place_and_the_remedy() {
     more(&["--between", "2k"]).assert_says("--between 2k");
     more(&["--within", "tight"]).assert_says("--within");
     more(&["--budget", "5"]).assert_says("--budget");
+    more(&["--duration", "5"]).assert_says("--duration");
     more(&["--set", "ram.limit=[\"64MiB\",\"128MiB\"]"]).assert_says("--set ram.limit=2GiB");
     with(&["--engine", "null", "--target", "p99 < 1ms"]).assert_says("null, other");
     with(&["--engine", "nil", "--target", "p99 < 1ms"]).assert_says("nil");
@@ -397,8 +398,9 @@ fn of_phases_without_names_the_last_is_searched() {
     let suite = reads().engine("null").measure("warmup = \"50ms\"\nduration = \"200ms\"");
     scratch.write("s.toml", &suite.role("readers", GET).text());
     let search = ["capacity", "s.toml", "--engine", "null", "--target", "mean < 1h"];
-    let done = scratch.run(&[&search[..], &["--trials", "1", "--between", "100..200"]].concat());
-    done.assert_ok();
+    let more = ["--trials", "1", "--between", "100..200", "--duration", "150ms"];
+    scratch.run(&[&search[..], &more].concat()).assert_ok();
+    let lasts = |phase: &Phase| phase.mix().and_then(|mix| mix.ends.duration_ns);
     for case in scratch.only_run().plan().unwrap().cases.iter().filter(|c| c.threads.is_some()) {
         let rates: Vec<bool> = case
             .phases
@@ -409,6 +411,7 @@ fn of_phases_without_names_the_last_is_searched() {
             })
             .collect();
         assert_eq!(rates, [false, true, true], "{case:?}");
+        assert_eq!(case.phases.iter().filter_map(lasts).next_back(), Some(150_000_000));
     }
     scratch.assert_nothing_left();
 }

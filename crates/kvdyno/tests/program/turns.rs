@@ -65,10 +65,14 @@ fn two_engines_take_turns() {
         assert!((3..=5).contains(&turns.number) && turns.with == other.case.id, "{turns:?}");
         assert!((400_000_000..3_000_000_000).contains(&turns.stopped_ns), "{turns:?}");
         let role = &reads.roles[0];
-        assert!((1_000_000_000..1_200_000_000).contains(&role.window_ns), "{}", role.window_ns);
-        assert!(reads.wall_ns < 1_400_000_000, "{}", reads.wall_ns);
+        assert!(role.window_ns >= 1_000_000_000, "{}", role.window_ns);
+        assert!(role.window_ns <= reads.wall_ns, "{} of {}", role.window_ns, reads.wall_ns);
         let usage = role.usage.unwrap();
-        assert!((1_900_000_000..2_400_000_000).contains(&usage.time_ns), "of two: {usage:?}");
+        let of_two_threads = 1_900_000_000..2 * reads.wall_ns;
+        assert!(of_two_threads.contains(&usage.time_ns), "{usage:?} in {}", reads.wall_ns);
+        // What was between its turns is in no figure, however late the turns came.
+        let begin_of_writes = phase(record, "writes").started_unix_ns;
+        assert!(times(reads).1 <= begin_of_writes, "{:?} and {begin_of_writes}", times(reads));
         assert_eq!(phase(record, "writes").turns, None);
     }
     // In turns they overlap, at a stretch they do not.

@@ -5,13 +5,23 @@ use super::time_line::{
     LineCounts, MachineLine, Operations, Readings, RoleLine, readings, readings_of,
 };
 use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
+use kvdyno_analysis::stats::quantile_of_counts;
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
+use kvdyno_record::hlog::{Intervals, Kind};
 use kvdyno_record::plan::Case;
+use kvdyno_record::samples::Samples;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Points of a curve that is drawn while it grows.
 const POINTS: usize = 120;
+
+/// Latencies are those of the last slices, this long together.
+const LATENCY_WINDOW: Duration = Duration::from_secs(10);
+/// Bytes of a log that are read for them, however long the run is.
+const LATENCY_TAIL_BYTES: u64 = 256 << 10;
 
 /// How a run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -80,8 +90,27 @@ pub struct InFlight {
     pub end_s: Vec<f64>,
     /// Each role's operations, a value for each slice.
     pub roles: Vec<RoleLine>,
+    /// Latencies of the last ten seconds.
+    pub latencies: Vec<LatencyNow>,
     /// The machine's readings.
     pub machine: MachineLine,
+}
+
+/// Latencies of an operation in the last ten seconds, in nanoseconds; null: too few operations.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LatencyNow {
+    /// The role.
+    pub role: String,
+    /// The operation.
+    pub op: String,
+    /// `service` or, of a role with a rate, `response`.
+    pub kind: String,
+    /// The median.
+    pub p50_ns: Option<u64>,
+    /// The 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// The 99.9th percentile.
+    pub p999_ns: Option<u64>,
 }
 
 impl Live {
@@ -145,6 +174,7 @@ fn read(case: &Case, folder: &CaseFolder) -> Result<InFlight, RecordError> {
         phase_s = rounded(since.max(phase_s), 4);
         line = readings_of(began, first, &kept, None);
     }
+    let latencies = phase.as_deref().map(|phase| read_latencies(folder, phase)).transpose()?;
     Ok(InFlight {
         case: case.id.clone(),
         engine: case.label.clone(),
@@ -155,15 +185,50 @@ fn read(case: &Case, folder: &CaseFolder) -> Result<InFlight, RecordError> {
         phase_s,
         end_s,
         roles,
+        latencies: latencies.unwrap_or_default(),
         machine: line,
     })
+}
+
+/// Latencies of the last slices of a phase.
+fn read_latencies(folder: &CaseFolder, phase: &str) -> Result<Vec<LatencyNow>, RecordError> {
+    let log = folder.path.join("latency.hlog");
+    let mut intervals = Vec::new();
+    for interval in Intervals::open_tail(&log, LATENCY_TAIL_BYTES)? {
+        let interval = interval?;
+        let shown = matches!(interval.kind, Kind::Service | Kind::Response);
+        if shown && interval.phase == phase {
+            intervals.push(interval);
+        }
+    }
+    let end = intervals.iter().map(|interval| interval.start + interval.length).max();
+    let begin = end.unwrap_or_default().saturating_sub(LATENCY_WINDOW);
+    let mut times: BTreeMap<(String, String, Kind), Samples> = BTreeMap::new();
+    for interval in intervals.into_iter().filter(|interval| interval.start >= begin) {
+        let of = (interval.role, interval.op, interval.kind);
+        times.entry(of).or_default().add_all(interval.counts);
+    }
+    let latency = |((role, op, kind), samples): ((String, String, Kind), Samples)| {
+        let quantile = |q| quantile_of_counts(samples.iter(), samples.len(), q);
+        LatencyNow {
+            role,
+            op,
+            kind: kind.as_str().to_owned(),
+            p50_ns: quantile(0.5),
+            p99_ns: quantile(0.99),
+            p999_ns: quantile(0.999),
+        }
+    };
+    Ok(times.into_iter().map(latency).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use kvdyno_analysis::fixture::{Fixture, SECOND};
+    use kvdyno_record::hlog::{Writer, histogram, tag};
     use std::fs;
+    use std::time::SystemTime;
 
     #[test]
     fn the_case_in_flight_is_the_one_that_was_written_to_last() {
@@ -206,6 +271,23 @@ mod tests {
         assert_eq!((flight.end_s, flight.phase_s), (vec![1.0, 2.0], 2.0));
         assert_eq!(flight.roles[0].ops_per_s, [500.0, 500.0]);
         assert_eq!(now(State::Running).left_s, Some(90.0));
+        assert_eq!(flight.latencies, []);
+
+        // Twelve slices: the first two are older than ten seconds.
+        let mut log = Writer::create(&again.join("latency.hlog"), SystemTime::UNIX_EPOCH).unwrap();
+        for second in 0..12 {
+            let mut times = histogram();
+            times.record_n(if second < 2 { 9_000 } else { 1_000 }, 99).unwrap();
+            times.record_n(2_000, 1).unwrap();
+            let tag = tag("measure", "readers", "get", Kind::Service);
+            let start = Duration::from_secs(second);
+            log.write(start, Duration::from_secs(1), [(tag, &times)]).unwrap();
+        }
+        let latencies = now(State::Running).in_flight.unwrap().latencies;
+        let [latency] = latencies.as_slice() else { panic!("{latencies:?}") };
+        assert_eq!((latency.role.as_str(), latency.op.as_str()), ("readers", "get"));
+        let known = [latency.p50_ns, latency.p99_ns, latency.p999_ns];
+        assert_eq!(known, [Some(1_000), Some(1_000), None], "1,000 are too few for p99.9");
         let partial = now(State::Partial);
         assert_eq!((partial.in_flight, partial.left_s), (None, None));
     }

@@ -27,7 +27,7 @@ pub use fleet::FleetData;
 pub use heat::Heat;
 pub use html::{Kind, TEMPLATE, html};
 pub use list::{FindingCounts, RunEntry, RunSize, RunsData, VerdictCounts};
-pub use live::{InFlight, Live, State};
+pub use live::{InFlight, LatencyNow, Live, State};
 pub use mark::{Mark, MarkTotal};
 pub use sheet::Sheet;
 pub use time_line::{MachineLine, RoleLine, TimeLine};

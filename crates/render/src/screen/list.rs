@@ -102,7 +102,7 @@ const DRIVE: [DriveColumn; 13] = [
     ("threads", Side::Right, |row| row.threads().unwrap_or(0).to_string()),
     ("IOPS", Side::Right, |row| figure(row.group, Some(row.metrics), &c::OPS_PER_S)),
     ("spread %", Side::Right, |row| spread(row.metric(&c::OPS_PER_S))),
-    ("vs. vol", Side::Right, |row| ratio_cell(row.relative_volume())),
+    (OVER_VOLUME, Side::Right, |row| ratio_cell(row.relative_volume())),
     ("MB/s", Side::Right, |row| {
         let both = row.value(&c::OPS_PER_S).zip(row.block_bytes());
         let bytes = both.map(|(iops, block)| iops * block as f64 / 1e6);
@@ -113,8 +113,11 @@ const DRIVE: [DriveColumn; 13] = [
     ("p99.9 us", Side::Right, |row| latency(row, &c::SERVICE_P999)),
 ];
 
+/// IOPS over those on the first volume, whose name stands in the title.
+const OVER_VOLUME: &str = "over volume";
+
 /// The columns that only several volumes have.
-const OF_VOLUMES: [&str; 2] = ["volume", "vs. vol"];
+const OF_VOLUMES: [&str; 2] = ["volume", OVER_VOLUME];
 
 /// What gives way to them: the name of a job has its block.
 const OF_ONE_VOLUME: [&str; 4] = ["block", "threads", "spread %", "MB/s"];
@@ -150,7 +153,12 @@ pub(crate) fn drive_table(summary: &Summary) -> Option<Table> {
     let volumes = several(jobs().map(|row| &row.group.volume));
     let others: &[&str] = if volumes { &OF_ONE_VOLUME } else { &OF_VOLUMES };
     let columns = || DRIVE.iter().filter(|(title, ..)| !others.contains(title));
-    let titles = columns().map(|(title, side, _)| ((*title).to_owned(), *side));
+    let base = jobs().find_map(|row| row.relative_volume().map(|relative| relative.base.clone()));
+    let over_base = format!("/ {}", base.as_deref().unwrap_or("the first volume"));
+    let titles = columns().map(|(title, side, _)| match *title {
+        OVER_VOLUME => (over_base.clone(), *side),
+        title => (title.to_owned(), *side),
+    });
     let mut table = Table::new(titles);
     for row in jobs().flat_map(TableRow::roles) {
         table.row(&columns().map(|(.., cell)| cell(&row)).collect::<Vec<_>>());

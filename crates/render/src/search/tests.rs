@@ -30,7 +30,7 @@ fn two_points(engine: &str, target: &str) -> Fixture {
         between: Some(Between { low: 32 * MIB, high: 64 * MIB }),
         within: 0.1,
         trials: 2,
-        making: Making { engine: label, set: Vec::new(), threads: None },
+        making: Making { engine: label, set: Vec::new(), threads: None, duration: None },
     });
     fixture
 }

@@ -7,7 +7,7 @@ use kvdyno_record::graph::Graph;
 use kvdyno_record::plan::{Case, Estimate, Plan};
 use kvdyno_record::units;
 use kvdyno_record::volume::{FilesystemKind, Format, Medium};
-use kvdyno_record::workload::{Activity, Load, LoadOrder, Mix, Phase, Role};
+use kvdyno_record::workload::{Activity, Load, LoadOrder, Mix, Op, Phase, Role};
 use std::collections::BTreeMap;
 
 /// Assumed speeds.
@@ -29,6 +29,8 @@ struct Pace {
     count_bytes_per_s: f64,
     /// Time to start a worker, to open and close the engine, and to evict.
     case_s: f64,
+    /// Time to close an engine, to evict its files, and to open it.
+    open_s: f64,
     /// Phases that end once their rates are steady take their least time.
     is_steady_at_once: bool,
 }
@@ -43,6 +45,7 @@ const SLOW: Pace = Pace {
     sample_s: 0.000_2,
     count_bytes_per_s: 200e6,
     case_s: 1.0,
+    open_s: 0.5,
     is_steady_at_once: false,
 };
 
@@ -56,13 +59,16 @@ const FAST: Pace = Pace {
     sample_s: 0.000_005,
     count_bytes_per_s: 1e9,
     case_s: 0.3,
+    open_s: 0.02,
     is_steady_at_once: true,
 };
 
 /// Under a counter of instructions data is in memory, and work takes so many times as long: at
 /// most, and at least (docs/count.md).
 const COUNTED_TIMES: [f64; 2] = [60.0, 20.0];
-/// Time to start a worker there.
+/// How long a process writes before it is killed and its database is recovered.
+const RECOVERY_WRITES_S: f64 = 1.0;
+/// Time to start a worker under a counter of instructions.
 const COUNTED_CASE_S: f64 = 3.0;
 
 impl Pace {
@@ -285,12 +291,22 @@ fn mix_s(mix: &Mix, engine: &Description, pace: Pace) -> f64 {
     let by_time = least_ns.or(mix.ends.duration_ns).map(|ns| ns as f64 / 1e9);
     let by_count = mix.ends.operations.into_iter().flat_map(|count| {
         mix.roles.iter().map(move |role| {
-            let closed = one_thread * f64::from(role.threads);
+            let closed = opening_s(role, pace)
+                .map_or(one_thread * f64::from(role.threads), |seconds| 1.0 / seconds);
             count as f64 / role.rate.as_ref().map_or(closed, |rate| rate.operations_per_s)
         })
     });
     let first = by_time.into_iter().chain(by_count).fold(f64::INFINITY, f64::min);
     if first.is_finite() { first } else { 0.0 }
+}
+
+/// The time of one opening with what is before it; none: it opens nothing.
+fn opening_s(role: &Role, pace: Pace) -> Option<f64> {
+    match role.mix.first()?.op {
+        Op::Open { .. } => Some(pace.open_s),
+        Op::Recover { .. } => Some(RECOVERY_WRITES_S + pace.open_s),
+        _ => None,
+    }
 }
 
 fn record_bytes(case: &Case) -> f64 {

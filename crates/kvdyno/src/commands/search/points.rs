@@ -88,6 +88,7 @@ impl PointMaker {
             engines: vec![self.making.engine.clone()],
             trials: Some(self.trials),
             threads: self.making.threads.into_iter().collect(),
+            duration: self.making.duration.clone(),
             ..Overrides::default()
         }
     }
