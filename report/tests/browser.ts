@@ -1,9 +1,29 @@
 // What tests of pages do in a browser.
 
 import { pathToFileURL } from "node:url";
-import type { Browser, Page } from "playwright-core";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
+import { remove } from "./records";
 
-export const executablePath = process.env["KVDYNO_CHROMIUM"] ?? "/usr/bin/chromium";
+const executablePath = process.env["KVDYNO_CHROMIUM"] ?? "/usr/bin/chromium";
+
+export const hasBrowser = executablePath !== "";
+
+/** Starts Chromium before the tests of a file; after them it is ended, and their records are removed. */
+export function startBrowser(): () => Browser {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    if (hasBrowser) browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    remove();
+  });
+  return () => {
+    if (!browser) throw new Error(`${executablePath} did not start`);
+    return browser;
+  };
+}
 
 /** A page with what went wrong in it. */
 export interface Opened {

@@ -2,24 +2,17 @@
 
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { chromium, type Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { executablePath, opener, outside, scroll } from "./browser";
-import { dataOf, field, remove } from "./records";
+import { beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser, opener, outside, scroll, startBrowser } from "./browser";
+import { dataOf, field } from "./records";
 
-let browser: Browser;
+const browser = startBrowser();
 let pages: { field: string };
-const open = opener(() => browser);
+const open = opener(browser);
 
-describe.skipIf(executablePath === "")("the page", () => {
+describe.skipIf(!hasBrowser)("the page", () => {
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     pages = { field: field() };
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    remove();
   });
 
   test("of twelve engines fits its window, light and dark, wide and narrow", async () => {

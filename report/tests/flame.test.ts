@@ -3,10 +3,9 @@
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { chromium, type Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { executablePath, opener, scroll } from "./browser";
-import { pageOf, place, PROGRAM, record, remove, type Bend } from "./records";
+import { beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser, opener, scroll, startBrowser } from "./browser";
+import { pageOf, place, PROGRAM, record, type Bend } from "./records";
 
 const EVIL = "<img src=x onerror=alert(1)>";
 const FUNCTIONS = ["clone3", "kvdyno_worker::hot::closed_loop", "db_get", "db_search", "memcmp", EVIL];
@@ -28,23 +27,17 @@ const PROFILED: Bend = {
   },
 };
 
-let browser: Browser;
-const open = opener(() => browser);
+const browser = startBrowser();
+const open = opener(browser);
 let report = "", change = "";
 
-describe.skipIf(executablePath === "")("a flame graph", () => {
+describe.skipIf(!hasBrowser)("a flame graph", () => {
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     const run = record(join(place(), "profiled"), PROFILED);
     report = pageOf("profiled", run);
     change = join(place(), "change.html");
     const done = spawnSync(PROGRAM, ["compare", run, "--engines", "lmdb,rocksdb", "--html", change], { encoding: "utf8" });
     if (done.status === null || ![0, 4].includes(done.status)) throw new Error(`${PROGRAM}: ${done.error ?? done.stderr}`);
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    remove();
   });
 
   test("is as wide as shares are, and zooms by mouse and keyboard", async () => {

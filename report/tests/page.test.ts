@@ -2,29 +2,22 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { chromium, type Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { executablePath, names, opener, scroll } from "./browser";
+import { beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser, names, opener, scroll, startBrowser } from "./browser";
 import { fine, rangeOf, type PairedFigure } from "../src/paired";
 import { duration, inUnit, NONE, ratio, si } from "../src/format";
-import { BARE, CREW, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, pageOf, place, RATES, record, remove, RICH, sixTrials, SIZES, VOLUMES } from "./records";
+import { BARE, CREW, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, pageOf, place, RATES, record, RICH, sixTrials, SIZES, VOLUMES } from "./records";
 
-let browser: Browser;
-const open = opener(() => browser);
+const browser = startBrowser();
+const open = opener(browser);
 let pages: Record<"drive" | "alone" | "plain" | "rich" | "sizes" | "rates" | "volumes" | "evil" | "bare", string>;
 
-describe.skipIf(executablePath === "")("the page", () => {
+describe.skipIf(!hasBrowser)("the page", () => {
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     pages = {
       plain: write("plain"), rich: write("rich", RICH), sizes: write("sizes", SIZES), rates: write("rates", RATES), volumes: write("volumes", VOLUMES), evil: write("evil", EVIL), bare: write("bare", BARE),
       drive: write("drive", DRIVE), alone: write("alone", DRIVE_ALONE),
     };
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    remove();
   });
 
   test("draws every figure, each with its table, and fetches nothing", async () => {

@@ -2,15 +2,14 @@
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { chromium, type Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { executablePath, opener, outside, type Opened } from "./browser";
-import { place, PROGRAM, record, remove } from "./records";
+import { beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser, type Opened, opener, outside, startBrowser } from "./browser";
+import { place, PROGRAM, record } from "./records";
 
-let browser: Browser;
-const open = opener(() => browser);
+const browser = startBrowser();
+const open = opener(browser);
 const pages: Record<"trace" | "history" | "fleet", string> = { trace: "", history: "", fleet: "" };
 
 function kvdyno(...args: string[]): void {
@@ -51,7 +50,7 @@ function runs(): string[] {
 }
 
 beforeAll(async () => {
-  if (!existsSync(executablePath)) return;
+  if (!hasBrowser) return;
   pages.trace = trace();
   const all = runs();
   for (const run of all) kvdyno("history", "add", "history.ndjson", run);
@@ -59,12 +58,6 @@ beforeAll(async () => {
   kvdyno("show", ...all, "--by", "host", "--html", "fleet.html");
   pages.history = join(place(), "history.html");
   pages.fleet = join(place(), "fleet.html");
-  browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-});
-
-afterAll(async () => {
-  await browser?.close();
-  remove();
 });
 
 /** Nothing went wrong, and nothing is wider than the window. */
@@ -79,7 +72,7 @@ async function sound({ page, wrong }: Opened): Promise<void> {
   expect(await page.locator("[role=alert]").count()).toBe(0);
 }
 
-describe.skipIf(!existsSync(executablePath))("a page", () => {
+describe.skipIf(!hasBrowser)("a page", () => {
   for (const name of ["trace", "history", "fleet"] as const) {
     test(`of a ${name} is whole in light and dark, on a wide screen and a narrow one`, async () => {
       for (const looks of [{ width: 1200, dark: false }, { width: 480, dark: true }]) {

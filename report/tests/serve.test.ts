@@ -3,15 +3,15 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { VersusData, VersusRow } from "../src/data";
-import { change, EVIL, HOSTILE, place, PROGRAM, record, remove, sixTrials } from "./records";
+import { hasBrowser, startBrowser } from "./browser";
+import { change, EVIL, HOSTILE, place, PROGRAM, record, sixTrials } from "./records";
 
-const executablePath = process.env["KVDYNO_CHROMIUM"] ?? "/usr/bin/chromium";
 let RUNS: string;
 const OLD = "2026-11-20T10-15-02Z_fixture_7f3a", NEW = "2026-11-21T10-15-02Z_fixture_0001", BAD = "2026-11-19T10-15-02Z_evil<b>_0002";
-let browser: Browser;
+const browser = startBrowser();
 let server: ChildProcess;
 let base = "";
 
@@ -21,7 +21,7 @@ interface Opened {
 }
 
 async function open(path: string, { width = 1280, dark = false } = {}): Promise<Opened> {
-  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light" });
+  const page = await browser().newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light" });
   const wrong: string[] = [];
   // What the page's policy forbids is an error on the console as well.
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && wrong.push(message.text()));
@@ -37,7 +37,7 @@ const box = (page: Page, name: string) => page.locator(`input[data-run="${name}"
 
 const rename = (name: string) => ({ run: (run: Record<string, unknown>) => { run["id"] = name; } });
 
-describe.skipIf(executablePath === "")("the server", () => {
+describe.skipIf(!hasBrowser)("the server", () => {
   beforeAll(async () => {
     RUNS = join(place(), "runs");
     mkdirSync(RUNS);
@@ -49,14 +49,11 @@ describe.skipIf(executablePath === "")("the server", () => {
       server.stdout?.on("data", (text: Buffer) => said(text.toString().trim()));
       server.on("exit", (code) => failed(new Error(`${PROGRAM} serve ended with ${code}`)));
     });
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   });
 
   afterAll(async () => {
-    await browser?.close();
     server?.removeAllListeners("exit");
     server?.kill("SIGINT");
-    remove();
   });
 
   test("lists the runs, the newest first, and compares two of them", async () => {

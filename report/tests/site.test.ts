@@ -3,16 +3,16 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { chromium, type Browser, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { executablePath, opener } from "./browser";
-import { EVIL, HOSTILE, place, PROGRAM, record, remove } from "./records";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser, opener, startBrowser } from "./browser";
+import { EVIL, HOSTILE, place, PROGRAM, record } from "./records";
 
 const OLD = "2026-11-20T10-15-02Z_fixture_7f3a", NEW = "2026-11-25T10-15-02Z_other_0001", BAD = "2026-11-22T10-15-02Z_evil_0002";
 const DAY_NS = 864e11;
 const LIST = { ready: ".runs" };
-let browser: Browser;
-const open = opener(() => browser);
+const browser = startBrowser();
+const open = opener(browser);
 let index = "";
 
 function kvdyno(...args: string[]): void {
@@ -32,7 +32,7 @@ function make(id: string, days: number, more: (run: Record<string, any>) => void
 const names = (page: Page) => page.$$eval(".runs tbody tr", (rows) => rows.map((row) => (row as HTMLElement).dataset["name"]));
 const pick = (page: Page, name: string) => page.locator(`[data-pick="${name}"]`);
 
-describe.skipIf(executablePath === "")("a site", () => {
+describe.skipIf(!hasBrowser)("a site", () => {
   beforeAll(async () => {
     const runs = [
       make(OLD, 0), make(BAD, 2, (run) => EVIL.run?.(run), EVIL),
@@ -42,12 +42,6 @@ describe.skipIf(executablePath === "")("a site", () => {
     // A run is added to a site that is there.
     kvdyno("site", "site", ...runs.slice(2));
     index = join(place(), "site/index.html");
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    remove();
   });
 
   test("lists its runs with their answers, and links to their reports and files", async () => {

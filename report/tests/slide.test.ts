@@ -1,23 +1,16 @@
 // Figures as they are exported: each alone, and what stands where an engine has no mark.
 
-import { chromium, type Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { executablePath, names, opener, scroll } from "./browser";
-import { page as write, remove, RICH } from "./records";
+import { beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser, names, opener, scroll, startBrowser } from "./browser";
+import { page as write, RICH } from "./records";
 
-let browser: Browser;
-const open = opener(() => browser);
+const browser = startBrowser();
+const open = opener(browser);
 let pages: Record<"plain" | "rich", string>;
 
-describe.skipIf(executablePath === "")("a figure", () => {
+describe.skipIf(!hasBrowser)("a figure", () => {
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     pages = { plain: write("plain"), rich: write("rich", RICH) };
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    remove();
   });
 
   test("says at its place which engine has no mark, and why", async () => {

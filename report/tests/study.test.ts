@@ -1,28 +1,22 @@
 // A published study beside a run that the program itself made, in a real browser.
 
-import { chromium, type Browser, type Locator } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { executablePath, names, opener, scroll } from "./browser";
-import { dataOf, edited, remove, studied } from "./records";
+import type { Locator } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser, names, opener, scroll, startBrowser } from "./browser";
+import { dataOf, edited, studied } from "./records";
 import { figureAt, textOf } from "../src/study";
 import { inUnit } from "../src/format";
 
-let browser: Browser;
-const open = opener(() => browser);
+const browser = startBrowser();
+const open = opener(browser);
 let path: string;
 
 const cells = (rows: Locator): Promise<string[][]> =>
   rows.evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
 
-describe.skipIf(executablePath === "")("a study beside a run", () => {
+describe.skipIf(!hasBrowser)("a study beside a run", () => {
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     path = studied();
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    remove();
   });
 
   test("has a section with both machines, both figures, and the claims", async () => {

@@ -11,6 +11,7 @@ mod export;
 mod history;
 mod io;
 mod named;
+mod needs;
 mod quick;
 mod schema;
 mod search;

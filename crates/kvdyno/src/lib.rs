@@ -14,7 +14,7 @@ mod steps;
 
 use anyhow::Context as _;
 use clap::ColorChoice;
-use clap::{CommandFactory as _, Parser as _};
+use clap::CommandFactory as _;
 use cli::{Cli, Command, SchemaOf};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::text::shortened;
@@ -28,7 +28,7 @@ const MISTAKE_CHARS_MAX: usize = 2000;
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return refuse_arguments(&error),
     };

@@ -18,7 +18,7 @@ pub(crate) struct ComparisonArgs {
     #[arg(long, value_name = "SHARE")]
     pub(crate) gate: Option<String>,
     /// End with exit code 4 if the gate is undecided
-    #[arg(long, requires = "gate")]
+    #[arg(long)]
     pub(crate) strict: bool,
     /// Print the comparison as JSON
     #[arg(long)]

@@ -33,8 +33,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "DIR", group = "output")]
     pub(crate) csv: Option<PathBuf>,
     /// With --csv DIR: percentiles.csv with these percentiles of all times, as 25,95,99.95
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "csv",
-          value_parser = parse_percentile)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_percentile)]
     pub(crate) percentiles: Vec<Percentile>,
     /// The summary as JSON on standard output
     #[arg(long, group = "output")]
@@ -67,7 +66,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "FILE", group = "output")]
     pub(crate) slack: Option<PathBuf>,
     /// With --markdown: the result, one table and the machine in a line; no path of this host
-    #[arg(long, requires = "markdown")]
+    #[arg(long)]
     pub(crate) brief: bool,
 }
 

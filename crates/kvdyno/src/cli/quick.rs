@@ -47,10 +47,10 @@ pub(crate) struct QuickArgs {
           conflicts_with_all = ["records", "size"])]
     pub(crate) from: Option<PathBuf>,
     /// With --from: the most keys to ask for, drawn evenly from all; 1M by default
-    #[arg(long, value_name = "N", requires = "from")]
+    #[arg(long, value_name = "N")]
     pub(crate) keys: Option<String>,
     /// With --from: a file of the keys to ask for, one on each line
-    #[arg(long, value_name = "FILE", requires = "from", conflicts_with = "keys",
+    #[arg(long, value_name = "FILE", conflicts_with = "keys",
           value_hint = ValueHint::FilePath)]
     pub(crate) keys_file: Option<PathBuf>,
     /// Bytes of a value, as 1KB; several: each size with its own data

@@ -109,13 +109,13 @@ pub(crate) struct FleetArgs {
            "percentiles", "target"])]
     pub(crate) by: Option<GroupBy>,
     /// Only these figures, by their names in `kvdyno export --csv -`
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "by")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) figures: Vec<String>,
     /// All figures, not only the usual ones
-    #[arg(long, conflicts_with = "figures", requires = "by")]
+    #[arg(long, conflicts_with = "figures")]
     pub(crate) all: bool,
     /// Write the result as a page: one self-contained HTML file; `-`: standard output
-    #[arg(long, value_name = "FILE", conflicts_with = "json", requires = "by")]
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) html: Option<PathBuf>,
 }
 

@@ -66,10 +66,10 @@ pub(crate) struct TortureArgs {
     #[arg(long)]
     pub(crate) keep: bool,
     /// The directory of a torture with a recording: replay one of its power losses (--power-loss)
-    #[arg(long, value_name = "DIR", requires = "power_loss", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) replay: Option<PathBuf>,
     /// The power loss to replay; the drive after it is stored as an image next to the recording
-    #[arg(long, value_name = "N", requires = "replay")]
+    #[arg(long, value_name = "N")]
     pub(crate) power_loss: Option<u64>,
     #[command(flatten)]
     pub(crate) runs: RunsArgs,

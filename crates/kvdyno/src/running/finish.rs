@@ -3,6 +3,7 @@
 use super::decide;
 use super::machine;
 use super::pilot;
+use super::resume;
 use super::runner::{Ended, RunEnvironment};
 use crate::printer::{Printer, Progress};
 use crate::steps::passed;
@@ -22,8 +23,8 @@ pub(crate) fn run(
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
     begin(printer);
-    let estimate = Duration::from_nanos(plan.estimate.wall_ns);
-    let progress = printer.progress(plan.cases.len(), estimate);
+    let planned = Duration::from_nanos(resume::planned_ns(&plan.estimate));
+    let progress = printer.progress(plan.cases.len(), planned);
     let ended = measure(&mut env, plan.clone(), budget, &progress, printer);
     drop(progress);
     close(env, ended, printer)

@@ -15,7 +15,7 @@ use kvdyno_host::data_directory::left_by;
 use kvdyno_host::{DataDirLock, Root, meter};
 use kvdyno_record::engine::Value;
 use kvdyno_record::files::RunFolder;
-use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::plan::{Case, Estimate, Plan};
 use kvdyno_record::redact::is_struck_out;
 use kvdyno_record::units;
 use std::collections::BTreeSet;
@@ -117,10 +117,17 @@ fn windows_kept(case: &CaseEvidence) -> Option<String> {
     ))
 }
 
-/// The mean duration of completed cases with the same key; without any, a share of the plan's
-/// estimate.
+/// The time of a plan before any of it is done: the geometric mean of its least and its most.
+pub(crate) fn planned_ns(estimate: &Estimate) -> u64 {
+    let most = estimate.wall_ns as f64;
+    let least = estimate.wall_least_ns.map_or(most, |least| least as f64);
+    (least * most).sqrt().round() as u64
+}
+
+/// The longest duration of completed cases with the same key; without any, a share of the planned
+/// time.
 pub(crate) fn expected_ns(evidence: &Evidence, pending: &[&CaseEvidence]) -> u64 {
-    let share = evidence.plan.estimate.wall_ns / evidence.cases.len().max(1) as u64;
+    let share = planned_ns(&evidence.plan.estimate) / evidence.cases.len().max(1) as u64;
     let took = |case: &CaseEvidence| {
         let same_key = |other: &&CaseEvidence| other.is_done() && other.case.key == case.case.key;
         let done = evidence.cases.iter().filter(same_key);

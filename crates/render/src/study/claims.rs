@@ -4,6 +4,7 @@ use crate::format::ratio;
 use crate::table::{Side, Table, Titled};
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::judge::claim::Claimed;
+use kvdyno_record::units;
 
 const AID: &str = "\
 A claim is judged by each trial's own figures, at every point that it leaves open. value: what it
@@ -36,18 +37,31 @@ pub(crate) fn table(summary: &Summary) -> Option<Titled> {
     Some(Titled { name: "claims", title, table, aid: AID.to_owned() })
 }
 
+/// A value with its unit.
+fn format_of(claim: &Claimed) -> fn(f64) -> String {
+    match claim.unit() {
+        Some("ns") => |ns| units::duration(ns as u64),
+        Some("1/s") => units::rate,
+        Some("B") => |bytes| units::bytes(bytes as u64),
+        Some("%") => |percent| format!("{} %", ratio(percent)),
+        _ => ratio,
+    }
+}
+
 fn value(claim: &Claimed) -> String {
+    let text = format_of(claim);
     match claim.values() {
         None => "-".to_owned(),
-        Some((least, _)) if claim.points.len() == 1 => ratio(least),
-        Some((least, most)) => format!("{} to {}", ratio(least), ratio(most)),
+        Some((least, _)) if claim.points.len() == 1 => text(least),
+        Some((least, most)) => format!("{} to {}", text(least), text(most)),
     }
 }
 
 fn interval(claim: &Claimed) -> String {
+    let text = format_of(claim);
     match &claim.points[..] {
         [one] => match one.low.zip(one.high) {
-            Some((low, high)) => format!("{} to {}", ratio(low), ratio(high)),
+            Some((low, high)) => format!("{} to {}", text(low), text(high)),
             None => "-".to_owned(),
         },
         points => match points.iter().filter(|point| point.value.is_some()).count() {

@@ -50,6 +50,25 @@ fn a_study_stands_beside_a_run() {
     insta::assert_snapshot!(shown.map(text).collect::<Vec<_>>().join("\n"));
 }
 
+#[test]
+fn a_claims_value_has_its_figures_unit_and_a_ratio_has_none() {
+    let mut fixture = Fixture::with_trials(4);
+    let ratio = claim("LMDB takes some time", None, 0.01);
+    let Side::Ratio(cell, other) = ratio.relation.left.clone() else { panic!("{ratio:?}") };
+    let of = |left, test| Claim { relation: Relation { left, test }, ..ratio.clone() };
+    let hour = Bound::Number(3.6e12);
+    let slower = Bound::Side(Side::Figure(other));
+    fixture.plan.claims = vec![
+        of(Side::Figure(cell.clone()), Test::Below(hour)),
+        of(Side::Figure(cell), Test::Below(slower)),
+        ratio.clone(),
+    ];
+    let table = super::claims::table(&fixture.summary()).unwrap().table;
+    let values: Vec<&str> = table.rows().iter().map(|row| row[1].as_str()).collect();
+    assert!(values[0].ends_with('s'), "{values:?}");
+    assert!(values[1..].iter().all(|value| value.parse::<f64>().is_ok()), "{values:?}");
+}
+
 /// Words break into lines and figures stand below each other; none is lost.
 #[test]
 fn every_study_fits_a_terminal_of_100_columns() {

@@ -10,6 +10,7 @@ mod cells;
 mod tests;
 
 use crate::figures::Figures;
+use crate::figures::catalogue;
 use crate::figures::group::Group;
 use crate::judge::rule::{self, Bounded, LEAST, Scale, more_in_words};
 use cells::CellMatch;
@@ -88,6 +89,17 @@ impl Claimed {
     pub fn values(&self) -> Option<(f64, f64)> {
         let values = || self.points.iter().filter_map(|point| point.value);
         Some((values().reduce(f64::min)?, values().reduce(f64::max)?))
+    }
+
+    /// The unit of its values; none: they are ratios.
+    pub fn unit(&self) -> Option<&'static str> {
+        let is_ratio =
+            matches!(self.relation.test, Test::Above(Bound::Side(_)) | Test::Below(Bound::Side(_)));
+        let (Side::Figure(cell) | Side::Difference(cell, _)) = &self.relation.left else {
+            return None;
+        };
+        let named = catalogue::ALL.iter().find(|definition| definition.name == cell.figure);
+        named.filter(|_| !is_ratio).map(|definition| definition.unit)
     }
 }
 
