@@ -13,6 +13,9 @@ const POINTS_MAX: usize = 1000;
 /// The dimensions that a cell can leave open.
 const AXES: usize = 7;
 
+/// The RAM limit among them.
+const RAM: usize = 4;
+
 type Open = [Option<String>; AXES];
 
 /// A cell's figure at a point.
@@ -28,17 +31,23 @@ pub(super) struct CellMatch<'g> {
 }
 
 /// Every point: its name, and the figure of each cell. A dimension that two cells leave open has
-/// the same value in both. Or why there is none.
+/// the same value in both; but parts of a suite that have one RAM limit each may have different
+/// ones. Or why there is no point.
 pub(super) fn points<'g>(
     cells: &[&Cell],
     groups: &'g [Group],
 ) -> Result<Vec<(String, Vec<CellMatch<'g>>)>, String> {
+    let found = cells.iter().map(|cell| find(cell, groups)).collect::<Result<Vec<_>, _>>();
+    let mut found = found?;
+    if cells.iter().all(|cell| cell.part.is_some()) && found.iter().all(|cell| has_one_limit(cell))
+    {
+        found.iter_mut().flatten().for_each(|cell| cell.open[RAM] = None);
+    }
     let mut points: Vec<Vec<CellMatch<'g>>> = vec![Vec::new()];
-    for cell in cells {
-        let matches = find(cell, groups)?;
+    for matches in &found {
         let mut next = Vec::new();
         for point in &points {
-            for cell_match in &matches {
+            for cell_match in matches {
                 if next.len() < POINTS_MAX && point.iter().all(|other| agree(other, cell_match)) {
                     next.push(point.iter().chain([cell_match]).cloned().collect());
                 }
@@ -76,6 +85,10 @@ impl CellMatch<'_> {
         let why = self.missing.as_ref().filter(|_| with < all)?;
         Some(format!("{with} of {all} trials have the figure: {why}"))
     }
+}
+
+fn has_one_limit(matches: &[CellMatch<'_>]) -> bool {
+    matches.iter().all(|cell| cell.open[RAM] == matches[0].open[RAM])
 }
 
 /// Whether the dimensions that are open in both have the same values.

@@ -182,3 +182,23 @@ fn windows_are_separate_points_and_all_of_them_count_without_one() {
     let whole = judged(6, claims[0].clone());
     assert_eq!(whole.reason.as_deref(), Some("window w1 of measure was not measured"));
 }
+
+/// A server's part may need more memory than an engine's; what no cell sets is equal otherwise.
+#[test]
+fn parts_with_one_limit_each_may_have_different_ones() {
+    let mut summary = Fixture::with_trials(6).summary();
+    for group in &mut summary.groups {
+        let (part, limit) =
+            if group.is_called("lmdb") { ("lmdb", 1 << 30) } else { ("rocksdb", 2 << 30) };
+        (group.part, group.ram_limit_bytes) = (Some(part.to_owned()), Some(limit));
+    }
+    let one = Some(Threads::Exactly(1));
+    let of_parts = ["lmdb", "rocksdb"]
+        .map(|engine| Cell { part: Some(engine.to_owned()), ..reads(engine, one) });
+    let [lmdb, rocksdb] = of_parts;
+    let above = || Test::Above(Bound::Number(1.1));
+    let claims = [claim(Side::Ratio(lmdb, rocksdb), above()), claim(ratio(one), above())];
+    let claimed = super::judge(&claims, &summary);
+    assert_eq!(claimed[0].verdict, ClaimVerdict::Holds, "{claimed:?}");
+    assert_eq!(claimed[1].verdict, ClaimVerdict::CannotTell, "{claimed:?}");
+}
