@@ -117,6 +117,7 @@ export function conditionsOf(view: View, drawing: Conditioned): string[] {
     withoutLine(drawing),
     joined(...classWords(infos), ...dataWords(engineCases)),
     joined(threadWords(cases), trialWords(cases), drawing.whiskers ? whiskerWords(cases) : "", hostWords(page.summary.host), date(run.started_unix_ns).slice(0, 10)),
+    page.summary.disturbance ?? "",
     missing.length > 0 ? `Missing: ${missing.join("; ")}` : "",
     joined(`Question: ${titleOf(page)}`, verdictWords(verdicts), `kvdyno ${run.program}, run ${run.id}`),
   ].filter((line) => line !== "");

@@ -195,6 +195,7 @@ export interface Summary {
   claims?: Claim[]; // What the suite claims; absent before there was such.
   verdicts: Verdicts; // Which figures are decided.
   not_measured: string[];
+  disturbance?: string | null; // Absent before there was such.
   findings: Finding[];
   history?: History[]; // Engines over their versions; absent before there was such.
   study?: BesideStudy | null; // What a study published; absent before there was such.

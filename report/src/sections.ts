@@ -79,7 +79,7 @@ function ramWords(data: PageData): string {
 
 /** What came out in one line, and what is decided; then a sentence for each workload. */
 export function answers(data: PageData, whole: Model): HTMLElement | null {
-  const { verdicts } = data.summary;
+  const { verdicts, disturbance = null } = data.summary;
   const works = whole.works.filter((work) => !work.drive);
   const at = (workload: string) => works.findIndex((work) => workload === work.phase || workload.startsWith(`${work.phase},`) || workload.startsWith(`${work.phase} `));
   const lines = headlines(data);
@@ -93,10 +93,10 @@ export function answers(data: PageData, whole: Model): HTMLElement | null {
   const list = h("dl", { class: "answers" }, ...told.flatMap((answer) => [h("dt", {}, named(answer)), h("dd", {}, answer.sentence)]));
   // Below the answer a sentence for each workload: the same with intervals, to be unfolded.
   const rest = told.length === 0 ? null : lines.length > 0 ? h("details", {}, h("summary", {}, `In sentences: ${plural(told.length, "workload")}`), list) : list;
-  if (lines.length === 0 && !rest && verdicts.figures === 0) return null;
+  if (lines.length === 0 && !rest && verdicts.figures === 0 && !disturbance) return null;
   return h("div", { class: "result-top" },
     lines.length === 0 && !rest ? null : h("div", { class: "answer" }, ...lines.flatMap(({ line, aside }) => [h("p", { class: "headline" }, line), aside ? h("p", { class: "note" }, aside) : null]), rest),
-    verdicts.figures > 0 ? decided(verdicts) : null);
+    verdicts.figures > 0 || disturbance ? decided(verdicts, disturbance) : null);
 }
 
 /** The answer in a line, and what came of the suite's claims; below each what is to be said of it. */
@@ -151,11 +151,12 @@ export function openWords({ undecided }: Verdicts): string[] {
   });
 }
 
-function decided(verdicts: Verdicts): HTMLElement {
+function decided(verdicts: Verdicts, disturbance: string | null): HTMLElement {
   const items = openWords(verdicts).map((words) => h("li", {}, h("span", {}, words)));
   const words = verdictWords(verdicts);
-  return h("div", { class: `verdicts ${items.length > 0 ? "open" : "decided"}`, role: "note", "aria-label": "Verdicts" },
-    h("p", { class: "level" }, capital(words), items.length > 0 ? "; undecided:" : "."),
+  return h("div", { class: `verdicts ${items.length > 0 || disturbance ? "open" : "decided"}`, role: "note", "aria-label": "Verdicts" },
+    disturbance ? h("p", { class: "level" }, `${capital(disturbance)}.`) : null,
+    words ? h("p", { class: "level" }, capital(words), items.length > 0 ? "; undecided:" : ".") : null,
     items.length > 0 ? h("ul", {}, ...items.slice(0, OPEN)) : null,
     items.length > OPEN ? h("details", {}, h("summary", {}, `${items.length - OPEN} more`), h("ul", {}, ...items.slice(OPEN))) : null);
 }

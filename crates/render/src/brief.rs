@@ -34,6 +34,9 @@ pub fn page(summary: &Summary) -> String {
     if let Some(words) = summary.verdicts.words() {
         text += &format!("{}\n\n", escaped(&words));
     }
+    if let Some(words) = &summary.disturbance {
+        text += &format!("{}\n\n", escaped(words));
+    }
     text += &table(&figures(summary));
     format!("{text}\n{}{}\n", escaped(explain_ratios(summary)), escaped(&measured_on(summary)))
 }
@@ -47,6 +50,9 @@ pub fn slack(summary: &Summary) -> String {
     }
     if let Some(words) = summary.verdicts.words() {
         text += &format!("{}\n", plain(&words));
+    }
+    if let Some(words) = &summary.disturbance {
+        text += &format!("{words}\n");
     }
     // Cells are made harmless before they are laid out: a blank more would move those behind it.
     let table = figures(summary).map_cells(plain).text_within(SLACK_WIDTH);

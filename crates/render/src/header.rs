@@ -44,6 +44,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     }
     lines.extend(bare_drives(summary).into_iter().map(|text| ("drive".to_owned(), text)));
     lines.push(("generator".to_owned(), load_generator(summary)));
+    lines.extend(summary.disturbance.iter().map(|text| ("disturbed".to_owned(), text.clone())));
     lines.extend(summary.not_measured.iter().map(|text| ("unknown".to_owned(), text.clone())));
     lines.into_iter().map(|(word, text)| (word, one_line(&text).into_owned())).collect()
 }

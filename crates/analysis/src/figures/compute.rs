@@ -7,7 +7,7 @@ use super::efficiency;
 use super::engines;
 use super::evidence::{CaseEvidence, Evidence};
 use super::explain;
-use super::findings::{self, Finding, Severity};
+use super::findings::{self, Finding, Id, Severity};
 use super::group::Group;
 use super::hiccups::HiccupRow;
 use super::instructions;
@@ -59,10 +59,18 @@ impl Figures {
             explained,
             not_measured: not_measured(&groups),
             verdict: verdict(evidence, &findings),
+            disturbance: disturbance(&findings, evidence.recorded().count()),
             groups,
             findings,
         })
     }
+}
+
+/// What other runs did to this one.
+fn disturbance(findings: &[Finding], recorded: usize) -> Option<String> {
+    let disturbed = findings.iter().find(|finding| finding.id == Id::ConcurrentRun)?;
+    let some = disturbed.cases.len();
+    Some(format!("another run disturbed {some} of {recorded} cases: repeat them without it"))
 }
 
 /// The exit code of a program that shows the figures: 4 where a finding makes them invalid, else 3

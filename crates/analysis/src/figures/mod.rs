@@ -96,6 +96,8 @@ pub struct Figures {
     pub explained: Vec<Explained>,
     /// What was not enforced or not measured, each sentence once.
     pub not_measured: Vec<String>,
+    /// What other runs on this machine did to it; null: there was no other.
+    pub disturbance: Option<String>,
     /// The findings, the worst first.
     pub findings: Vec<Finding>,
     /// The exit code of a program that shows this.

@@ -208,7 +208,7 @@ fn not_here(summary: &Summary) -> Vec<Line> {
 
 /// What could not be enforced or measured, and what reduces the accuracy of figures.
 fn not_known(summary: &Summary) -> Vec<Line> {
-    let all = summary.not_measured.iter();
+    let all = summary.disturbance.iter().chain(&summary.not_measured);
     let line =
         |text: &String| sentence(Some(Tone::Warning), "NOTE:", &format!(" {text}"), SENTENCE_LINES);
     some(all.map(line).collect(), "such: --config")

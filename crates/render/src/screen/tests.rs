@@ -289,7 +289,12 @@ fn what_voids_figures_stands_on_the_screen() {
     for case in &mut fixture.cases {
         case.record.not_measured = vec!["cachestat is not there: kernel 6.1".to_owned()];
     }
-    let text = screen(&fixture.summary());
+    fixture.cases[1].record.concurrent_runs = vec![4711];
+    let summary = fixture.summary();
+    let text = screen(&summary);
+    let disturbed = "another run disturbed 1 of 36 cases: repeat";
+    assert!(text.contains(&format!("\nNOTE: {disturbed}")), "{text}");
+    assert!(crate::brief::slack(&summary).contains(disturbed));
     assert!(text.contains("\nINVALID keys-missing: "), "{text}");
     assert!(text.contains("\nNOTE: cachestat is not there"), "{text}");
 }

@@ -287,6 +287,10 @@ fn title(args: &QuickArgs, engines: &[&str]) -> String {
         Some(0) => "updates".to_owned(),
         Some(percent) => format!("{percent} % {read}, {} % updates", 100 - percent),
     };
+    let mix = match args.zipf {
+        Some(theta) => format!("{mix}, keys by Zipf {theta}"),
+        None => mix,
+    };
     if let Some(database) = &args.from {
         let name = database.file_name().unwrap_or(database.as_os_str()).to_string_lossy();
         return format!("{}: {mix}, records of {name}", engines.join(", "));
@@ -380,6 +384,12 @@ mod tests {
     #[test]
     fn readers_and_writers_are_apart_unless_they_are_mixed() {
         insta::assert_snapshot!(text("lmdb rocksdb --scan 10"));
+    }
+
+    #[test]
+    fn a_title_says_how_keys_are_drawn_unless_evenly() {
+        assert!(text("lmdb --read 80 --zipf 0.99").contains("20 % updates, keys by Zipf 0.99"));
+        assert!(!text("lmdb --read 80").contains("Zipf"));
     }
 
     #[test]
