@@ -220,9 +220,9 @@ fn the_highest_rate_is_below_what_the_engine_does_as_fast_as_it_goes() {
 
     // Twenty times its capacity: it falls behind, whatever the latency of the started operations.
     // So few at the lower end that no stall of the machine leaves several of them undone.
-    let done = scratch.run(
-        &[&capacity[..], &["--target", "readers.mean < 1h", "--between", "20..20k/s"]].concat(),
-    );
+    let target = ["--target", "readers.mean < 1h", "--between", "5..20k/s"];
+    let longer = ["--duration", "1s", "--within", "100%"];
+    let done = scratch.run(&[&capacity[..], &target, &longer].concat());
     let runs = scratch.runs();
     let run = RunFolder::open(runs.last().unwrap().clone()).unwrap();
     let answer = done.assert_ok().json();
