@@ -2,7 +2,6 @@
 //! what it was measured on, as Markdown or as Slack shows it. No path of the host and not its name.
 
 use super::columns::{Row, loads, phases};
-use super::format::ratio_cell;
 use super::markdown::{escaped, table, title};
 use super::screen::drive_table;
 use super::table::{Side, Table};
@@ -12,6 +11,7 @@ use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::{Group, data};
 use kvdyno_analysis::figures::lists::{several, unique};
 use kvdyno_analysis::figures::metric::Definition;
+use kvdyno_analysis::figures::relative::RelativeTo;
 use kvdyno_record::hlog::Kind as Clock;
 use kvdyno_record::host::Host;
 use kvdyno_record::text::one_line;
@@ -19,7 +19,8 @@ use kvdyno_record::units;
 
 /// How to read the last column.
 const VERSUS: &str = "vs. first: operations per second over those of the first engine of the same \
-                      durability class (= equal, ~ undecided, ? too few trials to say). ";
+                      durability class, the geometric mean over pairs of trials with its interval \
+                      (= equal, ~ undecided, ? too few trials to say). ";
 
 /// Columns of Slack's code blocks in a narrow window.
 const SLACK_WIDTH: usize = 80;
@@ -37,7 +38,7 @@ pub fn page(summary: &Summary) -> String {
     if let Some(words) = &summary.disturbance {
         text += &format!("{}\n\n", escaped(words));
     }
-    text += &table(&figures(summary));
+    text += &table(&figures(summary, true));
     format!("{text}\n{}{}\n", escaped(explain_ratios(summary)), escaped(&measured_on(summary)))
 }
 
@@ -55,7 +56,7 @@ pub fn slack(summary: &Summary) -> String {
         text += &format!("{words}\n");
     }
     // Cells are made harmless before they are laid out: a blank more would move those behind it.
-    let table = figures(summary).map_cells(plain).text_within(SLACK_WIDTH);
+    let table = figures(summary, false).map_cells(plain).text_within(SLACK_WIDTH);
     let measured_on = plain(&measured_on(summary));
     format!("{text}```\n{table}\n```\n{}{measured_on}\n", explain_ratios(summary))
 }
@@ -108,8 +109,8 @@ fn axes(rows: &[Row<'_>]) -> [Column; 5] {
 }
 
 /// A line for each role of each engine; where nothing is measured but bare drives or loads, for
-/// each of those.
-fn figures(summary: &Summary) -> Table {
+/// each of those. A narrow table has p99 only.
+fn figures(summary: &Summary, wide: bool) -> Table {
     let competes = |row: &Row<'_>| row.group.competes();
     let rows: Vec<Row<'_>> =
         phases(summary).flat_map(Row::roles).filter(|row| competes(row)).collect();
@@ -120,7 +121,7 @@ fn figures(summary: &Summary) -> Table {
         let loads: Vec<Row<'_>> = loads(summary).filter(|row| competes(row)).collect();
         let rates: [Column; 2] = [
             (true, "records/s", Side::Right, |row| rate(row, &c::RECORDS_PER_S)),
-            (true, "vs. first", Side::Right, |row| ratio_cell(row.relative())),
+            (true, "vs. first", Side::Right, versus),
         ];
         return filled(&loads, &rates);
     }
@@ -135,15 +136,20 @@ fn figures(summary: &Summary) -> Table {
             none if none == "-" => row.group.trouble().unwrap_or(none),
             rate => rate,
         }),
-        (true, "p50 us", Side::Right, |row| us(row, 0)),
+        (wide, "p50 us", Side::Right, |row| us(row, 0)),
         (true, "p99 us", Side::Right, |row| us(row, 3)),
-        (true, "p99.9 us", Side::Right, |row| us(row, 4)),
+        (wide, "p99.9 us", Side::Right, |row| us(row, 4)),
         (true, "vs. first", Side::Right, |row| match row.op {
             Some(_) => String::new(),
-            None => ratio_cell(row.relative()),
+            None => versus(row),
         }),
     ];
     filled(&rows, &columns)
+}
+
+/// The ratio to the first engine, with its interval.
+fn versus(row: &Row<'_>) -> String {
+    row.relative().map_or_else(|| "-".to_owned(), RelativeTo::cell_with_interval)
 }
 
 /// A table of these columns. What its rows are of is on their left, and figures begin at a rate.
@@ -260,7 +266,8 @@ mod tests {
             let blocks: Vec<&str> = text.split("```").collect();
             assert_eq!(blocks.len(), 3, "{text}");
             assert!(blocks[1].lines().all(|line| line.chars().count() <= SLACK_WIDTH), "{text}");
-            assert!(blocks[1].contains("p99.9 us") && blocks[0].contains("LMDB"), "{text}");
+            assert!(blocks[1].contains("p99 us") && blocks[0].contains("LMDB"), "{text}");
+            assert_eq!(blocks[1].matches("---\n").count(), 1, "one table of whole rows: {text}");
             assert!(!text.contains("<!") && !text.contains("<@"), "{text}");
             assert!(!text.contains("/mnt/") && !text.contains(&summary.host.hostname), "{text}");
         }

@@ -253,7 +253,8 @@ fn too_few(versus: &Versus) -> String {
     format!(
         "{figures} figures: how much runs of one build differ is not known from below {LEAST} \
          runs of both sides together. `kvdyno compare {base},MORE {new},MORE` takes further runs \
-         of each side; both builds in one run (`kvdyno versus`) need none"
+         of each side; both in one run (`kvdyno versus` for builds, `kvdyno drive DIR DIR` for \
+         drives) need none"
     )
 }
 

@@ -109,7 +109,7 @@ fn think<H, C: Clock>(context: &mut ThreadContext<'_, H, C>, think_ns: u64) -> b
         return false;
     }
     let until = recorder.last_end.saturating_add(think_ns).min(recorder.time.deadline);
-    wait_until(*clock, until, &shared.stopped);
+    wait_until(*clock, until, shared);
     let now = clock.now();
     if now < recorder.time.deadline && !shared.is_over() {
         return false;
@@ -154,7 +154,7 @@ fn work_off<K: Kind, C: Clock>(
     let (mut from, mut failed) = (0, Vec::new());
     loop {
         let ended = if open {
-            open_loop(handle, *clock, &prepared, from, recorder, &shared.stopped)
+            open_loop(handle, *clock, &prepared, from, recorder, shared)
         } else {
             closed_loop(handle, *clock, &prepared, from, recorder)
         };

@@ -12,12 +12,12 @@ use crate::block::Step;
 use crate::clock::Clock;
 use crate::kind::{BlockOf, Kind};
 use crate::recorder::Recorder;
+use crate::shared::Shared;
 use crate::tally::Tally;
 use kvdyno_engine::server::shared_threads;
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::hint::black_box;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// How often an operation is performed again before its conflict is an error.
@@ -88,7 +88,7 @@ pub(crate) fn open_loop<K: Kind, C: Clock>(
     Prepared { block, view }: &Prepared<'_, K>,
     from: usize,
     recorder: &mut Recorder,
-    stopped: &AtomicBool,
+    shared: &Shared,
 ) -> Ended {
     let steps = block.steps.as_slice();
     recorder.ticks.resize(steps.len(), 0);
@@ -102,7 +102,7 @@ pub(crate) fn open_loop<K: Kind, C: Clock>(
     for (index, step) in steps.iter().enumerate().skip(from) {
         let due = block.due[index];
         if clock.time(start) < due.min(recorder.time.deadline) {
-            start = wait_until(clock, due.min(recorder.time.deadline), stopped);
+            start = wait_until(clock, due.min(recorder.time.deadline), shared);
         }
         let now = clock.time(start);
         if now < due || now >= recorder.time.deadline {
@@ -209,9 +209,10 @@ fn nanoseconds<C: Clock>(clock: C, ticks: &[u64]) -> impl Iterator<Item = u64> {
 }
 
 /// Sleeps while there is time, then spins: a sleep alone comes back tens of microseconds late.
-/// A client that shares its thread lets others run instead. Returns the reading that ended the
-/// wait: at `until`, or before it if the phase is over.
-pub(crate) fn wait_until<C: Clock>(clock: C, until: u64, stopped: &AtomicBool) -> u64 {
+/// Where threads are more than processors, one that spins lets others run: they may be due. So does
+/// a client that shares its thread. Returns the reading that ended the wait: at `until`, or before
+/// it if the phase is over.
+pub(crate) fn wait_until<C: Clock>(clock: C, until: u64, shared: &Shared) -> u64 {
     const SPIN_NS: u64 = 60_000;
     const DEAF_NS: u64 = 20_000_000;
     let is_shared = shared_threads::is_shared();
@@ -222,15 +223,17 @@ pub(crate) fn wait_until<C: Clock>(clock: C, until: u64, stopped: &AtomicBool) -
             return ticks;
         }
         if is_shared {
-            if stopped.load(Relaxed) {
+            if shared.is_over() {
                 return ticks;
             }
             shared_threads::pause(Duration::from_nanos((until - now).min(DEAF_NS)));
         } else if until - now > SPIN_NS {
-            if stopped.load(Relaxed) {
+            if shared.is_over() {
                 return ticks;
             }
             clock.sleep((until - now - SPIN_NS).min(DEAF_NS));
+        } else if shared.crowded {
+            std::thread::yield_now();
         } else {
             std::hint::spin_loop();
         }

@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     /// 0: the phase does not begin.
     pub(crate) start: AtomicU64,
     pub(crate) stopped: AtomicBool,
+    /// The threads are more than the processors that they may use.
+    pub(crate) crowded: bool,
     /// Operations of the first role that are not taken yet.
     quota: Option<AtomicU64>,
     /// Threads of the first role that may still have some to do.
@@ -61,9 +63,11 @@ impl Shared {
         meeting: usize,
         operations: Option<u64>,
     ) -> Self {
+        let cpus = std::thread::available_parallelism().map_or(usize::MAX, usize::from);
         Self {
             start: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
+            crowded: meeting.saturating_sub(1) > cpus,
             quota: operations.map(AtomicU64::new),
             counting: AtomicUsize::new(counting),
             errors: AtomicU64::new(0),

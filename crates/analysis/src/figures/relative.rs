@@ -51,6 +51,16 @@ impl RelativeTo {
         }
     }
 
+    /// With its interval, if it has one: `2.31 (1.9-2.8)`, `~1.02 (0.93-1.12)`.
+    pub fn cell_with_interval(&self) -> String {
+        match self.low.zip(self.high).filter(|_| self.verdict != Significance::Base) {
+            Some((low, high)) => {
+                format!("{} ({}-{})", self.cell(), format_ratio(low, 2), format_ratio(high, 2))
+            }
+            None => self.cell(),
+        }
+    }
+
     /// There is no verdict: with so few trials, equal engines would often differ as much.
     pub fn is_too_few(&self) -> bool {
         match self.verdict {
@@ -71,8 +81,13 @@ mod tests {
             let base = "LMDB".to_owned();
             let (high, more_pairs, reason) = (low, None, None);
             let ratio = 1.0234;
-            RelativeTo { base, ratio, low, high, verdict, decided, more_pairs, reason }.cell()
+            RelativeTo { base, ratio, low, high, verdict, decided, more_pairs, reason }
         };
+        let equal = with(Significance::NotDistinguishable, Some(1.0), true);
+        assert_eq!(equal.cell_with_interval(), "=1.02 (1.00-1.00)");
+        let few = with(Significance::SpreadUnknown, None, false);
+        assert_eq!(few.cell_with_interval(), "1.02?");
+        let with = |verdict, low, decided| with(verdict, low, decided).cell();
         let cell = |verdict| with(verdict, Some(1.0), false);
         assert_eq!(cell(Significance::Base), "1.02");
         assert_eq!(cell(Significance::Different), "1.02");

@@ -38,13 +38,13 @@ pub(crate) struct DriveArgs {
     #[arg(long, value_enum, value_name = "NAME",
           conflicts_with_all = ["rw", "read_share", "io", "block", "depth"])]
     pub(crate) preset: Option<Preset>,
-    /// The kind of work; several: a job for each
+    /// The kind of work; several, separated by commas: a job for each
     #[arg(long, value_enum, value_delimiter = ',', default_value = "randread")]
     pub(crate) rw: Vec<Rw>,
     /// The share of reads in `randrw` and `rw`, as `70%`
     #[arg(long, value_name = "SHARE")]
     pub(crate) read_share: Option<String>,
-    /// The system calls; several: a job for each
+    /// The system calls; several, separated by commas: a job for each
     #[arg(long, value_enum, value_delimiter = ',', default_value = "io_uring")]
     pub(crate) io: Vec<Way>,
     /// Bytes of one operation, as `4KiB,4MiB`

@@ -38,7 +38,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: u32,
-    /// Duration of each measured phase, as 30s
+    /// Duration of the phase that is judged, the last measured one, as 30s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
     /// Start no further point that would end after this time, as 30m

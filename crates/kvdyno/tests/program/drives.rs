@@ -151,7 +151,7 @@ fn fio_does_the_same_job_interleaved() {
     }
     let scratch = Scratch::new();
     let ways = ["place", "--with-fio", "--io", "io_uring,psync,mmap", "--depth", "4"];
-    drive(&scratch, &ways).assert_ok();
+    drive(&scratch, &ways).assert_ok().assert_says(" itself: ");
     let cases = records(&scratch.only_run());
     assert_eq!(cases.len(), 1 + 3 * 2 * 2, "{:?}", cases.keys());
     assert!(cases.values().all(|case| case.outcome.word() == "done"), "{cases:?}");

@@ -5,6 +5,7 @@ use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_record::workload::{Activity, Choice, LoadOrder, Mix, MixEntry, Op, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// What a timed phase of a group does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -43,7 +44,7 @@ fn measures(mix: &Mix, swept: Option<u32>) -> String {
     let [first, others @ ..] = mix.roles.as_slice() else { return String::new() };
     let concurrent: Vec<String> = others.iter().map(|role| clause(role, swept)).collect();
     let title = match &first.replay {
-        Some(_) => format!("Replay of {}", subject(&first.mix, |_| "")),
+        Some(_) => format!("Replay of {}", subject(&first.mix, |_| Cow::Borrowed(""))),
         None => capital(&subject(&first.mix, keys)),
     };
     if concurrent.is_empty() {
@@ -58,14 +59,14 @@ fn noun(entry: &MixEntry) -> String {
     if entry.ttl_ns.is_some() { format!("{noun} that expire") } else { noun.to_owned() }
 }
 
-/// `random reads`, `95 % reads and 5 % updates, zipf keys`.
-fn subject(mix: &[MixEntry], keys: impl Fn(&MixEntry) -> &'static str) -> String {
+/// `random reads`, `95 % reads and 5 % updates, Zipf 0.99 keys`.
+fn subject(mix: &[MixEntry], keys: impl Fn(&MixEntry) -> Cow<'static, str>) -> String {
     match mix {
         // Ten shares are no heading.
         [_, _, ..] if mix.iter().all(|one| one.op.is_of_graph()) => {
             "requests of a graph".to_owned()
         }
-        [one] => [keys(one), &noun(one)].concat(),
+        [one] => format!("{}{}", keys(one), noun(one)),
         several => {
             let all: f64 = several.iter().map(|one| one.weight).sum();
             let share = |one: &MixEntry| {
@@ -74,11 +75,10 @@ fn subject(mix: &[MixEntry], keys: impl Fn(&MixEntry) -> &'static str) -> String
                 format!("{} % {}", (percent * 10.0).round() / 10.0, noun(one))
             };
             let parts: Vec<String> = several.iter().map(share).collect();
-            let mut chosen: Vec<&str> =
-                several.iter().map(|one| keys(one).trim_end()).filter(|k| !k.is_empty()).collect();
+            let mut chosen: Vec<_> = several.iter().map(keys).filter(|k| !k.is_empty()).collect();
             chosen.dedup();
             match chosen.as_slice() {
-                [keys] => format!("{}, {keys} keys", parts.join(" and ")),
+                [keys] => format!("{}, {keys}keys", parts.join(" and ")),
                 _ => parts.join(" and "),
             }
         }
@@ -98,14 +98,14 @@ fn clause(role: &Role, swept: Option<u32>) -> String {
     }
 }
 
-/// Which keys an operation takes; a new record has a key of its own.
-fn keys(entry: &MixEntry) -> &'static str {
+/// Which keys an operation takes, with a blank behind; a new record has a key of its own.
+fn keys(entry: &MixEntry) -> Cow<'static, str> {
     if entry.op == Op::Insert || entry.op.is_of_graph() {
-        return "";
+        return Cow::Borrowed("");
     }
-    match entry.keys {
+    Cow::Borrowed(match entry.keys {
         Choice::Uniform => "random ",
-        Choice::Zipf { .. } => "Zipf ",
+        Choice::Zipf { theta, .. } => return Cow::Owned(format!("Zipf {theta} ")),
         Choice::YcsbZipfian => "YCSB zipfian ",
         Choice::GrayZipf { .. } => "Gray's Zipf ",
         Choice::Latest { .. } => "latest ",
@@ -114,7 +114,7 @@ fn keys(entry: &MixEntry) -> &'static str {
         Choice::Sequential { .. } => "sequential ",
         Choice::Ranges { .. } => "hot-range ",
         Choice::Absent => "missing ",
-    }
+    })
 }
 
 /// What an operation is called: its noun, and its verb for one thread and for several.
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(more, "Random updates while threads read and 2 threads update");
         let zipf = || Choice::Zipf { theta: 0.99, domain: Domain::Loaded };
         let mixed = role("clients", 1, vec![(Op::Get, 95.0, zipf()), (Op::Update, 5.0, zipf())]);
-        assert_eq!(title(vec![mixed], None), "95 % reads and 5 % updates, Zipf keys");
+        assert_eq!(title(vec![mixed], None), "95 % reads and 5 % updates, Zipf 0.99 keys");
         let inserts = role("clients", 1, vec![(Op::Insert, 1.0, Choice::Uniform)]);
         assert_eq!(title(vec![inserts], None), "Inserts");
     }

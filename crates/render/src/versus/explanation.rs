@@ -9,11 +9,12 @@ use kvdyno_record::units;
 /// Parts of the time that changed by less than this share of it are not told.
 const PART_LEAST: f64 = 0.002;
 
-const AID: &str = "\
-Why: instructions are those of a function itself, of threads in their operations, per operation (per
+const OF_INSTRUCTIONS: &str = "\
+Instructions are those of a function itself, of threads in their operations, per operation (per
 record of a load), counted by valgrind in trials of their own. Only functions that changed by more
-than from trial to trial are named; all rows add up to the difference. Time is threads / rate, in
-parts. Counters are the engine's, per operation.";
+than from trial to trial are named; all rows add up to the difference.";
+const OF_TIME: &str = "Time is threads / rate, in parts.";
+const OF_COUNTERS: &str = "Counters are the engine's, per operation.";
 
 /// The table and how to read it; none where nothing differs.
 pub fn table(versus: &Versus) -> Option<(Table, String)> {
@@ -41,7 +42,19 @@ pub fn table(versus: &Versus) -> Option<(Table, String)> {
             table.row(&cells);
         }
     }
-    Some((table, AID.to_owned()))
+    Some((table, aid(&versus.explanations)))
+}
+
+/// How to read the rows that there are.
+fn aid(explanations: &[Explanation]) -> String {
+    let any = |has: fn(&Explanation) -> bool| explanations.iter().any(has);
+    let sentences = [
+        (any(|one| one.instructions.is_some()), OF_INSTRUCTIONS),
+        (any(|one| !one.time.is_empty()), OF_TIME),
+        (any(|one| one.counters_compared > 0), OF_COUNTERS),
+    ];
+    let told = sentences.iter().filter(|(is, _)| *is).map(|(_, sentence)| *sentence);
+    told.collect::<Vec<_>>().join("\n")
 }
 
 fn rows(explanation: &Explanation) -> Vec<[String; 5]> {

@@ -26,7 +26,7 @@ pub(crate) fn set_lengths(
         let typed = hours.to_string();
         let start = source.add("--hours", &typed);
         let span = start..start + typed.len();
-        if !set_ends(documents, &format!("{hours}h"), Some(hours), &span) {
+        if !set_ends(documents, &format!("{hours}h"), Some(hours), false, &span) {
             let mistake = mistakes.at(&span, "the suite has no measure phase to set the hours of");
             mistake.label("expected a suite with a measure phase");
         }
@@ -34,7 +34,7 @@ pub(crate) fn set_lengths(
     if let Some(duration) = &overrides.duration {
         let start = source.add("--duration", duration);
         let span = start..start + duration.len();
-        if !set_ends(documents, duration, None, &span) {
+        if !set_ends(documents, duration, None, overrides.duration_of_last, &span) {
             let what = "the suite has no measure phase to set the duration of";
             mistakes.at(&span, what).label(
                 "expected a suite with a measure phase; use `--set drive.duration=` for [drive]",
@@ -49,22 +49,25 @@ pub(crate) fn set_lengths(
     shortened.into_iter().chain(counted).chain(beside).collect()
 }
 
-/// Sets the end of every measured phase, without an operation count. Hours have a window each, and
-/// the suite's budget is not for them. Returns whether there is a measured phase.
+/// Sets the end of every measured phase, or of each part's last one, without an operation count.
+/// Hours have a window each, and the suite's budget is not for them. Returns whether there is a
+/// measured phase.
 fn set_ends(
     documents: &mut [Document<'_>],
     duration: &str,
     hours: Option<u32>,
+    only_last: bool,
     span: &Span,
 ) -> bool {
     let mut is_any = false;
     for Document { tables, .. } in documents {
         let mut is_measured = false;
         let piloted = piloted(tables);
-        for phase in members(tables, "phase") {
-            if word(phase, "kind") != Some("measure") {
-                continue;
-            }
+        let mut measured: Vec<_> = members(tables, "phase")
+            .filter(|phase| word(phase, "kind") == Some("measure"))
+            .collect();
+        let first = if only_last { measured.len().saturating_sub(1) } else { 0 };
+        for phase in measured.drain(first..) {
             is_measured = true;
             // What a pilot measures, or the load runs once, stays as it is beside hours.
             let is_once =

@@ -35,6 +35,8 @@ pub struct Overrides {
     pub media: Vec<String>,
     /// `--duration 30s`: replaces `duration` and `operations` of every measured phase.
     pub duration: Option<String>,
+    /// Of the last measured phase only, which is what `size` and `capacity` judge.
+    pub duration_of_last: bool,
     /// `--hours 24`: duration of every measured phase, with one window per hour.
     pub hours: Option<u32>,
     /// `--quick` on a machine with this many processors: phases of seconds, few thread counts, one

@@ -137,18 +137,23 @@ pub(crate) fn fit_warnings(
         if let Some(cache) = fit::cache_over_limit(description, options, limit, stem) {
             return Some(format!("{label}: {cache}"));
         }
-        let limit = limit.min(host.memory_bytes);
+        let (bound, bytes, remedy) = if limit > host.memory_bytes {
+            ("this machine's memory", host.memory_bytes, "smaller caches or a smaller `--scale`")
+        } else {
+            let remedy = "a larger limit (`--ram`, `ram.limit`, or more data with `data_to_ram`) \
+                          or `--no-ram-limit`";
+            ("its RAM limit", limit, remedy)
+        };
         let caches = fit::cache_bytes(description, options);
         let needed = description.planning.ram_bytes_min.saturating_add(caches);
-        (needed > limit).then(|| {
+        (needed > bytes).then(|| {
             let with = match caches {
                 0 => "no cache".to_owned(),
                 bytes => format!("{} of it for caches and buffers", units::bytes_in_words(bytes)),
             };
             format!(
-                "{label} may not fit its RAM limit of {}: minimum memory {} ({with}); use more \
-                 data (`--scale`, `data.records`), another `ram.limit`, or `--no-ram-limit`",
-                units::bytes_in_words(limit),
+                "{label} may not fit {bound} of {}: minimum memory {} ({with}); use {remedy}",
+                units::bytes_in_words(bytes),
                 units::bytes_in_words(needed),
             )
         })

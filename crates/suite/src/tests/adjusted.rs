@@ -113,6 +113,27 @@ fn an_installed_engine_that_no_part_runs_is_told_with_the_remedy() {
     assert!(refused.contains("`kvdyno suites show`"), "{refused}");
 }
 
+/// A search judges the last measured phase: those before it prepare, and keep their time.
+#[test]
+fn a_searchs_duration_is_of_the_judged_phase() {
+    let measured = "[[phase]]\nkind = \"measure\"\n";
+    let fill = "name = \"fill\"\nduration = \"9s\"\n[[phase.role]]\nname = \"readers\"\n\
+                mix = [{ op = \"get\" }]\n";
+    let text = SMALL.replacen(measured, &format!("{measured}{fill}{measured}"), 1);
+    let overrides = Overrides {
+        duration: Some("30s".to_owned()),
+        duration_of_last: true,
+        ..Overrides::default()
+    };
+    let plan = plan_of(&text, &overrides).unwrap();
+    let ends = |phase: &Phase| match &phase.work {
+        Activity::Measure(mix) => mix.ends.duration_ns,
+        _ => None,
+    };
+    let measured = plan.cases.last().unwrap().phases.iter().filter_map(ends);
+    assert_eq!(measured.collect::<Vec<_>>(), [9_000_000_000, 30_000_000_000]);
+}
+
 #[test]
 fn a_duration_is_of_every_measured_phase() {
     let text = SMALL.replace("duration = \"5s\"", "operations = 1000");

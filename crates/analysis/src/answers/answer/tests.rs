@@ -2,7 +2,7 @@
 
 use super::answers;
 use crate::answers::summary::Summary;
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, FixtureCase};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::claim::{Bound, Cell, Claim, Relation, Side, Test};
 use kvdyno_record::engine::Durability;
@@ -220,6 +220,27 @@ fn the_headline_is_the_answer() {
         "no figures: LMDB did not fit (0 of 2 trials) and RocksDB did not fit (0 of 2 \
                       trials)"
     );
+}
+
+/// A job that fio ran as well has fio's rate beside its own, and fio's is no job of its own.
+#[test]
+fn what_fio_makes_of_a_job_is_beside_it() {
+    let mut fixture = Fixture::of_drive_alone(4);
+    let by_fio = |case: &mut FixtureCase| {
+        let planned = &mut case.record.case;
+        planned.engine = "fio".to_owned();
+        for name in [&mut planned.label, &mut planned.id, &mut planned.key] {
+            *name = name.replace("psync-2", "psync-2-fio");
+        }
+    };
+    let own = |case: &&FixtureCase| case.record.case.label == "psync-2";
+    let mut cases: Vec<FixtureCase> = fixture.cases.iter().filter(own).cloned().collect();
+    cases.iter_mut().for_each(by_fio);
+    fixture.cases.extend(cases);
+    fixture.replan();
+    let text = fixture.summary().answer[0].clone();
+    let words = "(psync-2); fio itself: 9.29 k reads/s, equal to kvdyno's; 58.6 k reads/s";
+    assert!(text.contains(words), "{text}");
 }
 
 /// A claim that a time of a bare drive stays below a bound precedes the drive's rates. Trials with

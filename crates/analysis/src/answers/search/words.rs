@@ -319,7 +319,8 @@ fn filling(answer: &SearchResult) -> Option<String> {
     values.peek()?;
     let values: Vec<String> = values.map(|value| answer.words(value)).collect();
     Some(format!(
-        "The page cache was still filling at {}: a longer warmup would change the result.",
+        "The page cache was still filling at {}: a longer warmup, or a longer phase before it \
+         (`fill`), would change the result.",
         list(&values)
     ))
 }

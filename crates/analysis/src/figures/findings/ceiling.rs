@@ -19,6 +19,11 @@ fn drive_shared(groups: &[Group]) -> Option<Finding> {
     let runs = groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)));
     let shared = runs.filter_map(|(group, run)| {
         run.job.as_ref().filter(|job| job.block_bytes <= ONE_IO_BYTES)?;
+        // The filesystem's own I/Os for a flush are not known.
+        let mut operations = run.roles.iter().flat_map(|role| role.mix.split('+'));
+        if operations.any(|op| op == "flush") {
+            return None;
+        }
         let rate = |definition| run.metrics.value(definition);
         let device_per_s = rate(&c::DEVICE_READS_PER_S)? + rate(&c::DEVICE_WRITES_PER_S)?;
         let own_per_s: f64 = run.roles.iter().filter_map(|r| r.metrics.value(&c::OPS_PER_S)).sum();

@@ -15,6 +15,7 @@ use kvdyno_record::exit::Exit;
 use kvdyno_record::host::DriveHealth;
 use kvdyno_record::host::settings;
 use kvdyno_record::run::Hiccups;
+use kvdyno_record::workload::{Activity, Choice, MixEntry, Op};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -63,23 +64,47 @@ fn a_good_run_still_has_findings_of_its_limits() {
     );
 }
 
+/// The findings of a run with a bare drive, after more reads than its own.
+fn findings_at_drive(mut fixture: Fixture, case: &str, more: u64) -> Vec<Finding> {
+    for trial in [1, 2] {
+        let measure = fixture.case(&format!("{case}_r{trial}")).phase("measure");
+        let synced = measure.synced.as_mut().map(|(synced, _)| synced);
+        for snapshot in [Some(&mut measure.after), synced].into_iter().flatten() {
+            let device = snapshot.device.as_mut().unwrap();
+            device.reads += more;
+            device.read_bytes += more * 4096;
+        }
+    }
+    fixture.summary().figures.findings
+}
+
 /// A finding of a run with a bare drive, after a change of what its device counted.
 fn at_drive(id: Id, case: &str, more_reads: u64) -> Finding {
-    let drive = |more: u64| {
-        let mut fixture = Fixture::with_drive(2);
-        for trial in [1, 2] {
-            let measure = fixture.case(&format!("{case}_r{trial}")).phase("measure");
-            let synced = measure.synced.as_mut().map(|(synced, _)| synced);
-            for snapshot in [Some(&mut measure.after), synced].into_iter().flatten() {
-                let device = snapshot.device.as_mut().unwrap();
-                device.reads += more;
-                device.read_bytes += more * 4096;
-            }
-        }
-        fixture.summary().figures.findings
-    };
+    let drive = |more| findings_at_drive(Fixture::with_drive(2), case, more);
     assert!(drive(0).iter().all(|finding| finding.id != id), "{id:?} unprovoked");
     drive(more_reads).into_iter().find(|finding| finding.id == id).unwrap()
+}
+
+/// How much the filesystem writes for a flush is not known.
+#[test]
+fn a_drive_that_flushes_is_not_called_shared() {
+    let is_shared = |flushes: bool| {
+        let mut fixture = Fixture::with_drive(2);
+        for trial in [1, 2] {
+            let case = fixture.case(&format!("psync-2_t2_r{trial}"));
+            for phase in &mut case.record.case.phases {
+                if let Activity::Measure(mix) = &mut phase.work
+                    && flushes
+                {
+                    mix.roles[0].mix.push(MixEntry::new(Op::Flush, 1.0, Choice::Uniform));
+                }
+            }
+        }
+        fixture.replan();
+        let findings = findings_at_drive(fixture, "psync-2_t2", 20_000);
+        findings.iter().any(|finding| finding.id == Id::DriveShared)
+    };
+    assert!(is_shared(false) && !is_shared(true));
 }
 
 #[test]

@@ -89,6 +89,7 @@ impl PointMaker {
             trials: Some(self.trials),
             threads: self.making.threads.into_iter().collect(),
             duration: self.making.duration.clone(),
+            duration_of_last: true,
             ..Overrides::default()
         }
     }

@@ -12,6 +12,10 @@ use options::{BUILT_IN, HARMLESS, canonical, refusal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+/// What is said of a job for libaio.
+const BY_IO_URING: &str = "asynchronous I/O is done by io_uring, by fio beside it too: times of \
+                           flushes differ from libaio's";
+
 /// The jobs of a file.
 #[derive(Debug, Default)]
 pub(super) struct JobFile {
@@ -339,7 +343,7 @@ fn job(
         notes.push(text.to_owned());
     }
     if section.get("ioengine").is_some_and(|engine| engine.value.ends_with("aio")) {
-        notes.push("asynchronous I/O is done by io_uring".to_owned());
+        notes.push(BY_IO_URING.to_owned());
     }
     let block = match section.get("bs") {
         Some(setting) => section.bytes("bs", setting)?,
