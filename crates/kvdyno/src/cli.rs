@@ -240,7 +240,7 @@ impl Default for RunsArgs {
 /// A run, and where runs are stored.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RunName {
-    /// A run's directory, a bundle, its name, the beginning of its id or of its suite's name, or
+    /// A run's directory, a bundle, its name, the beginning or end of its id, its suite, or
     /// `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) run: String,

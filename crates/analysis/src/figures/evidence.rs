@@ -5,7 +5,9 @@ use super::metric::Why;
 use super::spent::Spent;
 use super::turns;
 use kvdyno_record::case::{CaseRecord, CounterFile, Outcome, PhaseRecord};
-use kvdyno_record::engine::{Capabilities, EngineEvent, EventKind, PowerLoss};
+use kvdyno_record::engine::{
+    BatchKind, Capabilities, Durability, EngineEvent, EventKind, PowerLoss,
+};
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
 use kvdyno_record::functions::FunctionFile;
 use kvdyno_record::hlog::Kind;
@@ -16,7 +18,7 @@ use kvdyno_record::run::RunRecord;
 use kvdyno_record::samples::{PAGE_BYTES, Samples};
 use kvdyno_record::series::Slice;
 use kvdyno_record::torture::TortureRecord;
-use kvdyno_record::workload::Activity;
+use kvdyno_record::workload::{Activity, Phase};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -264,6 +266,17 @@ impl CaseEvidence {
     /// Its engine stores nothing: its figures are the load generator's own.
     pub fn stores_nothing(&self) -> bool {
         self.capabilities().is_some_and(|able| able.stores_nothing)
+    }
+
+    /// It has no batches: of a load in batches each record commits by itself.
+    pub(crate) fn commits_singly(&self) -> bool {
+        let in_batches = |phase: &Phase| match &phase.work {
+            Activity::Load(load) => load.batch > 1,
+            _ => false,
+        };
+        self.capabilities().is_some_and(|able| able.batch == BatchKind::Loop)
+            && self.case.options.durability == Durability::Commit
+            && self.case.phases.iter().any(in_batches)
     }
 
     /// A server keeps its data.

@@ -262,7 +262,11 @@ impl Group {
             trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
             load: load_row(case, trials, host),
             runs: measured.collect(),
-            load_peers: equal(Purpose::EnginesLoading),
+            load_peers: if trials.cases.iter().any(|(case, _)| case.commits_singly()) {
+                format!("{} one by one", equal(Purpose::EnginesLoading))
+            } else {
+                equal(Purpose::EnginesLoading)
+            },
             load_on_volumes: equal(Purpose::VolumesLoading),
         };
         if case.is_counted() {

@@ -69,12 +69,31 @@ pub(crate) fn judge(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::Fixture;
+    use kvdyno_record::engine::BatchKind;
+
+    /// A load in batches is other work for an engine that has none.
+    #[test]
+    fn a_load_that_commits_each_record_is_not_compared() {
+        let is_compared = |batch: BatchKind| {
+            let mut fixture = Fixture::with_trials(4);
+            for case in fixture.cases.iter_mut().filter(|one| one.record.case.engine == "rocksdb") {
+                let worker = case.record.worker.as_mut().unwrap();
+                worker.description.engine.capabilities.batch = batch;
+            }
+            let groups = fixture.summary().figures.groups;
+            let load = groups.iter().find(|one| one.engine == "rocksdb" && one.load.is_some());
+            let relative = load.unwrap().load.as_ref().unwrap().relative.as_ref();
+            relative.is_some_and(|relative| relative.verdict != Significance::Base)
+        };
+        assert!(is_compared(BatchKind::Atomic) && !is_compared(BatchKind::Loop));
+    }
 
     #[test]
     fn two_trials_whose_ranges_touch_are_tied() {
         use crate::figures::catalogue as c;
         let metric = |values: [f64; 2]| Metric::new(&c::OPS_PER_S, values.map(Ok).to_vec());
-        let group = crate::fixture::Fixture::new().summary().figures.groups.remove(0);
+        let group = Fixture::new().summary().figures.groups.remove(0);
         let verdict = |a, b| judge((&group, &metric(a)), (&group, &metric(b))).1;
         assert_eq!(verdict([1.0, 2.0], [2.0, 3.0]), Significance::NotDistinguishable);
         assert_eq!(verdict([1.0, 9.0], [2.0, 3.0]), Significance::NotDistinguishable);

@@ -57,8 +57,8 @@ Exit codes of the gate:
   0 passed, or undecided: the interval of a figure allows a larger loss (more trials decide it);
     with --strict an undecided gate ends with 4")]
 pub(crate) struct CompareArgs {
-    /// The base: a run's directory, the beginning of its id or suite, or `latest`; several of one
-    /// build between commas
+    /// The base: a run's directory, the beginning or end of its id, its suite, or `latest`; several
+    /// of one build between commas
     pub(crate) base: String,
     /// The new run, or several; omit with --engines and --durability
     #[arg(required_unless_present_any = ["engines", "durability"], conflicts_with = "engines")]

@@ -38,7 +38,8 @@ pub(crate) struct AddArgs {
     /// The history's file; created if it does not exist
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// A run's directory, a bundle, its name, the beginning of its id or suite, or `latest`
+    /// A run's directory, a bundle, its name, the beginning or end of its id, its suite, or
+    /// `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) run: String,
     /// Its name in tables and pages: a commit, a version [default: the run's name, otherwise its

@@ -86,7 +86,7 @@ Examples:
   kvdyno show *.tar.zst --by host   one suite on many machines: find the outliers
   kvdyno show *.tar.zst --by host --html fleet.html")]
 pub(crate) struct ShowArgs {
-    /// A run's directory, a bundle, its name, the beginning of its id or of its suite's name, or
+    /// A run's directory, a bundle, its name, the beginning or end of its id, its suite, or
     /// `latest`; several with --by
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) names: Vec<String>,

@@ -75,8 +75,12 @@ pub(crate) fn find(name: &str, runs: &Path) -> anyhow::Result<FoundRun> {
     } else if let Some(named) = newest(&|path| called(path).as_deref() == Some(name)) {
         Some(named)
     } else {
-        let begins = |path: &&PathBuf| id(path).starts_with(name);
-        match folders.iter().filter(begins).collect::<Vec<_>>()[..] {
+        let ending = format!("_{name}");
+        let matches = |path: &&PathBuf| {
+            let id = id(path);
+            id.starts_with(name) || id.ends_with(&ending)
+        };
+        match folders.iter().filter(matches).collect::<Vec<_>>()[..] {
             [] => newest(&|path| suite(&id(path)).starts_with(name)),
             [one] => Some(one),
             ref several => {
@@ -213,6 +217,8 @@ mod tests {
         assert_eq!(find_id("latest").unwrap(), ids[1]);
         assert_eq!(find_id("2026-01-01").unwrap(), ids[0]);
         assert_eq!(find_id("quick").unwrap(), ids[0]);
+        assert_eq!(find_id("quick_aaaa").unwrap(), ids[0]);
+        assert_eq!(find_id("bbbb").unwrap(), ids[1]);
         assert_eq!(find_id(runs.path().join(ids[0]).to_str().unwrap()).unwrap(), ids[0]);
         let error = find_id("2026-01").unwrap_err();
         assert_eq!(exit::of_error(&error), kvdyno_record::exit::Exit::Usage);

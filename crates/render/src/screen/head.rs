@@ -8,9 +8,9 @@ use crate::tone::Tone;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::engines::EngineInfo;
 use kvdyno_analysis::figures::findings::Severity;
-use kvdyno_analysis::figures::group::{data, without_part};
+use kvdyno_analysis::figures::group::{Group, data, without_part};
 use kvdyno_analysis::figures::lists::{several, unique};
-use kvdyno_analysis::judge::verdicts::Verdicts;
+use kvdyno_analysis::judge::rule::LOOKS;
 use kvdyno_record::host::Host;
 use kvdyno_record::left_out::sentences;
 use kvdyno_record::units;
@@ -30,7 +30,8 @@ pub(super) fn lines(summary: &Summary) -> Vec<Line> {
     lines.extend(joined(&host(&summary.host), &engines(summary), " | "));
     lines.push(Line::blank());
     lines.extend(invalid(summary));
-    lines.extend(verdicts(&summary.verdicts));
+    lines.extend(not_done(summary));
+    lines.extend(verdicts(summary));
     lines.extend(not_known(summary));
     lines.extend(not_here(summary));
     lines.push(Line::blank());
@@ -188,13 +189,52 @@ fn some(mut sentences: Vec<Vec<Line>>, what: &str) -> Vec<Line> {
     sentences.concat()
 }
 
+/// `NOT DONE rocksdb at 1 thread: does not fit`; while the run is at work nothing is missing yet.
+fn not_done(summary: &Summary) -> Vec<Line> {
+    let limits = several(summary.groups.iter().map(Group::ram));
+    let trouble = |group: &Group| {
+        let place = match (group.threads, group.threads_swept) {
+            (None, _) => " load".to_owned(),
+            (_, Some(1)) => " at 1 thread".to_owned(),
+            (_, Some(threads)) => format!(" at {threads} threads"),
+            _ => String::new(),
+        };
+        let ram = if limits { format!(", RAM {}", group.ram()) } else { String::new() };
+        Some(format!("{}{place}{ram}: {}", group.label, group.trouble()?))
+    };
+    let ended = summary.run.ended_unix_ns.is_some();
+    let all = summary.groups.iter().filter(|_| ended).filter_map(trouble);
+    let all: Vec<String> = all.collect();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    sentence(Some(Tone::Warning), "NOT DONE", &format!(" {}", all.join("; ")), SENTENCE_LINES)
+}
+
 /// `VERDICTS all 9 figures decided`; of a run that compares nothing, no line.
-fn verdicts(verdicts: &Verdicts) -> Vec<Line> {
-    let Some(words) = verdicts.words() else { return Vec::new() };
-    let is_open = !verdicts.undecided.is_empty();
+fn verdicts(summary: &Summary) -> Vec<Line> {
+    let Some(words) = summary.verdicts.words() else { return Vec::new() };
+    let is_open = !summary.verdicts.undecided.is_empty();
     let tone = if is_open { Tone::Warning } else { Tone::Good };
-    let more = if is_open { ". `kvdyno resume --budget 10m` adds trials" } else { "" };
+    let more = if is_open {
+        format!(". `kvdyno resume --budget {}m` adds trials", minutes_to_decide(summary))
+    } else {
+        String::new()
+    };
     sentence(Some(tone), "VERDICTS", &format!(" {words}{more}"), SENTENCE_LINES)
+}
+
+/// About how long the missing pairs take, in steps of ten minutes: as long as the trials so far. At
+/// least one step, which is also said where no number of pairs within a run would decide.
+fn minutes_to_decide(summary: &Summary) -> u64 {
+    const STEP: u64 = 10;
+    let open = summary.verdicts.undecided.iter().filter_map(|figure| figure.more_pairs);
+    let pairs = open.filter(|pairs| *pairs <= LOOKS[LOOKS.len() - 1]).max().unwrap_or(0) as u64;
+    let run = &summary.run;
+    let took = run.ended_unix_ns.and_then(|ended| ended.checked_sub(run.started_unix_ns));
+    let trial_ns = took.unwrap_or(0) / (summary.trials() as u64).max(1);
+    let minutes = (trial_ns * pairs).div_ceil(60_000_000_000);
+    minutes.div_ceil(STEP).max(1) * STEP
 }
 
 /// What the suite contains and the machine could not do.

@@ -218,6 +218,7 @@ impl<'a> Grid<'a> {
         let replayed = warnings::unloaded_keys(part, &data);
         let attached = warnings::not_shared(part, setups);
         let fit = warnings::fit_warnings(setups, &self.sets, host);
+        let single = warnings::single_commits(setups);
         let compressed = warnings::compressor_warnings(setups);
         let engines = self.runnable.iter();
         let uncounted = engines.filter_map(|(engine, worker)| {
@@ -230,7 +231,8 @@ impl<'a> Grid<'a> {
             "no turns: expected two engines, found {engines}; `kvdyno versus` runs two builds"
         );
         let no_turns = asked.then_some(alone).into_iter().collect();
-        [no_turns, untuned, compressed, fit, not_copied, attached, replayed, uncounted].concat()
+        [no_turns, untuned, compressed, single, fit, not_copied, attached, replayed, uncounted]
+            .concat()
     }
 
     /// The descriptions of engines and drive, by name.

@@ -11,10 +11,10 @@ use crate::written::phase::Phase;
 use crate::written::trace::Trace;
 use crate::written::typed::Sharing;
 use crate::written::worker::InstalledWorker;
-use kvdyno_record::engine::Preset;
+use kvdyno_record::engine::{BatchKind, Durability, Preset};
 use kvdyno_record::fit;
 use kvdyno_record::units;
-use kvdyno_record::workload::Data;
+use kvdyno_record::workload::{Activity, Data};
 
 /// Engines with a preset that sets none of their options.
 pub(crate) fn untuned(runnable: &[(&Engine, &InstalledWorker)]) -> Vec<String> {
@@ -110,6 +110,38 @@ pub(crate) fn not_shared(part: &Part, setups: &[EngineSetup<'_>]) -> Vec<String>
         )
     };
     attached.map(note).collect()
+}
+
+/// Warns of engines without batches: in a load each of their records commits by itself, where
+/// other engines commit a batch at once.
+pub(crate) fn single_commits(setups: &[EngineSetup<'_>]) -> Vec<String> {
+    let has_batches = |setup: &EngineSetup<'_>| {
+        let abilities = &setup.description.capabilities;
+        abilities.batch != BatchKind::Loop && !abilities.stores_nothing && !abilities.bare_drive
+    };
+    if !setups.iter().any(has_batches) {
+        return Vec::new();
+    }
+    let note = |setup: &EngineSetup<'_>| {
+        let phases = setup.points.iter().flat_map(|point| &point.phases);
+        let batches = phases.filter_map(|phase| match &phase.work {
+            Activity::Load(load) => Some(load.batch),
+            _ => None,
+        });
+        let batch = batches.max().filter(|batch| *batch > 1)?;
+        let is_single = setup.description.capabilities.batch == BatchKind::Loop
+            && setup.options.durability == Durability::Commit;
+        let label = &setup.engine.label.0;
+        is_single.then(|| {
+            format!(
+                "{label} has no batches: in a load each of its records commits by itself, where \
+                 others commit {batch} at once; its load is not compared with theirs"
+            )
+        })
+    };
+    let mut notes: Vec<String> = setups.iter().filter_map(note).collect();
+    notes.dedup();
+    notes
 }
 
 /// Warns of engines that hardly fit their RAM limit. They run all the same, and end as "does not

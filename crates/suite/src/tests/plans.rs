@@ -282,6 +282,24 @@ fn an_engine_that_hardly_fits_is_warned_of() {
 }
 
 #[test]
+fn an_engine_that_commits_each_record_of_a_load_is_warned_of() {
+    let mut engines = engines();
+    engine_of(&mut engines, "rocksdb").capabilities.batch = BatchKind::Loop;
+    let warnings = |durability: &str, batch: u32| {
+        let text =
+            format!("{SMALL}[[engine]]\nname = \"rocksdb\"\ndurability = \"{durability}\"\n");
+        let batch = format!("phase.load.batch={batch}");
+        let set = set(&["engine.null.name=lmdb", &batch]);
+        let suite = Suite::parse("suite.toml", &text, &set).unwrap();
+        expand(&suite, &engines, &HOST).unwrap().warnings
+    };
+    let warned = warnings("commit", 100);
+    assert!(warned[0].starts_with("rocksdb has no batches: in a load each"), "{warned:?}");
+    assert!(warned[0].contains("others commit 100 at once"), "{warned:?}");
+    assert!(warnings("async", 100).is_empty() && warnings("commit", 1).is_empty());
+}
+
+#[test]
 fn more_data_than_memory_is_warned_of_where_all_of_it_must_fit() {
     let mut engines = engines();
     engine_of(&mut engines, "lmdb").capabilities.in_memory = true;

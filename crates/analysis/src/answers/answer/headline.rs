@@ -271,13 +271,28 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
             |()| match behind.last() {
                 Some(last) => {
                     let (name, times, interval) = (last.0.name, times(last), interval(last));
-                    write!(text, "; {name} slowest, {times}x{interval}{few}")
+                    let before = behind.iter().rev().skip(1).map(|(entrant, _)| *entrant);
+                    let against = not_ahead(before, last.0);
+                    write!(text, "; {name} slowest{against}, {times}x{interval}{few}")
                 }
                 None => Ok(()),
             },
         )
     };
     written.ok().map(|()| text)
+}
+
+/// Those of `others` that `last` is not surely behind: ` (undecided against redb)`.
+fn not_ahead<'e>(others: impl Iterator<Item = &'e Entrant<'e>>, last: &Entrant<'_>) -> String {
+    let ties = others.filter_map(|other| {
+        let lead = other.lead_over(last)?;
+        (lead.verdict == Significance::NotDistinguishable).then_some((other.name, lead.decided))
+    });
+    let (equal, undecided): (Vec<_>, Vec<_>) = ties.partition(|(_, decided)| *decided);
+    let names = |ties: Vec<(&'e str, bool)>| -> Vec<&'e str> {
+        ties.into_iter().map(|(name, _)| name).collect()
+    };
+    not_behind(&names(equal), &names(undecided))
 }
 
 /// ` (tied with LMDB; undecided against redb)`; empty if the best differs from all.

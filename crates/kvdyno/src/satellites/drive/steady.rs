@@ -76,31 +76,43 @@ fn measured(evidence: &Evidence) -> impl Iterator<Item = &CaseEvidence> {
     evidence.cases.iter().filter(measured).filter(|case| case.case.engine != "fio")
 }
 
+/// A row for each job, over its trials.
 fn by_slices(evidence: &Evidence) -> Result<Table, RecordError> {
     use Side::{Left, Right};
     let several = measured(evidence).any(|case| case.case.volume.is_some());
     let mut columns = vec![("job", Left)];
     columns.extend(several.then_some(("volume", Left)));
-    columns.extend([("threads", Right), ("trial", Right), ("steady", Left), ("why", Left)]);
-    let mut table = Table::new(columns);
+    columns.extend([("threads", Right), ("steady", Left), ("at most", Left)]);
+    let mut jobs: Vec<(Vec<String>, Vec<Option<Steadiness>>)> = Vec::new();
     for case in measured(evidence) {
         let verdict = fifths(case.series()?)?.and_then(|parts| steadiness(&parts));
-        let (word, why) = match verdict {
-            Some(verdict) => (yes(&verdict), words(&verdict)),
-            None => ("?", "too short: fewer than five slices".to_owned()),
-        };
-        let Case { label, volume, threads, trial, .. } = &case.case;
-        let mut cells = vec![label.clone()];
-        cells.extend(volume.as_ref().map(|volume| volume.name.clone()));
-        let threads = threads.unwrap_or(0).to_string();
-        cells.extend([threads, trial.to_string(), word.to_owned(), why]);
+        let Case { label, volume, threads, .. } = &case.case;
+        let mut job = vec![label.clone()];
+        job.extend(volume.as_ref().map(|volume| volume.name.clone()));
+        job.push(threads.unwrap_or(0).to_string());
+        match jobs.iter_mut().find(|(other, _)| *other == job) {
+            Some((_, verdicts)) => verdicts.push(verdict),
+            None => jobs.push((job, vec![verdict])),
+        }
+    }
+    let mut table = Table::new(columns);
+    for (mut cells, verdicts) in jobs {
+        let steady = verdicts.iter().flatten().filter(|verdict| verdict.is_steady()).count();
+        cells.push(format!("{steady} of {} trials", verdicts.len()));
+        cells.push(worst(&verdicts));
         table.row(&cells);
     }
     Ok(table)
 }
 
-fn yes(verdict: &Steadiness) -> &'static str {
-    if verdict.is_steady() { "yes" } else { "no" }
+/// The widest range and the steepest slope of some trials.
+fn worst(verdicts: &[Option<Steadiness>]) -> String {
+    let judged = || verdicts.iter().flatten();
+    if judged().next().is_none() {
+        return "too short: fewer than five slices".to_owned();
+    }
+    let most = |figure: fn(&Steadiness) -> f64| judged().map(figure).fold(0.0, f64::max);
+    words(&Steadiness { range: most(|one| one.range), slope: most(|one| one.slope.abs()) })
 }
 
 /// `range 12 %, slope 3 %`.
@@ -165,6 +177,14 @@ mod tests {
         let (start_ns, length_ns) = (index * 1_000, 1_000);
         let roles = BTreeMap::from([("reads".to_owned(), ops)]);
         Slice { phase: "measure".to_owned(), slice: index, start_ns, length_ns, roles }
+    }
+
+    #[test]
+    fn a_job_has_the_worst_of_its_trials() {
+        let trial = |range, slope| Some(Steadiness { range, slope });
+        let trials = [trial(0.034, -0.02), None, trial(0.011, 0.001)];
+        assert_eq!(worst(&trials), "range 3.40 %, slope 2.00 %");
+        assert_eq!(worst(&[None]), "too short: fewer than five slices");
     }
 
     #[test]
