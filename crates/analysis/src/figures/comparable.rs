@@ -67,6 +67,16 @@ pub fn different_mixes(runs: &[(&str, &RunRow)]) -> Option<String> {
     })
 }
 
+/// Why the loads of two engines are not the same work; none where they are.
+pub(crate) fn different_loads(base: &Group, new: &Group) -> Option<String> {
+    let single = match (base.commits_singly, new.commits_singly) {
+        (true, false) => &base.label,
+        (false, true) => &new.label,
+        _ => return None,
+    };
+    Some(format!("{single} has no batches: each record of its load commits by itself"))
+}
+
 /// `LMDB 84 % get, 16 % update`, the most done first.
 fn in_words(label: &str, mix: &BTreeMap<&str, f64>) -> String {
     let mut shares: Vec<(&str, f64)> = mix.iter().map(|(op, share)| (*op, *share)).collect();

@@ -85,6 +85,9 @@ pub struct Group {
     /// Loads with the same work, on any engine.
     #[serde(skip)]
     pub load_peers: String,
+    /// Its load in batches commits each record by itself.
+    #[serde(skip)]
+    pub(crate) commits_singly: bool,
     /// Loads of the same engine that differ only in the volume.
     #[serde(skip)]
     pub(crate) load_on_volumes: String,
@@ -233,6 +236,7 @@ impl Group {
         let work = Work::new(case, &[]);
         let equal = |purpose| work.equal(purpose).to_string();
         let bare_drive = case.ceiling || trials.cases.iter().any(|(case, _)| case.is_bare_drive());
+        let singly = trials.cases.iter().any(|(case, _)| case.commits_singly());
         let packed = case.data.packed;
         let mut group = Self {
             key: case.key.clone(),
@@ -262,11 +266,8 @@ impl Group {
             trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
             load: load_row(case, trials, host),
             runs: measured.collect(),
-            load_peers: if trials.cases.iter().any(|(case, _)| case.commits_singly()) {
-                format!("{} one by one", equal(Purpose::EnginesLoading))
-            } else {
-                equal(Purpose::EnginesLoading)
-            },
+            load_peers: equal(Purpose::EnginesLoading) + if singly { " one by one" } else { "" },
+            commits_singly: singly,
             load_on_volumes: equal(Purpose::VolumesLoading),
         };
         if case.is_counted() {

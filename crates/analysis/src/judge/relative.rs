@@ -2,6 +2,8 @@
 //! `kvdyno compare` judges two engines of a run, so that all tables, sentences and pages agree.
 
 use super::versus::judge::{Row, Verdict, side_by_side};
+use crate::figures::catalogue as c;
+use crate::figures::comparable;
 use crate::figures::group::Group;
 use crate::figures::metric::Metric;
 use crate::figures::relative::{RelativeTo, Significance};
@@ -47,7 +49,12 @@ pub(crate) fn judge(
     base: (&Group, &Metric),
     new: (&Group, &Metric),
 ) -> (Option<Row>, Significance) {
-    let row = side_by_side(base, new);
+    let mut row = side_by_side(base, new);
+    let other_work = comparable::different_loads(base.0, new.0);
+    let other_work = other_work.filter(|_| base.1.name == c::RECORDS_PER_S.name);
+    if let (Some(row), Some(why)) = (&mut row, other_work) {
+        row.part(&why);
+    }
     let verdict = match row.as_ref().map(|row| row.verdict) {
         Some(Verdict::Improved | Verdict::Regressed | Verdict::Changed) => Significance::Different,
         Some(Verdict::Undecided | Verdict::Equal) => Significance::NotDistinguishable,
@@ -91,7 +98,6 @@ mod tests {
 
     #[test]
     fn two_trials_whose_ranges_touch_are_tied() {
-        use crate::figures::catalogue as c;
         let metric = |values: [f64; 2]| Metric::new(&c::OPS_PER_S, values.map(Ok).to_vec());
         let group = Fixture::new().summary().figures.groups.remove(0);
         let verdict = |a, b| judge((&group, &metric(a)), (&group, &metric(b))).1;

@@ -100,6 +100,9 @@ pub(super) fn versus(
     let Some(relative) = RelativeTo::between("", (other_group, other), (group, one)) else {
         return String::new();
     };
+    if relative.reason.is_some() {
+        return "not comparable".to_owned();
+    }
     let RelativeTo { ratio, verdict, .. } = relative;
     if ratio <= 0.0 {
         return String::new();

@@ -311,7 +311,7 @@ fn word(direction: Direction, ratio: f64) -> Verdict {
 
 impl Row {
     /// Marks a figure that both sides have, over operations of other kinds.
-    pub(super) fn part(&mut self, why: &str) {
+    pub(crate) fn part(&mut self, why: &str) {
         self.verdict = Verdict::NotComparable;
         self.primary = false;
         self.reason = Some(why.to_owned());

@@ -296,7 +296,11 @@ struct RowBuilder<'q> {
 impl<'q> RowBuilder<'q> {
     fn load(&mut self, base: &LoadRow, new: &LoadRow) {
         let spot = Spot { phase: &base.phase, role: None, op: None };
+        let before = self.rows.len();
         self.add(spot, FigureScope::Load, &base.metrics, &new.metrics);
+        if let Some(why) = comparable::different_loads(self.sides[0][0], self.sides[1][0]) {
+            self.rows[before..].iter_mut().for_each(|row| row.part(&why));
+        }
     }
 
     fn run(&mut self, base: &RunRow, new: &RunRow) {
