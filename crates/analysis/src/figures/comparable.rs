@@ -34,6 +34,11 @@ pub fn is_per_operation(figure: &str) -> bool {
     PER_OPERATION.iter().any(|definition| definition.name == figure)
 }
 
+/// Whether a figure is of the data that is there, however it was written.
+pub(crate) fn is_size(figure: &str) -> bool {
+    [&c::DATABASE_USED, &c::SPACE_AMPLIFICATION].iter().any(|size| size.name == figure)
+}
+
 /// The share of each operation in all that a phase's roles did; null: a single role, whose mix the
 /// plan sets, or no operations.
 pub fn mix(run: &RunRow) -> Option<BTreeMap<&str, f64>> {

@@ -299,7 +299,8 @@ impl<'q> RowBuilder<'q> {
         let before = self.rows.len();
         self.add(spot, FigureScope::Load, &base.metrics, &new.metrics);
         if let Some(why) = comparable::different_loads(self.sides[0][0], self.sides[1][0]) {
-            self.rows[before..].iter_mut().for_each(|row| row.part(&why));
+            let rows = self.rows[before..].iter_mut();
+            rows.filter(|row| !comparable::is_size(row.figure)).for_each(|row| row.part(&why));
         }
     }
 
