@@ -53,7 +53,7 @@ impl RelativeTo {
 
     /// With its interval, if it has one: `2.31 (1.9-2.8)`, `~1.02 (0.93-1.12)`.
     pub fn cell_with_interval(&self) -> String {
-        match self.low.zip(self.high).filter(|_| self.verdict != Significance::Base) {
+        match self.low.zip(self.high) {
             Some((low, high)) => {
                 format!("{} ({}-{})", self.cell(), format_ratio(low, 2), format_ratio(high, 2))
             }

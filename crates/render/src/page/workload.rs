@@ -5,7 +5,6 @@ use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_record::workload::{Activity, Choice, LoadOrder, Mix, MixEntry, Op, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::borrow::Cow;
 
 /// What a timed phase of a group does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -44,7 +43,7 @@ fn measures(mix: &Mix, swept: Option<u32>) -> String {
     let [first, others @ ..] = mix.roles.as_slice() else { return String::new() };
     let concurrent: Vec<String> = others.iter().map(|role| clause(role, swept)).collect();
     let title = match &first.replay {
-        Some(_) => format!("Replay of {}", subject(&first.mix, |_| Cow::Borrowed(""))),
+        Some(_) => format!("Replay of {}", subject(&first.mix, |_| String::new())),
         None => capital(&subject(&first.mix, keys)),
     };
     if concurrent.is_empty() {
@@ -60,7 +59,7 @@ fn noun(entry: &MixEntry) -> String {
 }
 
 /// `random reads`, `95 % reads and 5 % updates, Zipf 0.99 keys`.
-fn subject(mix: &[MixEntry], keys: impl Fn(&MixEntry) -> Cow<'static, str>) -> String {
+fn subject(mix: &[MixEntry], keys: impl Fn(&MixEntry) -> String) -> String {
     match mix {
         // Ten shares are no heading.
         [_, _, ..] if mix.iter().all(|one| one.op.is_of_graph()) => {
@@ -99,13 +98,13 @@ fn clause(role: &Role, swept: Option<u32>) -> String {
 }
 
 /// Which keys an operation takes, with a blank behind; a new record has a key of its own.
-fn keys(entry: &MixEntry) -> Cow<'static, str> {
+fn keys(entry: &MixEntry) -> String {
     if entry.op == Op::Insert || entry.op.is_of_graph() {
-        return Cow::Borrowed("");
+        return String::new();
     }
-    Cow::Borrowed(match entry.keys {
+    let kind = match entry.keys {
         Choice::Uniform => "random ",
-        Choice::Zipf { theta, .. } => return Cow::Owned(format!("Zipf {theta} ")),
+        Choice::Zipf { theta, .. } => return format!("Zipf {theta} "),
         Choice::YcsbZipfian => "YCSB zipfian ",
         Choice::GrayZipf { .. } => "Gray's Zipf ",
         Choice::Latest { .. } => "latest ",
@@ -114,7 +113,8 @@ fn keys(entry: &MixEntry) -> Cow<'static, str> {
         Choice::Sequential { .. } => "sequential ",
         Choice::Ranges { .. } => "hot-range ",
         Choice::Absent => "missing ",
-    })
+    };
+    kind.to_owned()
 }
 
 /// What an operation is called: its noun, and its verb for one thread and for several.

