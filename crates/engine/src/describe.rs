@@ -221,6 +221,11 @@ impl Capabilities {
         }
         self
     }
+
+    /// Each record of a batch commits by itself.
+    pub fn commits_singly(&self, durability: Durability) -> bool {
+        self.batch == BatchKind::Loop && durability == Durability::Commit
+    }
 }
 
 /// The times to live that an engine can keep.

@@ -5,9 +5,7 @@ use super::metric::Why;
 use super::spent::Spent;
 use super::turns;
 use kvdyno_record::case::{CaseRecord, CounterFile, Outcome, PhaseRecord};
-use kvdyno_record::engine::{
-    BatchKind, Capabilities, Durability, EngineEvent, EventKind, PowerLoss,
-};
+use kvdyno_record::engine::{Capabilities, EngineEvent, EventKind, PowerLoss};
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
 use kvdyno_record::functions::FunctionFile;
 use kvdyno_record::hlog::Kind;
@@ -268,14 +266,14 @@ impl CaseEvidence {
         self.capabilities().is_some_and(|able| able.stores_nothing)
     }
 
-    /// It has no batches: of a load in batches each record commits by itself.
+    /// Of a load in batches each record commits by itself.
     pub(crate) fn commits_singly(&self) -> bool {
         let in_batches = |phase: &Phase| match &phase.work {
             Activity::Load(load) => load.batch > 1,
             _ => false,
         };
-        self.capabilities().is_some_and(|able| able.batch == BatchKind::Loop)
-            && self.case.options.durability == Durability::Commit
+        let durability = self.case.options.durability;
+        self.capabilities().is_some_and(|able| able.commits_singly(durability))
             && self.case.phases.iter().any(in_batches)
     }
 

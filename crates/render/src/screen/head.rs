@@ -19,7 +19,7 @@ use kvdyno_record::units;
 const SHOWN_MAX: usize = 3;
 
 /// The answer on so many lines.
-const ANSWER_LINES: usize = 3;
+const ANSWER_LINES: usize = 5;
 
 /// Any other sentence on so many lines.
 const SENTENCE_LINES: usize = 3;

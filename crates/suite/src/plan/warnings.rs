@@ -11,7 +11,7 @@ use crate::written::phase::Phase;
 use crate::written::trace::Trace;
 use crate::written::typed::Sharing;
 use crate::written::worker::InstalledWorker;
-use kvdyno_record::engine::{BatchKind, Durability, Preset};
+use kvdyno_record::engine::{BatchKind, Preset};
 use kvdyno_record::fit;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Activity, Data};
@@ -129,8 +129,7 @@ pub(crate) fn single_commits(setups: &[EngineSetup<'_>]) -> Vec<String> {
             _ => None,
         });
         let batch = batches.max().filter(|batch| *batch > 1)?;
-        let is_single = setup.description.capabilities.batch == BatchKind::Loop
-            && setup.options.durability == Durability::Commit;
+        let is_single = setup.description.capabilities.commits_singly(setup.options.durability);
         let label = &setup.engine.label.0;
         is_single.then(|| {
             format!(

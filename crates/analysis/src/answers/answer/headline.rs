@@ -1,4 +1,5 @@
-//! A run's answer in one line: the fastest engine, its lead, and its slowest operation.
+//! A run's answer in one line: the fastest engine, its lead, and its slowest operation in the first
+//! phase, then the leaders of the other phases.
 //! `RocksDB: 20.0 k ops/s, 2.1x LMDB; update p99 4.8 ms (LMDB 15.1, SQLite 16.2)`.
 
 use super::clause::{self, times};
@@ -8,7 +9,7 @@ use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::engines::title;
 use crate::figures::group::{Group, RoleRow};
-use crate::figures::lists::{list, unique};
+use crate::figures::lists::{list, together, unique};
 use crate::figures::metric::{Definition, Direction, Metric, Metrics};
 use crate::figures::relative::{RelativeTo, Significance};
 use crate::judge::claim::Claimed;
@@ -66,13 +67,57 @@ fn fates(figures: &Figures) -> Option<String> {
 }
 
 impl<'s> Setting<'s> {
-    /// The line of the first measured phase that has a figure.
+    /// The line of the first measured phase that has a figure, and the leaders of the others.
     fn run_line(&self) -> Option<String> {
-        self.phases().into_iter().find_map(|phase| {
+        let mut phases = self.phases().into_iter();
+        let line = phases.by_ref().find_map(|phase| {
             let line = self.phase_line(phase)?;
             let run = self.groups.iter().find_map(|group| group.run(phase))?;
             let end = if run.roles.len() > 1 || self.is_by_load() { ", " } else { ": " };
             Some(format!("{}{line}", self.prefix(phase, end)))
+        })?;
+        Some(line + &self.also(&phases.collect::<Vec<_>>()))
+    }
+
+    /// `. Also b: LMDB 3.1x RocksDB; f, d: undecided`: the leaders of further phases, and of the
+    /// windows of a longer one that of the last.
+    fn also(&self, phases: &[&'s str]) -> String {
+        let window = |phase: &str| {
+            let run = self.groups.iter().find_map(|group| group.run(phase));
+            run.and_then(|run| run.window.as_ref())
+        };
+        let is_shown = |(at, phase): &(usize, &&str)| {
+            let longer = |phase: &str| window(phase).map(|window| window.phase.as_str());
+            longer(phase).is_none() || !phases[at + 1..].iter().any(|p| longer(p) == longer(phase))
+        };
+        let shown = phases.iter().enumerate().filter(is_shown).map(|(_, phase)| *phase);
+        let leaders = shown.filter_map(|phase| Some((phase, self.describe_leader(phase)?)));
+        let same = together(leaders, |(_, a), (_, b)| a == b);
+        let each = same.iter().map(|leaders| {
+            let phases: Vec<&str> = leaders.iter().map(|(phase, _)| *phase).collect();
+            format!("{}: {}", phases.join(", "), leaders[0].1)
+        });
+        let each: Vec<String> = each.collect();
+        if each.is_empty() { String::new() } else { format!(". Also {}", each.join("; ")) }
+    }
+
+    /// `LMDB 3.1x RocksDB`, the leader over the next, of a phase with one role that is not paced.
+    fn describe_leader(&self, phase: &str) -> Option<String> {
+        let chosen = self.chosen(phase)?;
+        let [role] = chosen[0].run(phase)?.roles.as_slice() else { return None };
+        if role.open_loop || role.paced {
+            return None;
+        }
+        let metrics = |group: &'s Group| Some(&group.run(phase)?.roles.first()?.metrics);
+        let entrants = self.entrants(&chosen, metrics, &c::OPS_PER_S);
+        let [best, second, ..] = entrants.as_slice() else { return None };
+        let lead = best.lead_over(second)?;
+        Some(match lead.verdict {
+            Significance::NotDistinguishable if lead.decided => {
+                format!("{} equal to {}", best.name, second.name)
+            }
+            Significance::NotDistinguishable => "undecided".to_owned(),
+            _ => format!("{} {}x {}", best.name, times(lead.ratio, lead.ratio), second.name),
         })
     }
 
