@@ -79,8 +79,11 @@ fetch:
 
 # One command for all: what they share is compiled once. The two LMDBs have the same symbols, and
 # never meet: each worker is a program of its own.
-build engines:
+build:
 	cargo build --release --workspace --locked
+
+engines: build
+	@$(MAKE) --no-print-directory library
 
 # Parts of it are chosen by `--bin`, not by `-p`: with `--workspace` cargo turns on the same features
 # of shared crates, and does not compile them again for all engines.

@@ -2,7 +2,7 @@
 //! the plan marks them as estimates.
 
 use crate::plan::growth::{WRITES_PER_THREAD_S, inserts_expected, writes_expected};
-use kvdyno_record::engine::Description;
+use kvdyno_record::engine::{Description, Durability};
 use kvdyno_record::graph::Graph;
 use kvdyno_record::plan::{Case, Estimate, Plan};
 use kvdyno_record::units;
@@ -21,6 +21,8 @@ struct Pace {
     random_load_bytes_per_s: f64,
     /// Operations per second of one thread, for phases that end by a count.
     operations_per_thread_s: f64,
+    /// Commits per second that a drive flushes, of all threads together.
+    commits_per_s: f64,
     /// Bytes of a database copied per second: read, written and synced to the drive.
     copy_bytes_per_s: f64,
     /// Time to look up one key.
@@ -41,6 +43,7 @@ const SLOW: Pace = Pace {
     load_bytes_per_s: 100e6,
     random_load_bytes_per_s: 25e6,
     operations_per_thread_s: 10_000.0,
+    commits_per_s: 500.0,
     copy_bytes_per_s: 200e6,
     sample_s: 0.000_2,
     count_bytes_per_s: 200e6,
@@ -55,6 +58,7 @@ const FAST: Pace = Pace {
     load_bytes_per_s: DRIVE_BYTES_PER_S,
     random_load_bytes_per_s: DRIVE_BYTES_PER_S,
     operations_per_thread_s: 200_000.0,
+    commits_per_s: 1e6,
     copy_bytes_per_s: 1e9,
     sample_s: 0.000_005,
     count_bytes_per_s: 1e9,
@@ -245,8 +249,21 @@ fn phase_s(phase: &Phase, case: &Case, engine: &Description, pace: Pace) -> f64 
             let counting = if *count { user_bytes / pace.count_bytes_per_s } else { 0.0 };
             *samples as f64 * pace.sample_s + counting
         }
-        _ => phase.mix().map_or(0.0, |mix| mix_s(mix, engine, pace)),
+        _ => phase.mix().map_or(0.0, |mix| {
+            let seconds = mix_s(mix, engine, pace);
+            if mix.ends.duration_ns.is_some() || engine.capabilities.stores_nothing {
+                return seconds;
+            }
+            let writes = writes_expected(std::slice::from_ref(phase)) as f64;
+            seconds.max(commits_s(writes, case, pace))
+        }),
     }
+}
+
+/// The time to flush so many commits, if the case waits for them.
+fn commits_s(commits: f64, case: &Case, pace: Pace) -> f64 {
+    let waits = case.options.durability == Durability::Commit;
+    if waits { commits / pace.commits_per_s } else { 0.0 }
 }
 
 /// Bytes written to the drive.
@@ -280,7 +297,10 @@ fn load_s(load: &Load, case: &Case, engine: &Description, pace: Pace) -> f64 {
         pace.random_load_bytes_per_s
     };
     let bytes = load.records_of(case.data.records) as f64 * record_bytes(case);
-    (loaded / pace.load_records_per_s).max(bytes / bytes_per_s)
+    let singly = engine.capabilities.commits_singly(case.options.durability);
+    let batch = if singly { 1.0 } else { f64::from(load.batch.max(1)) };
+    let seconds = (loaded / pace.load_records_per_s).max(bytes / bytes_per_s);
+    seconds.max(commits_s(loaded / batch, case, pace))
 }
 
 fn mix_s(mix: &Mix, engine: &Description, pace: Pace) -> f64 {
@@ -357,6 +377,12 @@ fn assumptions(cases: &[Case]) -> Vec<String> {
              in memory",
             units::rate(SLOW.operations_per_thread_s),
             units::rate(FAST.operations_per_thread_s)
+        ));
+    }
+    if cases.iter().any(|case| case.options.durability == Durability::Commit) {
+        assumptions.push(format!(
+            "class commit: at least {} commits, of all threads together",
+            units::rate(SLOW.commits_per_s)
         ));
     }
     if cases.iter().any(Case::is_counted) {

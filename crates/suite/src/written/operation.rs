@@ -23,8 +23,8 @@ pub(crate) struct Entry {
     /// the role.
     pub(crate) keys: Option<At<Choice>>,
     /// How long a record lives that this operation writes; for `insert`, `update` and `rmw` on
-    /// engines with `time_to_live`. Misses are then counted and fail nothing. Default: until it is
-    /// removed.
+    /// engines with `time_to_live`. Misses are then counted and fail nothing. Needs
+    /// `database = "state"` or `"fresh"`. Default: until it is removed.
     pub(crate) ttl: Option<At<Nanoseconds>>,
 }
 

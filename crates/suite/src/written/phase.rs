@@ -143,7 +143,8 @@ pub(crate) struct Measure {
     /// The end of the phase by a count of operations of the first role.
     pub(crate) operations: Option<At<Count>>,
     /// The case that loads the database runs the phase, once for all thread counts, where cases
-    /// share or copy a database. Without `"sweep"`, and before phases that are not `once`. Default:
+    /// share or copy a database. Such a phase has a `name`, no `"sweep"` and no `windows`; phases
+    /// that are not `once` come after it. Default:
     /// false.
     pub(crate) once: Option<At<bool>>,
     /// The groups of threads that work side by side.

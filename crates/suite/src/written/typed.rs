@@ -181,7 +181,7 @@ pub(crate) struct Ram {
     pub(crate) data_to_ram: Option<At<OneOrMany<f64>>>,
     /// Whether the limit holds while the database is made. `false`: from the first `evict` on,
     /// which must come before anything is measured. A database that is loaded at random is then
-    /// soon made, and the same. Default: true.
+    /// soon made, and the same. Not with `tier`. Default: true.
     pub(crate) while_loading: Option<At<bool>>,
     /// Memory below the limit. Every engine runs under each limit with each tier. Default: no swap.
     #[schemars(default)]

@@ -24,7 +24,8 @@ const IMAGE_BYTES_MIN: u64 = 320 * MIB;
 /// letters. `kvdyno resume` with the same consent continues on it, and other runs refuse the
 /// device. Several volumes and swap may share one device, one after the other.
 ///
-/// Tables group the rows of a volume. `x vol` is the ratio to the same engine on the first volume.
+/// Tables group the rows of a volume. `vs. vol` is the ratio to the same engine on the first
+/// volume.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Volume {

@@ -1,5 +1,5 @@
 //! A run's answer in one line: the fastest engine, its lead, and its slowest operation in the first
-//! phase, then the leaders of the other phases.
+//! phase, then the leaders of all else that was measured.
 //! `RocksDB: 20.0 k ops/s, 2.1x LMDB; update p99 4.8 ms (LMDB 15.1, SQLite 16.2)`.
 
 use super::clause::{self, times};
@@ -18,6 +18,9 @@ use std::fmt::Write;
 
 /// With more engines than this, the line does not name each.
 const NAMED_MAX: usize = 4;
+
+/// Further workloads that the line names; the tables have the rest.
+const ALSO_MAX: usize = 6;
 
 /// The reasons for missing figures that the line gives; the tables have the rest.
 const FATES_MAX: usize = 3;
@@ -43,17 +46,41 @@ pub(super) fn headline(
     line.or_else(|| self::fates(figures))
 }
 
-/// The line of the first setting that has a figure. Where the load runs phases for all numbers of
-/// threads, that comes second.
+/// The line of the first setting that has a figure, and the leaders of all else that was measured.
+/// Where the load runs phases for all numbers of threads, that comes second.
 fn run_lines(settings: &[Setting<'_>]) -> Option<String> {
-    let line = |by_load: bool| {
+    let (mut lines, mut others) = (Vec::new(), Vec::new());
+    for by_load in [false, true] {
         let mut of_kind = settings.iter().filter(|setting| setting.is_by_load() == by_load);
-        of_kind.find_map(Setting::run_line)
-    };
-    match (line(false), line(true)) {
-        (Some(line), Some(by_load)) => Some(format!("{line}; {by_load}")),
-        (line, by_load) => line.or(by_load),
+        let first =
+            of_kind.by_ref().find_map(|setting| setting.run_line().map(|line| (setting, line)));
+        let Some((setting, (phase, line))) = first else { continue };
+        lines.push(line);
+        let told = setting.prefix(phase, "");
+        others.extend(setting.leaders_after(phase, &told));
+        others.extend(of_kind.filter_map(|setting| {
+            setting.phases().into_iter().find_map(|phase| setting.leader(phase, &told))
+        }));
     }
+    (!lines.is_empty()).then(|| lines.join("; ") + &also(others))
+}
+
+/// `. Also b: LMDB 3.1x RocksDB; f, d: undecided`: workloads with their leaders.
+fn also(leaders: Vec<(String, String)>) -> String {
+    let same = together(leaders, |(_, a), (_, b)| a == b);
+    let mut each: Vec<String> = same
+        .iter()
+        .map(|same| {
+            let workloads: Vec<&str> = same.iter().map(|(workload, _)| workload.as_str()).collect();
+            format!("{}: {}", workloads.join(", "), same[0].1)
+        })
+        .collect();
+    if each.len() > ALSO_MAX {
+        let more = each.len() - ALSO_MAX;
+        each.truncate(ALSO_MAX);
+        each.push(format!("{more} more"));
+    }
+    if each.is_empty() { String::new() } else { format!(". Also {}", each.join("; ")) }
 }
 
 /// The outcomes of engines that have no figure.
@@ -67,58 +94,70 @@ fn fates(figures: &Figures) -> Option<String> {
 }
 
 impl<'s> Setting<'s> {
-    /// The line of the first measured phase that has a figure, and the leaders of the others.
-    fn run_line(&self) -> Option<String> {
-        let mut phases = self.phases().into_iter();
-        let line = phases.by_ref().find_map(|phase| {
+    /// The first measured phase that has a figure, and its line.
+    fn run_line(&self) -> Option<(&'s str, String)> {
+        self.phases().into_iter().find_map(|phase| {
             let line = self.phase_line(phase)?;
             let run = self.groups.iter().find_map(|group| group.run(phase))?;
             let end = if run.roles.len() > 1 || self.is_by_load() { ", " } else { ": " };
-            Some(format!("{}{line}", self.prefix(phase, end)))
-        })?;
-        Some(line + &self.also(&phases.collect::<Vec<_>>()))
+            Some((phase, format!("{}{line}", self.prefix(phase, end))))
+        })
     }
 
-    /// `. Also b: LMDB 3.1x RocksDB; f, d: undecided`: the leaders of further phases, and of the
-    /// windows of a longer one that of the last.
-    fn also(&self, phases: &[&'s str]) -> String {
-        let window = |phase: &str| {
-            let run = self.groups.iter().find_map(|group| group.run(phase));
-            run.and_then(|run| run.window.as_ref())
+    /// The leaders of the phases after one, and of the windows of a longer phase that of the last.
+    fn leaders_after(&self, first: &str, told: &str) -> Vec<(String, String)> {
+        let longer = |phase: &str| {
+            let run = self.groups.iter().find_map(|group| group.run(phase))?;
+            run.window.as_ref().map(|window| window.phase.as_str())
         };
-        let is_shown = |(at, phase): &(usize, &&str)| {
-            let longer = |phase: &str| window(phase).map(|window| window.phase.as_str());
-            longer(phase).is_none() || !phases[at + 1..].iter().any(|p| longer(p) == longer(phase))
+        let phases: Vec<&str> = self.phases();
+        let phases = phases.iter().skip_while(|phase| **phase != first).skip(1);
+        let phases: Vec<&str> = phases.copied().collect();
+        let is_last = |(at, phase): &(usize, &&'s str)| {
+            let of = longer(phase);
+            of.is_none() || phases[at + 1..].iter().all(|later| longer(later) != of)
         };
-        let shown = phases.iter().enumerate().filter(is_shown).map(|(_, phase)| *phase);
-        let leaders = shown.filter_map(|phase| Some((phase, self.describe_leader(phase)?)));
-        let same = together(leaders, |(_, a), (_, b)| a == b);
-        let each = same.iter().map(|leaders| {
-            let phases: Vec<&str> = leaders.iter().map(|(phase, _)| *phase).collect();
-            format!("{}: {}", phases.join(", "), leaders[0].1)
-        });
-        let each: Vec<String> = each.collect();
-        if each.is_empty() { String::new() } else { format!(". Also {}", each.join("; ")) }
+        let shown = phases.iter().enumerate().filter(is_last);
+        shown.filter_map(|(_, phase)| self.leader(phase, told)).collect()
     }
 
-    /// `LMDB 3.1x RocksDB`, the leader over the next, of a phase with one role that is not paced.
-    fn describe_leader(&self, phase: &str) -> Option<String> {
+    /// A phase with its leader over the next engine, if its first role is not paced: `LMDB 3.1x
+    /// RocksDB`. With `3.1x?` there are too few trials to be sure, as in the tables. Of one engine,
+    /// its rate. What distinguishes the phase is left out where the line has told it.
+    fn leader(&self, phase: &str, told: &str) -> Option<(String, String)> {
         let chosen = self.chosen(phase)?;
-        let [role] = chosen[0].run(phase)?.roles.as_slice() else { return None };
-        if role.open_loop || role.paced {
-            return None;
-        }
+        let roles = &chosen[0].run(phase)?.roles;
+        let role = roles.first().filter(|role| !role.open_loop && !role.paced)?;
         let metrics = |group: &'s Group| Some(&group.run(phase)?.roles.first()?.metrics);
         let entrants = self.entrants(&chosen, metrics, &c::OPS_PER_S);
-        let [best, second, ..] = entrants.as_slice() else { return None };
-        let lead = best.lead_over(second)?;
-        Some(match lead.verdict {
-            Significance::NotDistinguishable if lead.decided => {
-                format!("{} equal to {}", best.name, second.name)
+        let best = entrants.first().filter(|best| best.value > 0.0)?;
+        let rate = || format!("{} {}", units::si(best.value), words::per_second(role));
+        let text = match entrants.get(1) {
+            None if chosen.len() == 1 => rate(),
+            None => format!("{} {}", best.name, rate()),
+            Some(second) => {
+                let lead = best.lead_over(second)?;
+                let times = times(lead.ratio, lead.ratio);
+                match lead.verdict {
+                    Significance::NotDistinguishable if lead.decided => {
+                        format!("{} equal to {}", best.name, second.name)
+                    }
+                    Significance::NotDistinguishable => "undecided".to_owned(),
+                    Significance::SpreadUnknown => {
+                        format!("{} {times}x? {}", best.name, second.name)
+                    }
+                    _ => format!("{} {times}x {}", best.name, second.name),
+                }
             }
-            Significance::NotDistinguishable => "undecided".to_owned(),
-            _ => format!("{} {}x {}", best.name, times(lead.ratio, lead.ratio), second.name),
-        })
+        };
+        let prefix = self.prefix(phase, "");
+        let new = prefix.split(", ").filter(|words| told.split(", ").all(|told| told != *words));
+        let mut workload = new.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ");
+        if roles.len() > 1 {
+            let blank = if workload.is_empty() { "" } else { " " };
+            workload += &format!("{blank}{}", role.role);
+        }
+        (!workload.is_empty()).then_some((workload, text))
     }
 
     /// The cases that load a database for others run its phases.

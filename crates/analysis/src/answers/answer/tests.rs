@@ -208,7 +208,10 @@ fn the_headline_is_the_answer() {
         headline(&Fixture::field(4)),
         "randomread, RAM 28.0 MiB, durability commit: direct fastest at 1 thread, 11.9 k gets/s; \
          SQLite slowest, 2.2x (2.0 to 2.4); p99 79.3 us (others 83.8 to 174); SurrealKV did not \
-         fit. Also overwrite, deletehalf: direct 1.07x rocksdb-tuned; readagain: direct 1.06x LMDB"
+         fit. Also readwhilewriting readers, readagain, RAM 512 MiB: direct 1.06x LMDB; overwrite, \
+         deletehalf: direct 1.07x rocksdb-tuned; durability async: 6.69 k gets/s; rangescan: \
+         libmdbx 1.01x LMDB; rangescan, durability async: 3.64 k scans/s; RAM 512 MiB, durability \
+         async: 95.6 k gets/s"
     );
     let mut none = Fixture::new();
     for case in &mut none.cases {
