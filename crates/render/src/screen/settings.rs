@@ -16,6 +16,9 @@ use kvdyno_record::units;
 /// Letters of a client group's name, and of a phase's.
 const SHORT: usize = 16;
 
+/// Conditions that give way to the rate and its p99; threads only where all rows have as many.
+const NEEDED_LEAST: [&str; 3] = ["power loss", "durability", "threads"];
+
 /// A group of clients of an engine at a setting; of a load that nothing was measured on the load.
 #[derive(Clone, Copy)]
 struct Row<'s> {
@@ -55,13 +58,31 @@ pub(super) fn part(contest: &Contest<'_>, room: usize) -> Part {
         left_out.push("other numbers of threads".to_owned());
     }
     while widest(&table(&rows, &columns)) > COLUMNS_MAX && columns.len() > 2 {
-        columns.pop();
+        let column = columns.remove(least_needed(&columns, &rows));
+        left_out.extend(NEEDED_LEAST.contains(&column.title.as_str()).then_some(column.title));
     }
     let table = table(&rows, &columns);
     let mut part = fitted(&table, room_of_sets(&sets, &table, room), "rows");
     left_out.extend(part.left_out.take());
     left_out.push("further figures".to_owned());
     Part { left_out: Some(left_out.join("; ")), ..part.within() }
+}
+
+/// The column that gives way where the table is too wide: costs, then conditions, then figures.
+fn least_needed<'s>(columns: &[Column<'s>], rows: &[Row<'s>]) -> usize {
+    let last = columns.len() - 1;
+    let times = columns.iter().position(|column| column.title.starts_with("p99"));
+    if times.is_some_and(|times| times < last) {
+        return last;
+    }
+    let is_needed = |column: &Column<'s>| several(rows.iter().map(|row| (column.cell)(row)));
+    let find = |title: &&str| {
+        let may_go = |column: &Column<'s>| {
+            column.title == *title && (*title != "threads" || !is_needed(column))
+        };
+        columns.iter().position(may_go)
+    };
+    NEEDED_LEAST.iter().find_map(find).unwrap_or(last)
 }
 
 /// The lines of as many whole sets as fit; of one that is too long, as many as there are.
@@ -295,4 +316,25 @@ fn left_column<'s>(title: &str, cell: impl Fn(&Row<'s>) -> String + 's) -> Colum
 
 fn right_column<'s>(title: &str, cell: impl Fn(&Row<'s>) -> String + 's) -> Column<'s> {
     Column { title: title.to_owned(), side: Side::Right, cell: Box::new(cell) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_engine_did_stands_before_what_it_promises() {
+        let titles = ["engine", "durability", "power loss", "phase", "threads", "ops/s", "p99 us"];
+        let mut columns: Vec<Column<'_>> = titles
+            .iter()
+            .chain(&["RSS\nMiB"])
+            .map(|title| left_column(title, |_| String::new()))
+            .collect();
+        let mut order = Vec::new();
+        while columns.len() > 3 {
+            let column = columns.remove(least_needed(&columns, &[]));
+            order.push(column.title);
+        }
+        assert_eq!(order, ["RSS\nMiB", "power loss", "durability", "threads", "p99 us"]);
+    }
 }
