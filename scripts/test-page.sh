@@ -20,7 +20,7 @@ built=$(mktemp -d)
 trap 'rm -r "$built"' EXIT
 npm --prefix report run --silent build -- --outDir "$built"
 if ! cmp report/dist/index.html "$built/index.html"; then
-    echo "error: report/dist/index.html is older than report/: run \`make page\`, commit it" >&2
+    echo "error: report/dist/index.html is not what report/ builds: run \`make page\`, commit it" >&2
     exit 1
 fi
 npm --prefix report run --silent test

@@ -56,25 +56,24 @@ fn run_lines(settings: &[Setting<'_>]) -> Option<String> {
             of_kind.by_ref().find_map(|setting| setting.run_line().map(|line| (setting, line)));
         let Some((setting, (phase, line))) = first else { continue };
         lines.push(line);
-        let told = setting.prefix(phase, "");
-        others.extend(setting.leaders_after(phase, &told));
+        let known = setting.prefix(phase, "");
+        others.extend(setting.list_leaders_after(phase, &known));
         others.extend(of_kind.filter_map(|setting| {
-            setting.phases().into_iter().find_map(|phase| setting.leader(phase, &told))
+            let mut phases = setting.phases().into_iter();
+            phases.find_map(|phase| setting.find_leader(phase, &known))
         }));
     }
-    (!lines.is_empty()).then(|| lines.join("; ") + &also(others))
+    (!lines.is_empty()).then(|| lines.join("; ") + &join_leaders(others))
 }
 
 /// `. Also b: LMDB 3.1x RocksDB; f, d: undecided`: workloads with their leaders.
-fn also(leaders: Vec<(String, String)>) -> String {
+fn join_leaders(leaders: Vec<(String, String)>) -> String {
     let same = together(leaders, |(_, a), (_, b)| a == b);
-    let mut each: Vec<String> = same
-        .iter()
-        .map(|same| {
-            let workloads: Vec<&str> = same.iter().map(|(workload, _)| workload.as_str()).collect();
-            format!("{}: {}", workloads.join(", "), same[0].1)
-        })
-        .collect();
+    let each = same.iter().map(|same| {
+        let workloads: Vec<&str> = same.iter().map(|(workload, _)| workload.as_str()).collect();
+        format!("{}: {}", workloads.join(", "), same[0].1)
+    });
+    let mut each: Vec<String> = each.collect();
     if each.len() > ALSO_MAX {
         let more = each.len() - ALSO_MAX;
         each.truncate(ALSO_MAX);
@@ -104,60 +103,48 @@ impl<'s> Setting<'s> {
         })
     }
 
-    /// The leaders of the phases after one, and of the windows of a longer phase that of the last.
-    fn leaders_after(&self, first: &str, told: &str) -> Vec<(String, String)> {
-        let longer = |phase: &str| {
+    /// The leaders of the phases after `first`; of the windows of a longer phase, that of the last.
+    fn list_leaders_after(&self, first: &str, known: &str) -> Vec<(String, String)> {
+        let longer_phase = |phase: &str| {
             let run = self.groups.iter().find_map(|group| group.run(phase))?;
             run.window.as_ref().map(|window| window.phase.as_str())
         };
-        let phases: Vec<&str> = self.phases();
-        let phases = phases.iter().skip_while(|phase| **phase != first).skip(1);
-        let phases: Vec<&str> = phases.copied().collect();
-        let is_last = |(at, phase): &(usize, &&'s str)| {
-            let of = longer(phase);
-            of.is_none() || phases[at + 1..].iter().all(|later| longer(later) != of)
+        let phases: Vec<&str> =
+            self.phases().into_iter().skip_while(|phase| *phase != first).skip(1).collect();
+        let is_last_window = |(at, phase): &(usize, &&'s str)| {
+            let longer = longer_phase(phase);
+            let mut later = phases[at + 1..].iter();
+            longer.is_none() || later.all(|phase| longer_phase(phase) != longer)
         };
-        let shown = phases.iter().enumerate().filter(is_last);
-        shown.filter_map(|(_, phase)| self.leader(phase, told)).collect()
+        let shown = phases.iter().enumerate().filter(is_last_window);
+        shown.filter_map(|(_, phase)| self.find_leader(phase, known)).collect()
     }
 
-    /// A phase with its leader over the next engine, if its first role is not paced: `LMDB 3.1x
-    /// RocksDB`. With `3.1x?` there are too few trials to be sure, as in the tables. Of one engine,
-    /// its rate. What distinguishes the phase is left out where the line has told it.
-    fn leader(&self, phase: &str, told: &str) -> Option<(String, String)> {
+    /// A phase, and its leader if its first role is not paced. Of the phase's prefix, what is in
+    /// `known` is left out: the line says it already.
+    fn find_leader(&self, phase: &str, known: &str) -> Option<(String, String)> {
         let chosen = self.chosen(phase)?;
         let roles = &chosen[0].run(phase)?.roles;
         let role = roles.first().filter(|role| !role.open_loop && !role.paced)?;
         let metrics = |group: &'s Group| Some(&group.run(phase)?.roles.first()?.metrics);
         let entrants = self.entrants(&chosen, metrics, &c::OPS_PER_S);
-        let best = entrants.first().filter(|best| best.value > 0.0)?;
-        let rate = || format!("{} {}", units::si(best.value), words::per_second(role));
-        let text = match entrants.get(1) {
-            None if chosen.len() == 1 => rate(),
-            None => format!("{} {}", best.name, rate()),
-            Some(second) => {
-                let lead = best.lead_over(second)?;
-                let times = times(lead.ratio, lead.ratio);
-                match lead.verdict {
-                    Significance::NotDistinguishable if lead.decided => {
-                        format!("{} equal to {}", best.name, second.name)
-                    }
-                    Significance::NotDistinguishable => "undecided".to_owned(),
-                    Significance::SpreadUnknown => {
-                        format!("{} {times}x? {}", best.name, second.name)
-                    }
-                    _ => format!("{} {times}x {}", best.name, second.name),
-                }
+        let leader = match entrants.as_slice() {
+            [best, ..] if best.value <= 0.0 => return None,
+            [best, second, ..] => describe_lead(best, second)?,
+            [best] => {
+                let rate = format!("{} {}", units::si(best.value), words::per_second(role));
+                if chosen.len() == 1 { rate } else { format!("{} {rate}", best.name) }
             }
+            [] => return None,
         };
         let prefix = self.prefix(phase, "");
-        let new = prefix.split(", ").filter(|words| told.split(", ").all(|told| told != *words));
-        let mut workload = new.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ");
+        let is_new = |words: &&str| !words.is_empty() && known.split(", ").all(|it| it != *words);
+        let mut workload = prefix.split(", ").filter(is_new).collect::<Vec<_>>().join(", ");
         if roles.len() > 1 {
             let blank = if workload.is_empty() { "" } else { " " };
             workload += &format!("{blank}{}", role.role);
         }
-        (!workload.is_empty()).then_some((workload, text))
+        (!workload.is_empty()).then_some((workload, leader))
     }
 
     /// The cases that load a database for others run its phases.
@@ -297,6 +284,20 @@ impl Entrant<'_> {
             RelativeTo::between("", (base.group, base.metric), (new.group, new.metric))?;
         Some(Lead { ratio, interval: low.zip(high), verdict, decided })
     }
+}
+
+/// `LMDB 3.1x RocksDB`; `3.1x?` with too few trials to be sure, as in the tables.
+fn describe_lead(best: &Entrant<'_>, second: &Entrant<'_>) -> Option<String> {
+    let lead = best.lead_over(second)?;
+    let mark = match lead.verdict {
+        Significance::NotDistinguishable if lead.decided => {
+            return Some(format!("{} equal to {}", best.name, second.name));
+        }
+        Significance::NotDistinguishable => return Some("undecided".to_owned()),
+        Significance::SpreadUnknown => "?",
+        Significance::Base | Significance::Different => "",
+    };
+    Some(format!("{} {}x{mark} {}", best.name, times(lead.ratio, lead.ratio), second.name))
 }
 
 /// `RocksDB: 20.0 k ops/s, 2.1x LMDB`; of many: the first, those it does not differ from, and the
