@@ -68,14 +68,11 @@ fn a_writer_that_commits_waits_for_flushes() {
         skipped("wait-states", test, "cannot read /proc/PID/task/TID/syscall: permission denied");
         return;
     };
-    // One sample at the barrier before the work, one at the barrier after it: there a thread waits
-    // for others.
-    assert!(
-        wait_samples.lock <= 2 && (wait_samples.network, wait_samples.ring) == (0, 0),
-        "{wait_samples:?}"
-    );
+    assert_eq!((wait_samples.network, wait_samples.ring), (0, 0), "{wait_samples:?}");
     if message["wait_samples"].as_u64() < Some(20) {
-        assert_eq!(percent(&message, "device"), None, "too few wait-state samples: {message}");
+        // Where other processes take the CPUs, it is hardly ever seen blocked.
+        let blocked = percent(&message, "other") > Some(5.0);
+        assert_eq!(percent(&message, "device").is_none(), blocked, "{message}");
         return;
     }
     assert_eq!(

@@ -78,7 +78,7 @@ struct RunningPhase {
     before: Snapshot,
     resident_before: Option<Residency>,
     evicted: Option<String>,
-    /// Items at the last progress message, for the rate.
+    /// Items done at the last message of progress, and the time since the phase began.
     last_progress: (u64, u64),
     overtime: Option<Overtime>,
     /// What its turns left out.
@@ -212,7 +212,9 @@ impl<'r> Talk<'r> {
     fn look(&mut self, worker: &mut Worker) {
         let now = Instant::now();
         self.profile.look();
-        if self.current.is_some() && now >= self.next_look {
+        // Before its first message of progress, a phase's threads wait for each other.
+        let at_work = self.current.as_ref().is_some_and(|begun| begun.last_progress.1 > 0);
+        if at_work && now >= self.next_look {
             self.next_look = now + LOOK_EVERY;
             self.look_at_threads(worker.pid());
         }
