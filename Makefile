@@ -3,6 +3,10 @@
 # Build output goes to a cache folder outside the clone, so that a fresh clone builds only what
 # changed; CARGO_TARGET_DIR names another one (docs/dependencies.md).
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
+# Tests have working directories of their own.
+ifeq ($(filter /%,$(CARGO_TARGET_DIR)),)
+override export CARGO_TARGET_DIR := $(CURDIR)/$(CARGO_TARGET_DIR)
+endif
 # Node.js does not look at the system's certificates by itself.
 ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export NODE_EXTRA_CA_CERTS ?= /etc/ssl/certs/ca-certificates.crt

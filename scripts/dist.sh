@@ -73,5 +73,5 @@ done < <(find "$into" -type f \( -name 'kvdyno*' -o -name '*.so' \) -perm -u+r |
     fail "something needs glibc $newest, and the archive is for $glibc" "see the list above"
 
 mkdir -p dist
-tar --create --gzip --file "dist/$name.tar.gz" --owner 0 --group 0 --sort name --directory "$folder" "$name"
+tar --create --gzip --mode u=rwX,go=rX --file "dist/$name.tar.gz" --owner 0 --group 0 --sort name --directory "$folder" "$name"
 echo "dist/$name.tar.gz, $(du -h "dist/$name.tar.gz" | cut -f1)"

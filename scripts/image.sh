@@ -34,6 +34,9 @@ done < <(grep -o '/[^ ]*\.so[^ ]*' <<<"$libraries" | grep -v "^$root" | sort -u)
 echo 'root:x:0:0:root:/work:/' >"$root/etc/passwd"
 [ ! -e /etc/ssl/certs/ca-certificates.crt ] || cp --dereference /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 
+# Others than root run it, too, whatever the umask here is.
+chmod -R u+rwX,go+rX "$root"
+
 cat >"$folder/Containerfile" <<'IMAGE'
 FROM scratch
 COPY root /

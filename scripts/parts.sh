@@ -28,6 +28,8 @@ done
         function seconds(text, p) { split(text, p, /[ms]/); return 60 * p[1] + p[2] }
         BEGIN { printf "  %-24s %8s %11s\n", "part", "clock", "CPU s" }
         {
+            # Some locales write seconds with a comma.
+            gsub(/,/, ".")
             clock = $3 - $2
             cpu = seconds($6) + seconds($7) - seconds($4) - seconds($5)
             printf "  %-24s %8.1f %11.1f\n", $1, clock, cpu

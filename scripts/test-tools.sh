@@ -27,7 +27,7 @@ missing() {
             ;;
         mpi)
             command -v mpicc >/dev/null || echo openmpi-bin libopenmpi-dev
-            ldconfig -p | grep -qE 'libclang(-[0-9]+)?\.so' || echo libclang-dev
+            grep -qE 'libclang(-[0-9]+)?\.so' <<<"$(ldconfig -p)" || echo libclang-dev
             ;;
         prometheus) command -v prometheus >/dev/null || echo prometheus ;;
         fleet)

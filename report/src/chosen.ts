@@ -2,7 +2,7 @@
 
 import { appearance, type Shade } from "./appearance";
 import type { Definition } from "./data";
-import { h } from "./dom";
+import { h, keepFocus } from "./dom";
 import { group } from "./filters";
 import { unique } from "./model";
 import { table } from "./table";
@@ -31,10 +31,10 @@ export function chosen(all: Figure[], show: (choice: Choice) => HTMLElement): { 
   const button = appearance(() => choice.theme, (theme) => remember({ ...choice, theme }));
   const bar = h("div", { class: "filterbar still" }), shown = h("div", {});
   const refresh = (): void => {
-    bar.replaceChildren(filters(all, choice, (next) => {
+    keepFocus(bar, "filter", () => bar.replaceChildren(filters(all, choice, (next) => {
       remember(next);
       refresh();
-    }));
+    })));
     shown.replaceChildren(show(choice));
   };
   addEventListener("hashchange", () => {

@@ -1,6 +1,6 @@
 // A figure over the runs of a suite: a dot each run, the levels as lines, a marker where one ends.
 
-import type { TrendCourse, TrendRun } from "./trends";
+import type { TrendFigure, TrendRun } from "./trends";
 import { svg } from "./dom";
 import { OUTLINES } from "./forest";
 import { reading } from "./format";
@@ -11,14 +11,14 @@ const EDGE = 6;
 const percent = (value: number): string => `${value.toFixed(2)}%`;
 
 /** The levels: from which run to which. */
-function levelsOf(course: TrendCourse): { from: number; to: number; value: number }[] {
+function levelsOf(course: TrendFigure): { from: number; to: number; value: number }[] {
   const last = course.values.length - 1;
   const starts = [0, ...course.changes.map((change) => change.run_index)];
   return course.levels.map((value, at) => ({ from: starts[at] ?? 0, to: (starts[at + 1] ?? last + 1) - 1, value }));
 }
 
 /** The axis begins where the smallest value is: what is looked for are changes of a few percent. */
-export function coursePlot(course: TrendCourse, runs: TrendRun[]): SVGElement {
+export function coursePlot(course: TrendFigure, runs: TrendRun[]): SVGElement {
   const known = course.values.filter((value) => value != null);
   const low = Math.min(...known), high = Math.max(...known);
   const span = high - low || Math.abs(high) * 0.02 || 1;

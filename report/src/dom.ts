@@ -32,3 +32,11 @@ function set(element: Element, attributes: Attributes): void {
 function append(element: Element, children: Child[]): void {
   for (const child of children) if (child != null) element.append(child);
 }
+
+/** Makes elements anew; the focus stays on the one of the same name, as `data-key` says it. */
+export function keepFocus(inside: HTMLElement, key: string, change: () => void): void {
+  const active = document.activeElement as HTMLElement | null;
+  const focused = inside.contains(active) ? active?.dataset[key] : undefined;
+  change();
+  if (focused != null) [...inside.querySelectorAll<HTMLElement>(`[data-${key}]`)].find((one) => one.dataset[key] === focused)?.focus();
+}

@@ -3,7 +3,7 @@
 import type { Metric, RoleRow } from "./data";
 import { h } from "./dom";
 import { paragraphs } from "./drawing";
-import { bytes, duration, inUnit, NONE, si } from "./format";
+import { bytes, duration, inUnit, NONE, si, three } from "./format";
 import { metricOf, rangeOf, type Case } from "./model";
 import { stacked } from "./table";
 import type { View } from "./view";
@@ -47,7 +47,7 @@ function rates(one: Case, role: RoleRow): string[] {
   return [
     name(one), job?.io ?? NONE, job?.method ?? NONE, bytes(job?.block_bytes ?? 0), String(role.depth ?? 1), String(role.threads),
     rate?.value == null ? rate?.missing ?? NONE : si(rate.value), range ? `${si(range[0])} to ${si(range[1])}` : NONE,
-    rate?.value == null || !job ? NONE : (rate.value * job.block_bytes / 1e6).toPrecision(3),
+    rate?.value == null || !job ? NONE : three(rate.value * job.block_bytes / 1e6),
     said(cost("cpu_ns_per_op")), said(cost("cpu_percent")),
     each == null ? NONE : each.toFixed(2),
   ];

@@ -15,7 +15,7 @@ export interface Fleet {
   suite: string;
   hosts: FleetHost[];
   left_out: { run: string; reason: string }[];
-  spreads: FleetSpread[];
+  figures: FleetFigure[];
   facts: FleetFact[];
   outlier_hosts: FleetApart[];
 }
@@ -28,7 +28,7 @@ export interface FleetHost {
   drive_health: string | null;
 }
 
-export interface FleetSpread {
+export interface FleetFigure {
   case: string;
   phase: string;
   role: string | null;

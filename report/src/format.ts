@@ -84,10 +84,13 @@ export function date(unixNs: number): string {
   return new Date(unixNs / 1e6).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
 }
 
+/** Three digits, or as many as a large value has. */
+export const three = (value: number): string => (value >= 999.5 ? grouped(value) : value.toPrecision(3));
+
 /** A value by its share of another: `−8.1 %`, `3.2 times`. */
 export function by(ratio: number | null): string {
   if (ratio == null) return "from 0";
-  return ratio >= 2 || ratio <= 0.5 ? `${ratio.toPrecision(3)} times` : `${ratio >= 1 ? "+" : "−"}${(Math.abs(ratio - 1) * 100).toFixed(1)} %`;
+  return ratio >= 2 || ratio <= 0.5 ? `${three(ratio)} times` : `${ratio >= 1 ? "+" : "−"}${(Math.abs(ratio - 1) * 100).toFixed(1)} %`;
 }
 
 export const capital = (text: string): string => (text[0]?.toUpperCase() ?? "") + text.slice(1);

@@ -2,7 +2,7 @@
 // comes into view, so that a thousand cases open as fast as one; the rest while there is nothing else to do.
 
 import { THEMES, type Theme } from "./colour";
-import { h } from "./dom";
+import { h, keepFocus } from "./dom";
 import { withoutLine } from "./conditions";
 import type { Control, Drawing, Figure } from "./drawing";
 import { init, type Chart } from "./echarts";
@@ -84,15 +84,16 @@ export class Frame {
     this.how.hidden = how.length === 0;
     this.heading.textContent = this.drawing.title;
     this.alone.href = this.stage.address(this.figure, this.view, this.drawing);
-    this.controls.replaceChildren(...(this.drawing.controls ?? [])
+    keepFocus(this.controls, "control", () => this.controls.replaceChildren(...(this.drawing.controls ?? [])
       .filter((control) => control.options.length > 1)
-      .map((control) => this.select(control)));
+      .map((control) => this.select(control))));
     const { chart } = this.drawing;
     if (chart && !this.drawn) this.body.style.minHeight = `${chart(this.width(), this.stage.theme()).height}px`;
   }
 
   private select(control: Control): HTMLElement {
     const select = h("select", {
+      "data-control": control.name,
       change: (event) => this.stage.choose(control.name, (event.target as HTMLSelectElement).value),
     }, ...control.options.map((option) =>
       h("option", { value: option.value, selected: option.value === control.value }, option.label)));
@@ -133,11 +134,15 @@ export class Frame {
     this.element.dataset["drawn"] = theme.name;
   }
 
-  /** Another choice inside; null where there is nothing to show any more. */
+  /** Another choice inside; where it has nothing to show, what is drawn stays. */
   update(inside: Record<string, string>): void {
     this.view = { ...this.view, inside };
     const drawing = this.figure.draw(this.view);
-    if (!drawing) return;
+    if (!drawing) {
+      // The controls agree with what is drawn.
+      this.prepare();
+      return;
+    }
     this.drawing = drawing;
     this.prepare();
     if (this.drawn) this.paint();

@@ -1,6 +1,6 @@
 // A figure over the hosts of a fleet: a dot each host by its share of the median, those that stand apart marked.
 
-import type { FleetHost, FleetSpread } from "./fleets";
+import type { FleetHost, FleetFigure } from "./fleets";
 import { svg } from "./dom";
 import { OUTLINES, type Scale } from "./forest";
 import { reading } from "./format";
@@ -10,7 +10,7 @@ const HEIGHT = 26;
 const percent = (value: number): string => `${value.toFixed(2)}%`;
 
 /** On the axis of all figures: the median in the middle. */
-export function hostsPlot(spread: FleetSpread, hosts: FleetHost[], scale: Scale): SVGElement {
+export function hostsPlot(spread: FleetFigure, hosts: FleetHost[], scale: Scale): SVGElement {
   const middle = HEIGHT / 2;
   const dots = spread.values.flatMap((value, at) => {
     if (value == null || spread.median <= 0) return [];

@@ -23,7 +23,7 @@ export function loadTable(view: View): HTMLElement {
   })]);
   // A settling that was over at once is none.
   const settled = cases.some((one) => (metricOf(one.load?.metrics, "deferred_ns")?.value ?? 0) >= SETTLE_MIN_NS);
-  const shown = rows.filter(([title]) => settled || title !== "time to settle");
+  const shown = rows.filter(([title]) => settled || title !== "deferred work");
   return h("div", { class: "load" },
     h("p", { class: "note" }, "Medians over trials. FS outputs are 512-byte units dirtied (getrusage), as published studies count them; the device's writes are next to them."),
     table({ head: ["", ...cases.map((one) => one.engine.name)], rows: shown }, "The load"));

@@ -42,6 +42,8 @@ export interface Work {
   means: string;
   /** What the database lay on, where the suite names volumes. */
   volume: string | null;
+  /** The memory below the limit, where the suite names tiers. */
+  tier: string | null;
   /** The part of the suite, where it has any. */
   part: string | null;
   /** What is asked for each second; of a closed loop none. */
@@ -228,7 +230,7 @@ function makeWork(part: Part, all: Part[], title: string): Work {
     const phases = unique(all.filter((other) => other.drive).map((other) => other.phase));
     const volumes = unique(all.filter((other) => other.drive).map((other) => other.group.volume));
     const name = ["the drive", ...(phases.length < 2 ? [] : [part.phase]), ...(volumes.length < 2 ? [] : [`on ${group.volume}`])].join(", ");
-    return { id: part.id, name: name.replace("the drive", "Device limits"), title, key: name, phase: part.phase, load: false, drive: true, family: part.family, means: "", volume: part.volume, part: part.suitePart, rate: null, roles };
+    return { id: part.id, name: name.replace("the drive", "Device limits"), title, key: name, phase: part.phase, load: false, drive: true, family: part.family, means: "", volume: part.volume, tier: part.group.tier ?? null, part: part.suitePart, rate: null, roles };
   }
   const varies = (read: (group: Group) => unknown) => engines.some((other) => read(other.group) !== read(group));
   const names: string[] = [];
@@ -245,7 +247,7 @@ function makeWork(part: Part, all: Part[], title: string): Work {
     names.push(`target rate ${si(part.rate)}/s`);
   }
   const roles = part.run ? part.run.roles.map((role) => role.role) : ["load"];
-  return { id: part.id, name: [title, ...names].join(", "), title, key: [part.phase, ...names].join(", "), phase: part.phase, load: part.load != null, drive: false, family: part.family, means: part.means, volume: part.volume, part: part.suitePart, rate: part.rate, roles };
+  return { id: part.id, name: [title, ...names].join(", "), title, key: [part.phase, ...names].join(", "), phase: part.phase, load: part.load != null, drive: false, family: part.family, means: part.means, volume: part.volume, tier: part.group.tier ?? null, part: part.suitePart, rate: part.rate, roles };
 }
 
 export const unique = <T>(items: T[]): T[] => [...new Set(items)];

@@ -57,7 +57,9 @@ export function download(blob: Blob, name: string): void {
 
 const fileName = (name: Naming): string => name.title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/-$/, "").slice(0, 80);
 
-const textOf = (picture: SVGElement): string => new XMLSerializer().serializeToString(picture);
+/** Without the characters that XML has not: a record's text may hold any. */
+const textOf = (picture: SVGElement): string =>
+  new XMLSerializer().serializeToString(picture).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
 
 export function saveSvg(picture: SVGElement, name: Naming): void {
   download(new Blob([textOf(picture)], { type: "image/svg+xml" }), `${fileName(name)}.svg`);

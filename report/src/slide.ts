@@ -76,7 +76,7 @@ function listNames(list: [name: string, title: string][], choice: Choice): HTMLE
 /** Shows the figure that the address names, and nothing else. */
 export function showSlide(root: HTMLElement, whole: Model, choice: Choice, theme: Theme): void {
   const all = inOrder(whole, choice).flatMap(([view, figure]) => {
-    const drawing = figure.draw(view);
+    const drawing = figure.draw(view) ?? figure.draw({ ...view, inside: {} });
     return drawing ? [{ name: figure.name, view, drawing }] : [];
   });
   const one = all.find(({ name }) => name === choice.figure);

@@ -15,8 +15,8 @@ export interface Trend {
   machine: string;
   runs: TrendRun[];
   left_out: { run: string; reason: string }[];
-  courses: TrendCourse[];
-  gate: { result: "passed" | "failed" | "cannot_judge"; regressed: string[] } | null;
+  figures: TrendFigure[];
+  gate: { result: "passed" | "undecided" | "failed" | "cannot_judge"; regressed: string[]; may_hide: string[] } | null;
 }
 
 export interface TrendRun {
@@ -26,7 +26,7 @@ export interface TrendRun {
   differs: string[];
 }
 
-export interface TrendCourse {
+export interface TrendFigure {
   case: string;
   phase: string;
   role: string | null;

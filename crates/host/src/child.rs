@@ -10,12 +10,23 @@ use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getpid, getppid, getrlimit,
     kill_process_group, set_parent_process_death_signal, setrlimit, waitid,
 };
-use std::io;
+use std::fmt;
+use std::io::{self, Read as _, Write as _};
 use std::mem::MaybeUninit;
 use std::os::unix::process::CommandExt;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+/// Upper bound of what is read of a tool's output.
+pub const OUTPUT_BYTES_MAX: u64 = 4 << 20;
+
+/// Interval of checks of a tool.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// A tool's pipes are read this long after its end: what it started may hold them open.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A running child. Dropped, it is killed with its process group, and reaped.
 #[derive(Debug)]
@@ -45,6 +56,16 @@ impl ExitStatus {
     /// It ended by itself with code 0.
     pub fn is_success(&self) -> bool {
         self.code == Some(0)
+    }
+}
+
+impl fmt::Display for ExitStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.code, self.signal) {
+            (_, Some(signal)) => write!(f, "died of signal {signal}"),
+            (Some(code), None) => write!(f, "ended with code {code}"),
+            (None, None) => f.write_str("ended"),
+        }
     }
 }
 
@@ -129,25 +150,70 @@ impl Child {
     }
 }
 
-/// Runs a tool that dies with us: how it ended, its output, and its errors. The output must fit
-/// into its pipes: it is read after the end.
-pub(crate) fn run(command: Command, limit: Duration) -> io::Result<(ExitStatus, String, String)> {
+/// How a tool ended, and what it wrote.
+#[derive(Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub exit: ExitStatus,
+    /// Its standard output, at most [`OUTPUT_BYTES_MAX`] of it.
+    pub output: Vec<u8>,
+    /// The same of its standard error.
+    pub errors: Vec<u8>,
+}
+
+impl Finished {
+    /// What it complained of, in one piece.
+    pub fn complaint(&self) -> String {
+        String::from_utf8_lossy(&self.errors).trim().to_owned()
+    }
+}
+
+/// Runs a tool to its end, with `input`. Where `go_on` fails, that is the error, and the tool is
+/// killed with all that it started.
+pub fn run(
+    command: Command,
+    input: Vec<u8>,
+    mut go_on: impl FnMut() -> io::Result<()>,
+) -> io::Result<Finished> {
     let mut child = Child::spawn(command, None)?;
-    child.stdin = None;
-    let begun = Instant::now();
+    if let Some(mut stdin) = child.stdin.take() {
+        // A tool that ends before it has read all says why.
+        std::thread::spawn(move || stdin.write_all(&input));
+    }
+    let (output, errors) = (read_all(child.stdout.take()), read_all(child.stderr.take()));
     let exit = loop {
-        match child.poll()? {
-            Some(exit) => break exit,
-            None if begun.elapsed() > limit => {
-                let message = format!("no end within {} s", limit.as_secs());
-                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
-            }
-            None => sleep(Duration::from_millis(5)),
+        if let Some(exit) = child.poll()? {
+            break exit;
         }
+        go_on()?;
+        sleep(LOOK_EVERY);
     };
-    let output = child.stdout.take().map_or(Ok(String::new()), io::read_to_string)?;
-    let errors = child.stderr.take().map_or(Ok(String::new()), io::read_to_string)?;
-    Ok((exit, output, errors))
+    let end = |bytes: Receiver<Vec<u8>>| bytes.recv_timeout(LAST_WORDS).unwrap_or_default();
+    Ok(Finished { exit, output: end(output), errors: end(errors) })
+}
+
+/// Fails once this time is over.
+pub fn within(limit: Duration) -> impl FnMut() -> io::Result<()> {
+    let begun = Instant::now();
+    move || {
+        if begun.elapsed() <= limit {
+            return Ok(());
+        }
+        let message = format!("no end within {} s", limit.as_secs_f64());
+        Err(io::Error::new(io::ErrorKind::TimedOut, message))
+    }
+}
+
+/// Reads a pipe to its end, in a thread.
+fn read_all(pipe: Option<impl io::Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (sender, bytes) = channel();
+    std::thread::spawn(move || {
+        let mut all = Vec::new();
+        // What cannot be read is missing in what is shown.
+        let _ = pipe.map(|pipe| pipe.take(OUTPUT_BYTES_MAX).read_to_end(&mut all));
+        let _ = sender.send(all);
+    });
+    bytes
 }
 
 impl Drop for Child {
@@ -252,6 +318,19 @@ mod tests {
         let mut child = child;
         assert_eq!(child.pid(), pid);
         assert_eq!(child.wait().unwrap().signal, Some(libc::SIGKILL));
+    }
+
+    #[test]
+    fn a_tool_is_over_when_it_ends_or_may_not_go_on() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "cat; sleep 600 & echo trouble >&2; exit 4"]);
+        let finished = run(command, b"given".to_vec(), within(Duration::from_secs(60))).unwrap();
+        assert_eq!((&*finished.output, finished.exit.code), (&b"given"[..], Some(4)));
+        assert_eq!(finished.complaint(), "trouble");
+        let mut command = Command::new("sleep");
+        command.arg("600");
+        let error = run(command, Vec::new(), within(Duration::from_millis(20))).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
     #[test]

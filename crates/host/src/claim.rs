@@ -342,14 +342,14 @@ mod tests {
     #[test]
     fn a_killed_run_goes_on_and_no_other_takes_its_place() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("new");
+        let path = folder.path().join("new one");
         let mut first = claim(&path, "r1").unwrap();
         fs::write(first.database("0001_lmdb").unwrap().join("data.mdb"), "x").unwrap();
         kill(first);
         let text = claim(&path, "r2").unwrap_err().to_string();
         assert!(text.contains("databases of run r1, which was killed"), "{text}");
         assert!(text.contains("`kvdyno resume r1`"), "{text}");
-        let command = format!("rm -r {0}/0001_lmdb {0}/{NAME}", path.display());
+        let command = format!("rm -r '{0}/0001_lmdb' '{0}/{NAME}'", path.display());
         assert!(text.ends_with(&command), "{text}");
         assert_eq!(names(&path), [NAME, "0001_lmdb"], "nothing was touched");
 

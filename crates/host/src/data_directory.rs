@@ -5,6 +5,7 @@ use super::ledger::{self, Ledger};
 use super::raw::{self, RawError};
 use super::unavailable::user;
 use super::{Root, Storage, states, storage};
+use kvdyno_record::text::shell_word;
 use kvdyno_record::units;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::fs;
@@ -51,7 +52,7 @@ pub enum DataDirError {
     /// This user may not write there.
     #[error("{} is not writable for this user ({}); name another directory, or as its owner: \
         chown {} {}",
-        data_dir.display(), cause, user(), directory.display())]
+        data_dir.display(), cause, user(), shell_path(directory))]
     NotWritable {
         data_dir: PathBuf,
         /// The directory without permission: the data directory, or its nearest existing parent.
@@ -82,7 +83,7 @@ pub enum DataDirError {
     },
     /// Its lock was not written by kvdyno.
     #[error("the lock of {} is damaged ({cause}); nothing was touched; if no run is to be resumed \
-        there: rm {}", data_dir.display(), data_dir.join(ledger::NAME).display())]
+        there: rm {}", data_dir.display(), shell_path(&data_dir.join(ledger::NAME)))]
     Damaged { data_dir: PathBuf, cause: io::Error },
     /// Not enough space.
     #[error("{} has {} free, the run needs {}; free space, name another directory, or use \
@@ -217,6 +218,11 @@ pub(super) fn unreadable_lock(path: &Path) -> impl FnOnce(io::Error) -> DataDirE
     }
 }
 
+/// A path as an argument of a command that a message offers.
+pub(crate) fn shell_path(path: &Path) -> String {
+    shell_word(&path.display().to_string())
+}
+
 /// Only what `resuming` itself left may be there; and what filesystems put into their roots.
 pub(super) fn check_contents(path: &Path, resuming: Option<&str>) -> Result<(), DataDirError> {
     let mut held = Vec::new();
@@ -232,8 +238,8 @@ pub(super) fn check_contents(path: &Path, resuming: Option<&str>) -> Result<(), 
         ledger.databases.iter().filter(|database| held.contains(database)).collect();
     if !leftovers.is_empty() && resuming != Some(ledger.run.as_str()) {
         let mut removal: Vec<String> =
-            leftovers.iter().map(|database| path.join(database).display().to_string()).collect();
-        removal.push(path.join(ledger::NAME).display().to_string());
+            leftovers.iter().map(|database| shell_path(&path.join(database))).collect();
+        removal.push(shell_path(&path.join(ledger::NAME)));
         let (data_dir, removal) = (path.to_owned(), removal.join(" "));
         return Err(DataDirError::LeftBehind { data_dir, run: ledger.run, removal });
     }

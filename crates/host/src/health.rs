@@ -113,7 +113,8 @@ fn of_page(page: &[u8; PAGE_BYTES]) -> DriveHealth {
 fn smartctl(path: &str) -> Option<String> {
     let mut command = Command::new("smartctl");
     command.args(["--json=c", "-n", "standby", "-H", "-A", path]);
-    child::run(command, LIMIT).ok().map(|(_, report, _)| report)
+    let finished = child::run(command, Vec::new(), child::within(LIMIT)).ok()?;
+    String::from_utf8(finished.output).ok()
 }
 
 /// A report of `smartctl --json`; `None` where the drive reported nothing.

@@ -34,7 +34,8 @@ pub fn main() -> ExitCode {
     };
     let printer = Printer::new(cli.color, cli.quiet);
     let exit = dispatch(&cli.command, &printer).unwrap_or_else(|error| complain(&error, &printer));
-    exit.into()
+    let lost = printer.output_failure().filter(|_| exit == Exit::Ok);
+    lost.map_or(exit, |error| complain(&error, &printer)).into()
 }
 
 /// Prints a mistake of the command line, or the help. A long argument is shortened.

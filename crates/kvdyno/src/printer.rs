@@ -101,6 +101,12 @@ impl Printer {
         self.labelled(Tone::Strong, "hint", text);
     }
 
+    /// Why standard output is not complete; none: it is, or its reader left.
+    pub(crate) fn output_failure(&self) -> Option<anyhow::Error> {
+        let failure = self.out.failure.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(anyhow::Error::from(failure).context("failed to write to standard output"))
+    }
+
     /// The error that ends the program, its causes, and its hint.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         let mut message = error.to_string();
@@ -170,19 +176,25 @@ fn wrapped(text: &str, indent: usize) -> String {
 struct Stream {
     color: bool,
     sink: Mutex<Option<Box<dyn Write + Send>>>,
+    /// Why the rest could not be written.
+    failure: Mutex<Option<io::Error>>,
 }
 
 impl Stream {
     fn new(color: bool, sink: Box<dyn Write + Send>) -> Self {
-        Self { color, sink: Mutex::new(Some(sink)) }
+        Self { color, sink: Mutex::new(Some(sink)), failure: Mutex::default() }
     }
 
-    /// Writes; after the first failure (a closed pipe) it stops, because nobody reads the output.
+    /// Writes; after the first failure it stops. A closed pipe is no error: nobody reads what is
+    /// written.
     fn write(&self, bytes: &[u8]) {
         let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
         let written = sink.as_mut().map(|sink| sink.write_all(bytes).and_then(|()| sink.flush()));
-        if let Some(Err(_)) = written {
+        if let Some(Err(error)) = written {
             *sink = None;
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            }
         }
     }
 

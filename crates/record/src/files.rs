@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// A run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,6 +133,15 @@ impl RunFolder {
         fs::remove_file(&path).map_err(io_error(&path))
     }
 
+    /// The checksum of a file that is listed in `SHA256SUMS`; none: it is no file inside the run's
+    /// directory. A stranger's list may name anything.
+    pub fn sum_of(&self, name: &str) -> Option<String> {
+        let inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+        let path = self.path.join(name);
+        let is_file = || path.symlink_metadata().is_ok_and(|meta| meta.is_file());
+        (inside && is_file()).then(|| sha256(&path).ok()).flatten()
+    }
+
     /// Files that changed, vanished or were added since the seal; none of a partial run. A user's
     /// files next to the record, such as notes, are not part of it.
     pub fn changed_since_sealed(&self) -> Result<Vec<String>> {
@@ -145,7 +154,7 @@ impl RunFolder {
         }
         let sums = fs::read_to_string(&path).map_err(io_error(&path))?;
         let differs = |(sum, name): (&str, &str)| {
-            sha256(&self.path.join(name)).map_or(true, |now| now != sum).then(|| name.to_owned())
+            self.sum_of(name).is_none_or(|now| now != sum).then(|| name.to_owned())
         };
         let sealed: Vec<(&str, &str)> =
             sums.lines().filter_map(|line| line.split_once("  ")).collect();

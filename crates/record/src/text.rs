@@ -13,6 +13,15 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     shown(text, steers)
 }
 
+/// A word of a command line, with a shell's quotes where it needs them.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 /// Shortens a text to a maximum of characters: its beginning and its end.
 pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     let count = text.chars().count();

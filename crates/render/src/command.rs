@@ -1,21 +1,15 @@
 //! The command line of a run, as it can be typed again.
 
+use kvdyno_record::text::shell_word;
+
 /// The words with a shell's quotes where they need them.
 pub fn command_line(words: &[String]) -> String {
     let quoted = words.iter().enumerate().map(|(at, word)| match at {
         // Wherever the program lay: its name is what is typed.
-        0 => quoted(word.rsplit('/').next().unwrap_or(word)),
-        _ => quoted(word),
+        0 => shell_word(word.rsplit('/').next().unwrap_or(word)),
+        _ => shell_word(word),
     });
     quoted.collect::<Vec<_>>().join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ pub fn table(fleet: &Fleet, by_host: bool) -> Table {
     }
     let mut table = Table::new(titles);
     table.lead = by_host.then_some(TITLES.len());
-    for spread in &fleet.spreads {
+    for spread in &fleet.figures {
         let mut row = Vec::from(name_cells(spread));
         row.extend(if by_host { each(spread) } else { ends(fleet, spread) });
         table.row(&row);
@@ -158,12 +158,12 @@ pub fn footer(fleet: &Fleet) -> Vec<Line> {
 fn host_apart(fleet: &Fleet, host: &OutlierHost) -> Line {
     let named = |places: &[usize], word: &str| {
         let figures = places.iter().map(|index| {
-            let spread = &fleet.spreads[*index];
+            let spread = &fleet.figures[*index];
             let ratio = spread.outlier(host.host).map(|outlier| by(outlier.ratio));
             format!("{} {}", spread.name(), ratio.unwrap_or_default())
         });
         let figures: Vec<String> = figures.collect();
-        let (outlier, all) = (figures.len(), fleet.spreads.len());
+        let (outlier, all) = (figures.len(), fleet.figures.len());
         (outlier > 0).then(|| format!("{word} in {outlier} of {all} figures: {}", some(&figures)))
     };
     let only = host.only_apart.iter().map(|index| {

@@ -37,7 +37,7 @@ pub fn table(trend: &Trend) -> Table {
         ("last change", Column::Left),
     ];
     let mut table = Table::new(TITLES.into_iter().chain(titles));
-    for course in &trend.courses {
+    for course in &trend.figures {
         let Levels { changes, levels, .. } = &course.judgement;
         let ends = [levels.first().copied(), levels.last().copied()];
         let newest = course.values.last().copied().flatten();

@@ -36,6 +36,7 @@ impl Part {
         let counted = typed.run.count.as_ref().is_some_and(|at| at.value == Counting::Valgrind);
         Self {
             name,
+            sweeps: !typed.sweeps().is_empty(),
             typed,
             fidelity,
             scale: overrides.scale.unwrap_or(Ratio::ONE),
@@ -98,12 +99,8 @@ impl Suite {
         let Some(read) = read else { return Err(SuiteError::new(&source, mistakes)) };
         let mut parts = Vec::new();
         let names = names.with(read.iter().map(|(part, _)| &part.typed));
-        let claims = claim::check_claims(
-            &claims,
-            &names,
-            overrides.scale.unwrap_or(Ratio::ONE),
-            &mut mistakes,
-        );
+        let parts_read: Vec<&Part> = read.iter().map(|(part, _)| part).collect();
+        let claims = claim::check_claims(&claims, &names, &parts_read, &mut mistakes);
         for (mut part, picks) in read {
             check_mentions(&part.typed, &mut mistakes);
             picks.apply(&mut part.typed, &mut mistakes);
@@ -112,7 +109,8 @@ impl Suite {
         }
         select_engines(&mut parts, requested, installed, &mut mistakes);
         for part in &mut parts {
-            part.notes.extend(drop_unswept(&mut part.typed));
+            let unswept = drop_unswept(part);
+            part.notes.extend(unswept);
             check(&part.typed, &mut mistakes);
         }
         mistakes.none(&source)?;

@@ -2,6 +2,7 @@
 //! is checked then.
 
 use crate::check::first_reads;
+use crate::check::from;
 use crate::check::replay::check_depth;
 use crate::check::suite::check_sharing;
 use crate::written::mistake::{Mistakes, SuiteError};
@@ -38,6 +39,7 @@ impl Suite {
                 }
             }
             check_sharing(&part.typed, &mut mistakes);
+            from::check_entries(&part.typed, &mut mistakes);
             first_reads::check(&part.typed, &mut mistakes);
             notes.extend(first_reads::notes(&part.typed));
         }

@@ -271,11 +271,12 @@ fn keep(images: &[Image], lengths: &[u64], to: &Path) -> io::Result<()> {
     use std::os::unix::fs::FileExt as _;
     for (drive, (image, length)) in images.iter().zip(lengths).enumerate() {
         let path = if drive == 0 { to.to_owned() } else { to.with_extension(drive.to_string()) };
-        let file = File::create_new(path)?;
-        file.set_len(*length)?;
-        for (offset, bytes) in image.blocks() {
-            file.write_all_at(bytes, offset)?;
-        }
+        let file = File::create_new(&path)?;
+        let written = file.set_len(*length).and_then(|()| {
+            image.blocks().try_for_each(|(offset, bytes)| file.write_all_at(bytes, offset))
+        });
+        // Half an image would be taken for the drive.
+        written.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
     }
     Ok(())
 }

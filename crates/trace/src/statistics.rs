@@ -259,6 +259,8 @@ impl Collector {
     fn end(self) -> Statistics {
         let Self { header, reuse, .. } = self;
         let requests = header.requests.max(1) as f64;
+        // What has no place on the drive follows nothing.
+        let placed = [Op::Read, Op::Write].iter().filter_map(|op| header.ops.get(op)).sum::<u64>();
         let timed = header.times != Times::None && header.span_ns > 0;
         let counts = reuse.counts();
         let once = counts.iter().filter(|count| **count == 1).count() as f64;
@@ -280,7 +282,7 @@ impl Collector {
             written_bytes: self.written_bytes.quantiles(),
             read_bytes: self.read_bytes.quantiles(),
             popular: SHARES.map(popular).into(),
-            sequential: disk.then(|| self.sequential as f64 / requests),
+            sequential: disk.then(|| self.sequential as f64 / placed.max(1) as f64),
             windows: self.windows,
             distinct,
             header,

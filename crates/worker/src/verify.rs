@@ -122,10 +122,8 @@ pub(crate) fn warm<E: Engine>(
     let mut session = engine.session()?;
     let report = |done| reporter.report(done, job.data.records);
     if abilities.scan_forward {
-        // Everything that may be there: inserts, and the links and counts of a graph.
-        let totals = job.data.graph.as_ref().map(|graph| graph.totals);
-        let most = totals.map_or(job.shape.records_max, |all| all.ids + all.links + all.counts);
-        count(&mut session, most, report, stop)?;
+        // Everything that may be there: inserts, and all keys of a graph.
+        count(&mut session, job.shape.records_max, report, stop)?;
         return Ok(());
     }
     let keys = KeyWriter::of_data(&job.data)?;

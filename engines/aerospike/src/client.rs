@@ -190,6 +190,10 @@ impl Client<'_> {
         for (write, node) in writes.iter().zip(&nodes) {
             let connection = &mut self.servers[*node].connection;
             match connection.answer() {
+                // The same key was refused before: the last write wins.
+                Ok(_) if refused.iter().any(|one: &&Write<'_>| one.key() == write.key()) => {
+                    refused.push(*write);
+                }
                 Ok(_) => {}
                 Err(error) if connection.wire.is_gone() => return Err(error),
                 Err(error) if error.class == ErrorClass::Conflict => refused.push(*write),

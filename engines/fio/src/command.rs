@@ -18,8 +18,9 @@ pub(crate) fn arguments(job: &Job, drive: &Mix, seed: u64) -> Result<Vec<String>
         format!("--filename={}", one_name(&path(&job.location)?)),
         format!("--rw={}", pattern(role)?),
         format!("--bs={}", job.shape.value_bytes_max),
-        format!("--size={}", job.data.records.saturating_mul(job.shape.value_bytes_max)),
         format!("--numjobs={}", role.threads),
+        // A warmup has filled the page cache for what is measured; an evict has emptied it.
+        "--invalidate=0".to_owned(),
         // Blocks are drawn as ours are: each as often as any other, again and again.
         "--norandommap=1".to_owned(),
         "--random_generator=tausworthe64".to_owned(),
@@ -39,6 +40,7 @@ pub(crate) fn arguments(job: &Job, drive: &Mix, seed: u64) -> Result<Vec<String>
         .ok_or_else(|| Error::invalid("fio needs a `duration` and takes no `operations`"))?;
     arguments.push("--time_based=1".to_owned());
     arguments.push(format!("--runtime={}us", nanoseconds / 1_000));
+    arguments.extend(span(job, role)?);
     arguments.extend(share(role));
     arguments.extend(options(job, role)?);
     Ok(arguments)
@@ -58,10 +60,17 @@ fn weight(role: &Role, is: impl Fn(&MixEntry) -> bool) -> f64 {
     role.mix.iter().filter(|entry| is(entry)).map(|entry| entry.weight).sum()
 }
 
+fn blocks(role: &Role) -> impl Iterator<Item = &MixEntry> {
+    role.mix.iter().filter(|entry| entry.op != Op::Flush)
+}
+
+fn is_ordered(role: &Role) -> bool {
+    blocks(role).all(|entry| entry.keys == Choice::Sequential { step: 1 })
+}
+
 fn pattern(role: &Role) -> Result<&'static str> {
-    let blocks = || role.mix.iter().filter(|entry| entry.op != Op::Flush);
-    let random = blocks().all(|entry| entry.keys == Choice::Uniform);
-    let ordered = blocks().all(|entry| entry.keys == Choice::Sequential { step: 1 });
+    let random = blocks(role).all(|entry| entry.keys == Choice::Uniform);
+    let ordered = is_ordered(role);
     let supported =
         role.mix.iter().all(|entry| matches!(entry.op, Op::Get | Op::Update | Op::Flush));
     if !supported || role.rate.is_some() || !(random || ordered) {
@@ -77,6 +86,22 @@ fn pattern(role: &Role) -> Result<&'static str> {
         (false, false, _) => "write",
         (false, true, true) => "rw",
     })
+}
+
+/// The blocks of each thread: all at random; in order its own part, as ours begin evenly apart.
+fn span(job: &Job, role: &Role) -> Result<Vec<String>> {
+    let in_parts = role.threads > 1 && is_ordered(role);
+    let parts = if in_parts { u64::from(role.threads) } else { 1 };
+    let blocks = job.data.records / parts;
+    if blocks == 0 {
+        return Err(Error::invalid("fio needs a block for each thread that works in order"));
+    }
+    let bytes = blocks.saturating_mul(job.shape.value_bytes_max);
+    let mut arguments = vec![format!("--size={bytes}")];
+    if in_parts {
+        arguments.push(format!("--offset_increment={bytes}"));
+    }
+    Ok(arguments)
 }
 
 /// fio takes whole percents.
@@ -107,7 +132,12 @@ fn options(job: &Job, role: &Role) -> Result<Vec<String>> {
     if on("read_only")? {
         arguments.push("--readonly".to_owned());
     }
+    // Ours asks for no readahead: a map faults page by page, calls have the kernel's own.
+    arguments.push(format!("--fadvise_hint={}", if io == "mmap" { "random" } else { "0" }));
     if job.options.durability == Durability::Commit {
+        if io == "mmap" {
+            return Err(Error::invalid("fio does not sync stores into a map"));
+        }
         arguments.push("--sync=dsync".to_owned());
     }
     Ok(arguments)

@@ -24,12 +24,13 @@ interface Map {
 
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "heat"), role = roleControl(view, "heat");
-  const kinds = [...new Set(view.model.data.heats.filter((heat) => heat.phase === view.work.phase).map((heat) => heat.kind))];
+  // A closed loop has no response times, whatever the roles beside it have.
+  const own = view.model.data.heats.filter((heat) => heat.phase === view.work.phase && heat.role === role.value);
+  const kinds = [...new Set(own.map((heat) => heat.kind))];
   const kind = control(view, "heat.kind", "time", kinds.map((name) => ({ value: name, label: name })), kinds.includes("response") ? "response" : "service");
   const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
   const maps = cases.flatMap((one) =>
-    view.model.data.heats
-      .filter((heat) => heat.group === one.index && heat.phase === view.work.phase && heat.role === role.value && heat.kind === kind.value && heat.columns > 2)
+    own.filter((heat) => heat.group === one.index && heat.kind === kind.value && heat.columns > 2)
       .map((heat) => ({ engine: one.engine, heat })));
   if (maps.length === 0) return null;
   return {

@@ -19,11 +19,12 @@ const dataToRam = (one: Case): number | null => one.group.ram_limit_held === fal
 
 function draw(view: View): Drawing | null {
   // All sizes of the workload, not this one's alone; drawn once, with the first of them.
-  const sibling = (work: Work) => work.family === view.work.family && work.rate === view.work.rate && work.volume === view.work.volume;
+  const sibling = (work: Work) => work.family === view.work.family && work.rate === view.work.rate && work.volume === view.work.volume && work.tier === view.work.tier;
   const family = view.model.works.filter(sibling);
   if (view.work.load || family.length < 2 || family[0]?.id !== view.work.id) return null;
   const names = new Set(view.engines.map((engine) => engine.id));
-  const cases = view.model.cases.filter((one) => sibling(one.work) && names.has(one.engine.id));
+  const isOwn = (one: Case) => Number(one.work.part === view.work.part);
+  const cases = view.model.cases.filter((one) => sibling(one.work) && names.has(one.engine.id)).sort((a, b) => isOwn(b) - isOwn(a));
   const counts = unique(cases.flatMap((one) => one.threads ?? [])).sort((a, b) => a - b);
   const threads = control(view, "memory.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(counts.at(-1) ?? ""));
   const chosen = cases.filter((one) => one.threads == null || String(one.threads) === threads.value);
@@ -34,7 +35,8 @@ function draw(view: View): Drawing | null {
     points: chosen.filter((one) => one.engine.id === engine.id).flatMap((one) => {
       const metric = read(one), x = dataToRam(one);
       return metric?.value == null || x == null ? [] : [pointOf(x, metric, metric.value)];
-    }).sort((a, b) => a.x - b.x),
+    // Several parts may have the same: the first of them, which is the workload's own.
+    }).filter((point, at, all) => all.findIndex((other) => other.x === point.x) === at).sort((a, b) => a.x - b.x),
   })).filter((line) => line.points.length > 0) });
   // What a target is about comes first: the times that it names.
   const tails = percentilesOf(search).filter(({ role }) => view.work.roles.includes(role));

@@ -245,8 +245,11 @@ function laneOf(lane: Lane, row: number, at: number, theme: Theme): object {
 function tableOf(drawn: Drawn[], panes: Pane[]) {
   const rows = drawn.flatMap(({ engine, line }) => [
     ...panes.map((pane) => {
-      const values = known(pane.points(line)).map(([, value]) => value ?? 0);
-      const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+      const points = pane.points(line);
+      // A mean weighs as much as the time that it is of: the last slice may be shorter.
+      const weighed = points.flatMap(([at, value], index) => value == null ? [] : [{ value, weight: pane.mean ? at - (points[index - 1]?.[0] ?? 0) : 1 }]);
+      const values = weighed.map(({ value }) => value), weight = weighed.reduce((sum, one) => sum + one.weight, 0);
+      const mean = weighed.reduce((sum, one) => sum + one.value * one.weight, 0) / (weight || 1);
       const cells = values.length === 0 ? [NONE, NONE, NONE] : [Math.min(...values), mean, Math.max(...values)].map(formatOf(pane));
       return [engine.name, pane.title, ...cells, String(values.length)];
     }),

@@ -1,7 +1,7 @@
 // The page of a fleet: one suite's figures by host, the hosts that stand apart, and what only they have.
 
 import { among, ARROWS, chosen, defined, type Choice } from "../chosen";
-import type { Fleet, FleetApart, FleetData, FleetOutlier, FleetSpread } from "../fleets";
+import type { Fleet, FleetApart, FleetData, FleetOutlier, FleetFigure } from "../fleets";
 import { h } from "../dom";
 import { axis, scaleOf, verdictMark } from "../forest";
 import { by, date, NONE, reading } from "../format";
@@ -16,7 +16,7 @@ export function fleet(root: HTMLElement, data: FleetData, json: string): void {
   const { fleet } = data;
   const title = `${fleet.suite}: ${fleet.hosts.length} host${fleet.hosts.length === 1 ? "" : "s"}`;
   document.title = `${title}: kvdyno`;
-  const { bar, button, shown } = chosen(fleet.spreads, (choice) => h("div", {}, figures(data, choice), byHost(fleet, choice)));
+  const { bar, button, shown } = chosen(fleet.figures, (choice) => h("div", {}, figures(data, choice), byHost(fleet, choice)));
   const raw = h("button", { type: "button", class: "raw", click: () => download(new Blob([json], { type: "application/json" }), "fleet.json") },
     `The fleet as JSON (${Math.ceil(json.length / 1024)} KiB)`);
   root.replaceChildren(...[
@@ -37,13 +37,13 @@ function answer(fleet: Fleet): HTMLElement {
   return h("div", { class: "result" }, h("p", { class: "sentence" }, said));
 }
 
-const place = (spread: FleetSpread): string => spread.role ?? spread.phase;
+const place = (spread: FleetFigure): string => spread.role ?? spread.phase;
 
 /** Each host that stands apart, in what, and what only such hosts have. */
 function apart(fleet: Fleet): HTMLElement | null {
   if (fleet.outlier_hosts.length === 0) return null;
   const list = (one: FleetApart, places: number[]) => places.map((at) => {
-    const spread = fleet.spreads[at];
+    const spread = fleet.figures[at];
     if (!spread) return "";
     return `${spread.case}, ${place(spread)}: ${titled(spread.figure)} ${by(spread.outliers.find((found) => found.host === one.host)?.ratio ?? null)}`;
   }).join("; ") || NONE;
@@ -66,7 +66,7 @@ function differs(fleet: Fleet): HTMLElement | null {
 
 function figures(data: FleetData, choice: Choice): HTMLElement {
   const { fleet } = data;
-  const list = among(fleet.spreads, choice);
+  const list = among(fleet.figures, choice);
   const ratios = list.flatMap((spread) => spread.values.flatMap((value) => (value == null || spread.median <= 0 ? [] : [{ ratio: value / spread.median, ratio_low: null, ratio_high: null }])));
   const scale = scaleOf(ratios);
   const head = h("tr", {}, h("th", { scope: "col" }, "figure"), h("th", { scope: "col", class: "plot" }, axis(scale)),
@@ -92,8 +92,8 @@ function figures(data: FleetData, choice: Choice): HTMLElement {
 
 /** The same as numbers. */
 function byHost(fleet: Fleet, choice: Choice): HTMLElement {
-  const list = among(fleet.spreads, choice);
-  const cell = (spread: FleetSpread, host: number) => {
+  const list = among(fleet.figures, choice);
+  const cell = (spread: FleetFigure, host: number) => {
     const value = spread.values[host];
     return value == null ? NONE : reading(value, spread.unit) + (spread.outliers.some((one) => one.host === host) ? " *" : "");
   };

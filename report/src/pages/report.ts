@@ -4,7 +4,7 @@ import { carry } from "../appearance";
 import { contents } from "../contents";
 import type { PageData } from "../data";
 import { THEMES, type Theme } from "../colour";
-import { h } from "../dom";
+import { h, keepFocus } from "../dom";
 import { capital } from "../format";
 import { drawAll, drawRest, Frame, refreshFrames, removeFrames, updateFrames } from "../frame";
 import { filters } from "../filters";
@@ -57,14 +57,10 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
   };
 
   const drawBar = (): void => {
-    // The keyboard stays where it was.
-    const focused = (document.activeElement as HTMLElement | null)?.dataset["filter"];
-    bar.replaceChildren(filters(whole, choice, theme(), (next) => {
+    keepFocus(bar, "filter", () => bar.replaceChildren(filters(whole, choice, theme(), (next) => {
       remember(next);
       show();
-    }), themeButton());
-    const buttons = [...bar.querySelectorAll<HTMLElement>("[data-filter]")];
-    buttons.find((button) => button.dataset["filter"] === focused)?.focus();
+    }), themeButton()));
   };
   const themeButton = (): HTMLElement => h("button", { type: "button", class: "theme", "aria-label": "Light or dark", "data-filter": "theme", click: () => {
     remember({ ...choice, theme: theme().name === "dark" ? "light" : "dark" });
@@ -81,7 +77,8 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     return numbers.get(key) ?? 0;
   };
   const frame = (view: View, figure: Figure): HTMLElement | null => {
-    const drawing = figure.draw(view);
+    // An address may name a choice that has nothing to show.
+    const drawing = figure.draw(view) ?? figure.draw({ ...view, inside: {} });
     return drawing ? new Frame(figure, drawing, view, stage, number(view, figure)).element : null;
   };
 

@@ -4,7 +4,7 @@
 import { appearance, linked, part, type Shade } from "../appearance";
 import { controls, parsePicks, picked, type Pick, type Picks } from "../board";
 import type { RunEntry, RunsData } from "../data";
-import { h, type Child } from "../dom";
+import { h, keepFocus, type Child } from "../dom";
 import { bytes, date, duration, grouped, si } from "../format";
 import { poll } from "../poll";
 import { stateOf } from "../state";
@@ -44,13 +44,11 @@ export function runs(root: HTMLElement, first: RunsData): void {
   const missing = h("p", { class: "lost", role: "status", hidden: true }, "The server does not answer. It is asked again every few seconds.");
 
   const show = (): void => {
-    const focused = (document.activeElement as HTMLElement | null)?.dataset["run"];
     const there = choice.runs.filter((name) => data.runs.some((run) => run.name === name));
     if (there.length !== choice.runs.length) remember({ ...choice, runs: there });
-    list.replaceChildren(data.runs.length === 0 ? none(data) : table(picked([...data.runs], choice.picks), data.folder == null, choice, choose));
+    keepFocus(list, "run", () => list.replaceChildren(data.runs.length === 0 ? none(data) : table(picked([...data.runs], choice.picks), data.folder == null, choice, choose)));
     if (!filters.contains(document.activeElement)) filters.replaceChildren(...controls(data.runs, choice.picks, pick));
     if (data.folder != null) bar.replaceChildren(...chooser(data, choice, swap));
-    if (focused != null) [...list.querySelectorAll<HTMLElement>("input[data-run]")].find((box) => box.dataset["run"] === focused)?.focus();
   };
   const pick = (name: Pick, value: string): void => {
     const { [name]: _, ...others } = choice.picks;

@@ -2,7 +2,7 @@
 
 import { among, ARROWS, chosen, defined, type Choice } from "../chosen";
 import { coursePlot } from "../course";
-import type { TrendCourse, Trend, TrendData } from "../trends";
+import type { TrendFigure, Trend, TrendData } from "../trends";
 import { h } from "../dom";
 import { verdictMark, WORDS } from "../forest";
 import { by, date, NONE, reading } from "../format";
@@ -16,7 +16,7 @@ export function trend(root: HTMLElement, data: TrendData, json: string): void {
   const { trend } = data;
   const title = `${trend.suite}: ${trend.runs.length} run${trend.runs.length === 1 ? "" : "s"}`;
   document.title = `${title}: kvdyno`;
-  const { bar, button, shown } = chosen(trend.courses, (choice) => courses(data, choice));
+  const { bar, button, shown } = chosen(trend.figures, (choice) => courses(data, choice));
   const raw = h("button", { type: "button", class: "raw", click: () => download(new Blob([json], { type: "application/json" }), "history.json") },
     `The history as JSON (${Math.ceil(json.length / 1024)} KiB)`);
   root.replaceChildren(...[
@@ -25,23 +25,25 @@ export function trend(root: HTMLElement, data: TrendData, json: string): void {
   ].filter((one) => one !== null));
 }
 
-const GATES = { passed: "The gate passed", failed: "The gate failed", cannot_judge: "The gate cannot judge" };
+const GATES: Record<NonNullable<Trend["gate"]>["result"], string> = {
+  passed: "The gate passed", undecided: "The gate is undecided", failed: "The gate failed", cannot_judge: "The gate cannot judge",
+};
 
 /** What a nightly job asks first; without a gate, how many figures changed. */
 function gate(trend: Trend): HTMLElement {
-  const changed = trend.courses.filter((course) => course.changes.length > 0).length;
-  const sentence = `${changed || "None"} of ${trend.courses.length} figures changed ${changed === 1 ? "its" : "their"} level over these runs.`;
-  const list = trend.gate?.regressed ?? [];
+  const changed = trend.figures.filter((course) => course.changes.length > 0).length;
+  const sentence = `${changed || "None"} of ${trend.figures.length} figures changed ${changed === 1 ? "its" : "their"} level over these runs.`;
+  const list = trend.gate?.regressed ?? [], open = trend.gate?.result === "undecided" ? trend.gate.may_hide : [];
   return h("div", { class: "result" },
-    trend.gate ? h("p", { class: `sentence ${trend.gate.result}` }, h("strong", {}, `${GATES[trend.gate.result]}. `), list.length > 0 ? `Worse than the last stable level: ${list.join("; ")}.` : null) : null,
+    trend.gate ? h("p", { class: `sentence ${trend.gate.result}` }, h("strong", {}, `${GATES[trend.gate.result]}. `), list.length > 0 ? `Worse than the last stable level: ${list.join("; ")}.` : null, open.length > 0 ? `Perhaps worse: ${open.join("; ")}.` : null) : null,
     h("p", { class: "sentence" }, sentence));
 }
 
-const place = (course: TrendCourse): string => course.role ?? course.phase;
+const place = (course: TrendFigure): string => course.role ?? course.phase;
 
 /** By run, the newest first. */
 function changes(trend: Trend): HTMLElement | null {
-  const rows = trend.courses.flatMap((course) => course.changes.map((change) => ({ course, change }))).sort((a, b) => b.change.run_index - a.change.run_index);
+  const rows = trend.figures.flatMap((course) => course.changes.map((change) => ({ course, change }))).sort((a, b) => b.change.run_index - a.change.run_index);
   if (rows.length === 0) return null;
   return section("changes", "What changed", table({
     head: ["run", "began", "figure", "change", "verdict", "what else is new"], words: 6,
@@ -54,7 +56,7 @@ function changes(trend: Trend): HTMLElement | null {
 
 function courses(data: TrendData, choice: Choice): HTMLElement {
   const { trend } = data;
-  const list = among(trend.courses, choice);
+  const list = among(trend.figures, choice);
   const head = h("tr", {}, h("th", { scope: "col" }, "figure"), h("th", { scope: "col", class: "plot" }, "over the runs"),
     ...["first level", "level now", "newest"].map((text) => h("th", { scope: "col", class: "number" }, text)), h("th", { scope: "col" }, "last change"));
   const help = (figure: string) => data.definitions.find((one) => one.name === figure)?.help;
@@ -67,7 +69,7 @@ function courses(data: TrendData, choice: Choice): HTMLElement {
       h("table", { class: "pairs courses" }, h("caption", { class: "hidden" }, "Figures over the runs"), h("thead", {}, head), ...body)));
 }
 
-function row(course: TrendCourse, trend: Trend, help: string | undefined): HTMLElement {
+function row(course: TrendFigure, trend: Trend, help: string | undefined): HTMLElement {
   const change = course.changes.at(-1);
   const number = (value: number | null | undefined, name: string) =>
     h("td", { class: "number", "data-name": name }, value == null ? NONE : reading(value, course.unit));

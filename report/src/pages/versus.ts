@@ -2,7 +2,7 @@
 
 import { appearance, linked, part, type Shade } from "../appearance";
 import type { Judgement, Pair, Sample, Side, Versus, VersusData, VersusRow } from "../data";
-import { h, type Child } from "../dom";
+import { h, keepFocus, type Child } from "../dom";
 import { group } from "../filters";
 import { axis, forest, JUDGEMENTS, scaleOf, verdictMark, WORDS, type Scale } from "../forest";
 import { date, inUnit, NONE, ratio, reading } from "../format";
@@ -55,12 +55,10 @@ export function versus(root: HTMLElement, data: VersusData, json: string): void 
   }
   const bar = h("div", { class: "filterbar still" }), figures = h("div", { id: "pairs" });
   const show = (): void => {
-    const focused = (document.activeElement as HTMLElement | null)?.dataset["filter"];
-    bar.replaceChildren(filters(versus, choice, (next) => {
+    keepFocus(bar, "filter", () => bar.replaceChildren(filters(versus, choice, (next) => {
       remember(next);
       show();
-    }));
-    if (focused != null) [...bar.querySelectorAll<HTMLElement>("[data-filter]")].find((one) => one.dataset["filter"] === focused)?.focus();
+    })));
     figures.replaceChildren(paired(data, versus, choice));
   };
   const raw = h("button", { type: "button", class: "raw", click: () => download(new Blob([json], { type: "application/json" }), "comparison.json") },
@@ -210,7 +208,7 @@ function sample(row: VersusRow, { value, n, min, max }: Sample): string {
   return value == null ? NONE : reading(value, row.unit);
 }
 
-const fine = (value: number): string => (value < 10 ? value.toFixed(3) : ratio(value));
+const fine = (value: number): string => (value >= 10 ? ratio(value) : value > 0 && value < 0.01 ? value.toPrecision(2) : value.toFixed(3));
 
 function line(versus: Versus, row: VersusRow, scale: Scale, help: string | undefined): HTMLElement {
   const interval = row.ratio_low == null || row.ratio_high == null ? NONE : `${fine(row.ratio_low)} … ${fine(row.ratio_high)}`;

@@ -24,7 +24,7 @@ use crate::judge::claim::Claimed;
 use clause::Standing;
 use words::Words;
 pub use workload::Answer;
-use workload::{rate, setting_suffix};
+use workload::{join_settings, list_settings, rate};
 
 /// The run's answer in sentences: the headline, then a sentence for each workload.
 pub(crate) fn sentences(
@@ -42,14 +42,14 @@ pub fn answers(figures: &Figures, search: Option<&SearchResult>) -> Vec<Answer> 
     let (mut loads, mut runs) = (Vec::new(), Vec::new());
     for setting in settings(figures) {
         let first = setting.groups[0];
-        let suffix = setting_suffix(figures, first, true);
+        let settings = list_settings(figures, first, true);
         if let Some(sentence) = setting.load_sentence() {
             let phase = first.load.as_ref().map_or("load", |load| load.phase.as_str());
-            loads.push(Answer { workload: format!("{phase}{suffix}"), sentence });
+            loads.push(Answer { workload: join_settings(phase, &settings), sentence });
         }
         for phase in setting.phases() {
             if let Some(sentence) = setting.run_sentence(phase) {
-                runs.push(Answer { workload: format!("{phase}{suffix}"), sentence });
+                runs.push(Answer { workload: join_settings(phase, &settings), sentence });
             }
         }
     }

@@ -28,11 +28,11 @@ pub struct Fleet {
     /// The suite.
     pub suite: String,
     /// The hosts, by name.
-    pub hosts: Vec<HostOf>,
+    pub hosts: Vec<FleetHost>,
     /// Runs that were left out, and why.
     pub left_out: Vec<LeftOut>,
     /// Figures by host.
-    pub spreads: Vec<HostSeries>,
+    pub figures: Vec<HostSeries>,
     /// Facts in which the hosts differ.
     pub facts: Vec<Fact>,
     /// Hosts that are outliers in any figure.
@@ -41,7 +41,7 @@ pub struct Fleet {
 
 /// A host, by its newest run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct HostOf {
+pub struct FleetHost {
     /// Its name; of several machines of one name, with a number: `n1 (2)`.
     pub name: String,
     /// `uname -n`.
@@ -132,23 +132,23 @@ impl Fleet {
         let apart = apart(hosts.len(), &spreads, &facts);
         Some(Self {
             suite,
-            hosts: hosts.into_iter().map(HostOf::from).collect(),
+            hosts: hosts.into_iter().map(FleetHost::from).collect(),
             left_out,
-            spreads,
+            figures: spreads,
             facts,
             outlier_hosts: apart,
         })
     }
 
     /// Cases without a figure of a host that others have: host and case.
-    pub fn missing(&self) -> Vec<(&HostOf, &str)> {
-        let gaps = self.spreads.iter().flat_map(|spread| {
+    pub fn missing(&self) -> Vec<(&FleetHost, &str)> {
+        let gaps = self.figures.iter().flat_map(|spread| {
             let gap = |(host, value): (usize, &Option<f64>)| value.is_none().then_some(host);
             let hosts = spread.values.iter().enumerate().filter_map(gap);
             hosts.map(|host| (host, spread.case.as_str()))
         });
         let has_any = |host: usize, case: &str| {
-            let of_case = self.spreads.iter().filter(|spread| spread.case == case);
+            let of_case = self.figures.iter().filter(|spread| spread.case == case);
             of_case.into_iter().any(|spread| spread.values[host].is_some())
         };
         let gaps = unique(gaps).into_iter().filter(|(host, case)| !has_any(*host, case));
@@ -156,7 +156,7 @@ impl Fleet {
     }
 }
 
-impl From<Member> for HostOf {
+impl From<Member> for FleetHost {
     fn from(member: Member) -> Self {
         let Member { entry, name, machine_id, drive_health, .. } = member;
         Self {

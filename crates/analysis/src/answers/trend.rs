@@ -38,20 +38,20 @@ pub struct Trend {
     /// The machine of the newest run, in words.
     pub machine: String,
     /// The runs, in the order in which they were added.
-    pub runs: Vec<RunOf>,
+    pub runs: Vec<TrendRun>,
     /// Runs of the file that were left out, and why.
     pub left_out: Vec<LeftOut>,
     /// Levels closer than this share count as one.
     pub least: f64,
     /// The figures of the newest run's cases, each over all runs.
-    pub courses: Vec<RunSeries>,
+    pub figures: Vec<RunSeries>,
     /// The result of the gate; null: there is none.
     pub gate: Option<Gate>,
 }
 
 /// A run of a history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RunOf {
+pub struct TrendRun {
     /// Its id.
     pub run: String,
     /// Its label: a commit, a version; else the beginning of its id.
@@ -122,7 +122,7 @@ impl Trend {
             runs: runs(&included),
             left_out,
             least: BIAS,
-            courses,
+            figures: courses,
             gate,
         })
     }
@@ -130,14 +130,14 @@ impl Trend {
     /// Changes by run, the newest first: the run's index, and its changes.
     pub fn by_run(&self) -> Vec<(usize, Vec<(&RunSeries, &Change)>)> {
         let indices = self
-            .courses
+            .figures
             .iter()
             .flat_map(|course| &course.judgement.changes)
             .map(|change| change.run_index);
         let mut indices: Vec<usize> = unique(indices);
         indices.sort_unstable_by(|a, b| b.cmp(a));
         let changes_at = |index: usize| {
-            let changes = self.courses.iter().flat_map(move |course| {
+            let changes = self.figures.iter().flat_map(move |course| {
                 let at_run =
                     course.judgement.changes.iter().filter(move |change| change.run_index == index);
                 at_run.map(move |change| (course, change))
@@ -164,9 +164,9 @@ fn stranger(entry: &Entry, newest: &Entry, question: &Question) -> Option<String
     Some("none of its cases did the newest run's work".to_owned())
 }
 
-fn runs(entries: &[&Entry]) -> Vec<RunOf> {
+fn runs(entries: &[&Entry]) -> Vec<TrendRun> {
     let before = std::iter::once(None).chain(entries.iter().map(|entry| Some(*entry)));
-    let run = |(entry, before): (&&Entry, Option<&Entry>)| RunOf {
+    let run = |(entry, before): (&&Entry, Option<&Entry>)| TrendRun {
         run: entry.run.clone(),
         label: entry.called().to_owned(),
         started_unix_ns: entry.started_unix_ns,
@@ -200,13 +200,17 @@ impl Levels {
 }
 
 fn gate(allowed: f64, courses: &[RunSeries], entries: &[&Entry]) -> Gate {
-    let (regressed, may_hide, mut not_judged) = level::lists(courses, allowed);
-    not_judged.extend(lost(entries));
+    let mut lists = level::judge_newest(courses, allowed);
+    lists.not_judged.extend(lost(entries));
     if courses.is_empty() {
         let why = "the newest run has no figure to judge".to_owned();
-        not_judged.push(NotJudged { case: "all cases".to_owned(), figure: None, reason: why });
+        lists.not_judged.push(NotJudged {
+            case: "all cases".to_owned(),
+            figure: None,
+            reason: why,
+        });
     }
-    Gate::from_lists(allowed, regressed, not_judged, may_hide)
+    Gate::from_lists(allowed, lists)
 }
 
 /// Cases of the previous run that the newest lacks.

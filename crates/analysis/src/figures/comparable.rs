@@ -18,8 +18,9 @@ pub const MIX_DIFFERENCE_MAX: f64 = 0.1;
 pub const WRITERS_RATIO_MAX: f64 = 2.0;
 
 /// Figures over the operations of all roles of a phase.
-pub const PER_OPERATION: [&Definition; 8] = [
+pub const PER_OPERATION: [&Definition; 13] = [
     &c::CPU_PER_OP,
+    &c::CLIENT_CPU_PER_OP,
     &c::SWITCHES_PER_OP,
     &c::DEVICE_READS_PER_OP,
     &c::DEVICE_READ_BYTES_PER_OP,
@@ -27,6 +28,10 @@ pub const PER_OPERATION: [&Definition; 8] = [
     &c::DEVICE_WRITE_BYTES_PER_OP,
     &c::SWAP_IN_BYTES_PER_OP,
     &c::SWAP_OUT_BYTES_PER_OP,
+    &c::PROCESS_INSTRUCTIONS_PER_OP,
+    &c::PROCESS_CYCLES_PER_OP,
+    &c::PROCESS_CACHE_MISSES_PER_OP,
+    &c::PROCESS_BRANCH_MISSES_PER_OP,
 ];
 
 /// Whether a figure is over the operations of all roles.

@@ -12,6 +12,7 @@ use super::catalogue as c;
 use super::explain::Explained;
 use super::group::{Group, RoleRow, RunRow};
 use super::metric::Metric;
+use super::rates::in_window;
 use ceiling::Matched;
 pub use standing::{BaselineCase, Efficiency, ONE_IO_BYTES};
 
@@ -69,7 +70,7 @@ fn shares(run: &RunRow, matched: &Result<Matched, String>) -> Vec<Metric> {
 /// Device I/Os of the window over the operations of all roles.
 fn ios_per_op(run: &RunRow) -> Option<f64> {
     let value = |definition| ceiling::value(run, definition).ok();
-    let ops: f64 = run.roles.iter().filter_map(|r| r.metrics.value(&c::OPS_PER_S)).sum();
+    let ops: f64 = run.roles.iter().filter_map(|r| in_window(&r.metrics)?.value).sum();
     let ios = value(&c::DEVICE_READS_PER_S)? + value(&c::DEVICE_WRITES_PER_S)?;
     (ops > 0.0).then(|| ios / ops)
 }

@@ -114,6 +114,17 @@ fn reported_text(case: &CaseEvidence, phase: &str, name: &str) -> Option<String>
     }
 }
 
+/// The words for an operation of a bare drive: singular, plural.
+pub fn drive_words(op: &str) -> (&'static str, &'static str) {
+    match op {
+        "get" => ("read", "reads"),
+        "update" | "insert" => ("write", "writes"),
+        "delete" => ("trim", "trims"),
+        "flush" => ("fsync", "fsyncs"),
+        _ => ("I/O", "I/Os"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

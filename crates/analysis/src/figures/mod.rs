@@ -25,7 +25,7 @@ pub(crate) mod narrow;
 pub mod percentiles;
 pub mod profile;
 pub mod ranks;
-mod rates;
+pub(crate) mod rates;
 pub mod ratio;
 pub mod relative;
 mod run_info;

@@ -49,27 +49,27 @@ impl Naming {
 }
 
 /// The settings that distinguish a group where a run has several, without the durability class:
-/// `, RAM 64GiB, on nvme`.
-pub(crate) fn setting(groups: &[Group], group: &Group, by_volume: bool) -> String {
+/// `RAM 64GiB`, `on nvme`.
+pub(crate) fn list_settings(groups: &[Group], group: &Group, by_volume: bool) -> Vec<String> {
     let others = || groups.iter().filter(|other| other.competes());
-    let mut text = String::new();
+    let mut settings = Vec::new();
     if others().any(|other| other.data_sizes() != group.data_sizes()) {
         let (key, value) = (group.key_bytes, group.value_bytes_mean);
-        text += &format!(", {} x {key}+{value} bytes", units::exact_count(group.records));
+        settings.push(format!("{} x {key}+{value} bytes", units::exact_count(group.records)));
     }
     if others().any(|other| other.ram() != group.ram()) {
-        text += &match group.ram_limit_bytes {
+        settings.push(match group.ram_limit_bytes {
             Some(_) if group.ram_limit_held == Some(false) => {
-                format!(", RAM {} not enforced", group.ram())
+                format!("RAM {} not enforced", group.ram())
             }
-            None if group.tier.is_none() => ", no RAM limit".to_owned(),
-            _ => format!(", RAM {}", group.ram()),
-        };
+            None if group.tier.is_none() => "no RAM limit".to_owned(),
+            _ => format!("RAM {}", group.ram()),
+        });
     }
     if let Some(volume) = group.volume.as_ref().filter(|_| by_volume)
         && others().any(|other| other.volume.as_ref() != Some(volume))
     {
-        text += &format!(", on {volume}");
+        settings.push(format!("on {volume}"));
     }
-    text
+    settings
 }

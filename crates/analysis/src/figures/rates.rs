@@ -152,7 +152,7 @@ fn add_rates(
 }
 
 /// The rate while the role was at work, whatever it left behind.
-pub(super) fn in_window(metrics: &Metrics) -> Option<&Metric> {
+pub(crate) fn in_window(metrics: &Metrics) -> Option<&Metric> {
     metrics.get(&c::BURST_OPS_PER_S).or_else(|| metrics.get(&c::OPS_PER_S))
 }
 

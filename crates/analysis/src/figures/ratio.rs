@@ -1,10 +1,22 @@
 //! Ratios in words.
 
+use kvdyno_record::units;
+
 /// A ratio with so many decimals, or with as many as two of its digits need: `1.31`, `0.0071`.
 pub fn format_ratio(ratio: f64, decimals: usize) -> String {
     let needed = if ratio > 0.0 { 1.0 - ratio.log10().floor() } else { 0.0 };
     // `as` saturates.
     format!("{ratio:.*}", decimals.max(needed.min(9.0) as usize))
+}
+
+/// A factor with the digits that `scale` needs: two, or three where it is close to 1.
+pub fn format_factor(factor: f64, scale: f64) -> String {
+    match scale {
+        ..1.995 => format_ratio(factor, 2),
+        ..9.95 => format!("{factor:.1}"),
+        // `as` saturates.
+        _ => units::grouped(factor.round() as u64),
+    }
 }
 
 #[cfg(test)]

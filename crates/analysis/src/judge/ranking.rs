@@ -17,7 +17,7 @@ use crate::figures::group::{Group, PhasePeers, RoleRow, RunRow};
 use crate::figures::lists::{several, together, unique};
 use crate::figures::lost::Lost;
 use crate::figures::metric::{Definition, Direction, Metric, Metrics};
-use crate::figures::naming::setting;
+use crate::figures::naming::list_settings;
 use kvdyno_record::engine::{Capabilities, Durability};
 use kvdyno_record::workload::reads;
 pub use question::Question;
@@ -97,8 +97,7 @@ pub(crate) fn list_rankings(evidence: &Evidence, figures: &Figures) -> Vec<Ranki
         if !several(all.iter().map(|(_, group)| group.engine_label())) {
             continue;
         }
-        let setting = setting(groups, all[0].1, true);
-        let setting = setting.trim_start_matches(", ");
+        let setting = &list_settings(groups, all[0].1, true).join(", ");
         for groups in together(all.iter().copied(), |a, b| a.1.durability == b.1.durability) {
             let field = Field { evidence, engines, setting, groups };
             rankings.extend(field.rankings());
@@ -365,8 +364,8 @@ fn overwrites_all(group: &Group, run: &RunRow) -> bool {
             Some(&role.metrics).filter(|_| role.does.writes).into_iter().collect()
         };
         let count = |metrics: &&Metrics| metrics.value(&c::ITEMS_PER_S).unwrap_or(0.0);
-        let window_s = role.metrics.value(&c::WINDOW).unwrap_or(0.0) / 1e9;
-        ops.iter().map(count).sum::<f64>() * window_s
+        let of_rate_s = role.metrics.value(&c::RATE_WINDOW).unwrap_or(0.0) / 1e9;
+        ops.iter().map(count).sum::<f64>() * of_rate_s
     });
     written.sum::<f64>() >= group.records as f64
 }

@@ -82,9 +82,9 @@ pub(super) fn make(
     running.args(&arguments).env("LC_ALL", "C");
     let failed = |output: String| FreshError::Mkfs { command: command.clone(), output };
     // It ends with this process, and the device too.
-    let (exit, _, output) =
-        child::run(running, MAKING_MAX).map_err(|error| failed(error.to_string()))?;
-    if exit.is_success() { Ok(command) } else { Err(failed(output.trim().to_owned())) }
+    let finished = child::run(running, Vec::new(), child::within(MAKING_MAX))
+        .map_err(|error| failed(error.to_string()))?;
+    if finished.exit.is_success() { Ok(command) } else { Err(failed(finished.complaint())) }
 }
 
 /// What mount(8) makes flags of; everything else is the filesystem's own.

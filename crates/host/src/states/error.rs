@@ -1,6 +1,7 @@
 //! Why a kept database cannot be used, made or removed, and what to do.
 
 use crate::copy::CopyError;
+use crate::data_directory::shell_path;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::units;
 use std::io;
@@ -21,7 +22,7 @@ pub enum StateError {
     Id { id: String },
     /// The parent of the store's folder is missing.
     #[error("expected a folder for states, found that {} does not exist; make it: mkdir -p {}",
-        parent.display(), parent.display())]
+        parent.display(), shell_path(parent))]
     NoParent { parent: PathBuf },
     /// A file, or a link to nowhere.
     #[error("expected a folder for states, found that {} is not one; name an empty folder, or a \

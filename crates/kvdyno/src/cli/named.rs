@@ -1,5 +1,6 @@
 //! `--name` and `--note`: a run's name and a remark. No measurement depends on them.
 
+use crate::records::bundle::ENDING;
 use clap::Args;
 use kvdyno_record::run::RunRecord;
 
@@ -34,6 +35,12 @@ fn name(typed: &str) -> Result<String, String> {
         _ if name.contains('/') => {
             Err("expected a name without `/`, which would mean a directory".to_owned())
         }
+        _ if name.contains(',') => {
+            Err("expected a name without `,`, which separates runs".to_owned())
+        }
+        _ if name.ends_with(ENDING) => {
+            Err(format!("expected a name without `{ENDING}` at its end, as bundles have"))
+        }
         _ if chars > NAME_CHARS_MAX => Err(format!(
             "expected at most {NAME_CHARS_MAX} characters, found {chars}: use --note for longer \
              text"
@@ -60,7 +67,7 @@ mod tests {
     #[test]
     fn a_name_is_one_line_that_is_no_folder() {
         assert_eq!(name(" new cache ").unwrap(), "new cache");
-        for wrong in ["", "  ", "latest", "a/b", "a\nb", &"x".repeat(61)] {
+        for wrong in ["", "  ", "latest", "a/b", "a,b", "a.tar.zst", "a\nb", &"x".repeat(61)] {
             assert!(name(wrong).is_err(), "{wrong:?}");
         }
         assert_eq!(name(&"ü".repeat(60)).unwrap().chars().count(), 60);

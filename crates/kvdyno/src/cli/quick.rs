@@ -59,7 +59,8 @@ pub(crate) struct QuickArgs {
     /// Bytes of a key
     #[arg(long, value_name = "BYTES", default_value = "16")]
     pub(crate) key: String,
-    /// Clients that mix reads and updates, with this percentage of reads; with --rate 95 by default
+    /// Clients that mix reads and updates, with this percentage of reads; with --rate or --from 95
+    /// by default
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) read: Option<u32>,
     /// Reads are scans of this many records instead of single gets
@@ -131,7 +132,8 @@ impl QuickArgs {
     /// apart.
     pub(crate) fn read_percent(&self) -> Option<u32> {
         const USUAL: u32 = 95;
-        let is_mixed = self.rate.is_some() || self.has_ycsb();
+        // No case loads a database of the user's, so none finds the rate of a writer.
+        let is_mixed = self.rate.is_some() || self.has_ycsb() || self.from.is_some();
         self.read.or_else(|| is_mixed.then_some(USUAL))
     }
 

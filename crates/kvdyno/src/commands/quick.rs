@@ -43,14 +43,18 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let limits = prepared_run.plan.cases.iter().filter_map(|case| case.ram_limit_bytes);
     let (least, most) = (limits.clone().min(), limits.max());
     let is_typed = args.ram.is_some() || args.data_to_ram.is_some();
-    let too_small = |limit: &u64| *limit < LIMIT_LEAST && !is_typed;
+    let limit_least = limit_least(&engines);
+    let too_small = |limit: &u64| *limit < limit_least && !is_typed;
     if let (Some(limit), None) = (least.filter(too_small), most.filter(too_small)) {
         return Err(Complaint::usage(format!(
             "a quarter of the smallest data is {}, less RAM than an engine needs, and other data \
              is larger: one limit cannot serve all",
             units::bytes(limit)
         ))
-        .hint("use `--ram all` for no limit, or `--ram 64MiB` for all, or more similar sizes")
+        .hint(format!(
+            "use `--ram all` for no limit, or `--ram {}MiB` for all, or more similar sizes",
+            limit_least >> 20
+        ))
         .into());
     }
     if let Some(limit) = most.filter(too_small) {
@@ -62,21 +66,27 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
         text = text::suite(args, &engines, extras);
         prepared_run = prepared(args, &text)?;
     }
-    if let Some(limit) = least.filter(|limit| is_typed && *limit < LIMIT_LEAST) {
+    if let Some(limit) = least.filter(|limit| is_typed && *limit < limit_least) {
         printer.warning(&format!(
-            "a RAM limit of {}: engines that need more are killed; most run with {} or more",
+            "a RAM limit of {}: engines that need more are killed; these run with {} or more",
             units::bytes(limit),
-            units::bytes(LIMIT_LEAST)
+            units::bytes(limit_least)
         ));
     }
     args.budget.set_within(&mut prepared_run.plan)?;
     if let Some(path) = &args.save_suite {
-        save(path, &text, args, printer)?;
+        save(path, &text, args, options.as_ref(), printer)?;
     }
     if args.plan {
         return plan::show_plan(&prepared_run, args.view.json, printer);
     }
     run::to_tables(&mut prepared_run, &args.keep, args.budget.time()?, &args.view, printer)
+}
+
+/// The least RAM with which all of them run.
+fn limit_least(engines: &[AskedEngine]) -> u64 {
+    let described = engines.iter().filter_map(|engine| engine.description.as_ref());
+    described.map(|engine| engine.planning.ram_bytes_min).fold(LIMIT_LEAST, u64::max)
 }
 
 /// The plan of the text on this machine.
@@ -95,11 +105,15 @@ fn prepared(
     let overrides = Overrides { set: args.set.clone(), duration, ..Overrides::default() };
     let mut overrides = args.ycsb.overrides(overrides)?;
     if let Some((path, text)) = options {
-        // Quoted as for a shell: the flags are read as a command line.
-        overrides.db_bench.push(format!("--options_file='{}'", path.replace('\'', r"'\''")));
+        overrides.db_bench.push(options_flag(path));
         overrides.db_bench_files.push((path.clone(), text.clone()));
     }
     prepare_text(&file, text.to_owned(), overrides, &args.location, runs, printer)
+}
+
+/// Quoted as for a shell: these flags are read as a command line.
+fn options_flag(path: &str) -> String {
+    format!("--options_file='{}'", path.replace('\'', r"'\''"))
 }
 
 /// The options that the user's database of `RocksDB` was opened with last.
@@ -173,7 +187,13 @@ fn with_durability(
 }
 
 /// An existing file is never replaced.
-fn save(path: &Path, text: &str, args: &QuickArgs, printer: &Printer) -> anyhow::Result<()> {
+fn save(
+    path: &Path,
+    text: &str,
+    args: &QuickArgs,
+    options: Option<&(String, String)>,
+    printer: &Printer,
+) -> anyhow::Result<()> {
     if path.exists() {
         let message = format!("--save-suite {}: the file exists already", path.display());
         return Err(Complaint::usage(message).hint("use another name, or remove it").into());
@@ -181,18 +201,23 @@ fn save(path: &Path, text: &str, args: &QuickArgs, printer: &Printer) -> anyhow:
     write_atomic(path, text.as_bytes())
         .with_context(|| format!("failed to write the suite {}", path.display()))?;
     let path = path.display().to_string();
-    printer.note(&format!("wrote {path}; `{}` does the same work", run_command(&path, args)));
+    let options = options.map(|(options, _)| options.as_str());
+    let command = run_command(&path, args, options);
+    printer.note(&format!("wrote {path}; `{command}` does the same work"));
     Ok(())
 }
 
-/// The command that runs the suite of `quick` in a file.
-fn run_command(path: &str, args: &QuickArgs) -> String {
+/// The command that runs the suite of `quick` in a file; `options` is the database's OPTIONS file.
+fn run_command(path: &str, args: &QuickArgs, options: Option<&str>) -> String {
     let properties = args.ycsb.properties.iter().map(|text| ("--set-ycsb", text));
     let duration = args.duration.iter().filter(|_| args.has_ycsb());
     let duration = duration.map(|time| ("--duration", time));
     let set = args.set.iter().map(|set| ("--set", set));
-    let options = properties.chain(duration).chain(set);
-    let options = options.flat_map(|(option, value)| [option.to_owned(), value.clone()]);
+    let typed = properties.chain(duration).chain(set);
+    let typed = typed.map(|(option, value)| (option, value.clone()));
+    let of_database = options.map(|options| ("--set-db_bench", options_flag(options)));
+    let options = typed.chain(of_database);
+    let options = options.flat_map(|(option, value)| [option.to_owned(), value]);
     let words = ["kvdyno", "run", path].map(str::to_owned);
     kvdyno_render::command::command_line(&words.into_iter().chain(options).collect::<Vec<_>>())
 }
@@ -212,9 +237,13 @@ mod tests {
             ..QuickArgs::default()
         };
         assert_eq!(
-            run_command("my suite.toml", &args),
+            run_command("my suite.toml", &args, None),
             "kvdyno run 'my suite.toml' --set-ycsb '-p table='\\''a b'\\''' --set-ycsb \
              recordcount=7 --duration 5s --set run.trials=2"
+        );
+        assert_eq!(
+            run_command("s.toml", &QuickArgs::default(), Some("/db/OPTIONS-7")),
+            r"kvdyno run s.toml --set-db_bench '--options_file='\''/db/OPTIONS-7'\'''"
         );
     }
 }

@@ -38,6 +38,9 @@ pub(crate) fn write(data: &impl Serialize, path: &Path, printer: &Printer) -> an
 
 /// Next to the run's directory or its bundle, not in it: a sealed record stays unchanged.
 pub(super) fn page_path(run: &Path) -> PathBuf {
+    // `.` has no name of its own.
+    let whole = run.file_name().is_none().then(|| run.canonicalize().ok()).flatten();
+    let run = whole.as_deref().unwrap_or(run);
     let name = run.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(ENDING).unwrap_or(&name);
     run.with_file_name(format!("{name}.html"))
@@ -52,6 +55,9 @@ mod tests {
         let path = page_path(Path::new("runs/2026-11-20T10-15-02Z_quick_7f3a/"));
         assert_eq!(path, Path::new("runs/2026-11-20T10-15-02Z_quick_7f3a.html"));
         assert_eq!(page_path(Path::new("runs/v1.0")), Path::new("runs/v1.0.html"));
+        let here = std::env::current_dir().unwrap();
+        let name = format!("{}.html", here.file_name().unwrap().display());
+        assert_eq!(page_path(Path::new(".")), here.with_file_name(name));
         assert_eq!(page_path(Path::new("a/quick.tar.zst")), Path::new("a/quick.html"));
     }
 }

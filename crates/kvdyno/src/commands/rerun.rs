@@ -99,6 +99,7 @@ impl RecordedRun {
     /// The same work, with the workers of this machine.
     fn prepare(&self, args: &RerunArgs, default_data_dir: &Path) -> anyhow::Result<PreparedRun> {
         check_volumes(&self.plan)?;
+        check_crews(&self.plan)?;
         let libraries = NamedLibraries::parse(&args.libraries, &self.plan)?;
         let (local, workers) = found_here(&self.plan, &libraries)?;
         for case in &local.cases {
@@ -208,10 +209,21 @@ fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
     .hint("copy its suite.toml, set paths of this machine, and use `kvdyno run`"))
 }
 
+/// The command that starts a crew is the author's, and would be run here.
+fn check_crews(plan: &Plan) -> Result<(), Complaint> {
+    let Some(crew) = plan.cases.iter().find_map(|case| case.crew.as_ref()) else { return Ok(()) };
+    Err(Complaint::usage(format!(
+        "the recorded run starts a crew by `{}`, and a rerun runs no command of a record",
+        crew.launch.join(" ")
+    ))
+    .hint("copy its suite.toml, check `launch`, and use `kvdyno run`"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use kvdyno_analysis::fixture::Fixture;
+    use kvdyno_record::crew::Crew;
     use kvdyno_record::tier::{Memory, Tier};
     use kvdyno_record::volume::Format;
 
@@ -250,6 +262,16 @@ mod tests {
         let device = Medium::Device { path, discard: true, format: Format::Raw };
         let text = with(device).unwrap_err();
         assert!(text.contains("/dev/sda"), "{text}");
+    }
+
+    #[test]
+    fn a_records_command_is_not_run() {
+        let mut plan = Fixture::new().plan;
+        check_crews(&plan).unwrap();
+        let launch = vec!["touch".to_owned(), "/tmp/owned".to_owned()];
+        plan.cases[1].crew = Some(Crew { hosts: Vec::new(), launch });
+        let refused = check_crews(&plan).unwrap_err().to_string();
+        assert!(refused.contains("`touch /tmp/owned`"), "{refused}");
     }
 
     #[test]

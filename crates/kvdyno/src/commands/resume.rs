@@ -8,9 +8,10 @@ use kvdyno_record::exit::Exit;
 
 pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let (env, plan) = resume::start(args, printer)?;
+    let budget = args.budget.time()?;
     if plan.search.is_some() {
-        return search::resume(env, plan, args.view.json, printer);
+        return search::resume(env, plan, budget, args.view.json, printer);
     }
-    let (folder, ended) = finish::run(env, &plan, args.budget.time()?, printer)?;
+    let (folder, ended) = finish::run(env, &plan, budget, printer)?;
     show::show_ended(folder, ended, &args.view, printer)
 }

@@ -152,6 +152,7 @@ impl<'a> Query<'a> {
 pub(super) fn resume(
     env: RunEnvironment,
     plan: Plan,
+    budget: Option<Duration>,
     json: bool,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
@@ -170,7 +171,7 @@ pub(super) fn resume(
         // The directory was created for the run, and is removed when it is empty.
         location: LocationArgs { data_dir: Some(data_dir), create_data_dir: true },
     };
-    Searching { env, plan, maker, budget: None }.finish(json, printer)
+    Searching { env, plan, maker, budget }.finish(json, printer)
 }
 
 /// The last measured phase of a plan, and its work.

@@ -92,11 +92,14 @@ fn ending(folder: &runs::FoundRun) -> Ending {
     let real = |path: &Path| path.canonicalize().ok();
     let is_latest = runs::find("latest", &RunsArgs::default().runs)
         .is_ok_and(|folder| real(folder.named()).is_some_and(|path| Some(path) == real(named)));
-    let name = if is_latest { String::new() } else { format!(" {short}") };
+    let run = (!is_latest).then_some(short);
     let page = report::page_path(named);
     let shown = page.strip_prefix(&current).unwrap_or(&page).display().to_string();
-    let report = if page.is_file() { shown } else { format!("kvdyno report{name} writes {shown}") };
-    Ending { show: format!("kvdyno show{name}"), report }
+    let mut ending = Ending { run, report: shown };
+    if !page.is_file() {
+        ending.report = format!("{} writes {}", ending.command("report"), ending.report);
+    }
+    ending
 }
 
 /// Databases that a killed run left in its data directory: the record does not contain them.

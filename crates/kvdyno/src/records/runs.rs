@@ -2,6 +2,7 @@
 //! suite, `latest`.
 
 use super::bundle::{self, ENDING, Limits};
+use super::left_behind::remove_left_behind;
 use crate::exit::{Complaint, did_you_mean};
 use crate::printer::Printer;
 use anyhow::Context as _;
@@ -15,6 +16,9 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
+
+/// The prefix of a directory into which a bundle is unpacked.
+const UNPACKED: &str = "kvdyno-bundle-";
 
 /// A run that was found; dropping it removes an unpacked bundle.
 #[derive(Debug)]
@@ -50,7 +54,8 @@ impl FoundRun {
 
     /// Unpacks a bundle into its own directory.
     fn unpack(bundle: PathBuf) -> anyhow::Result<Self> {
-        let into = tempfile::Builder::new().prefix("kvdyno-bundle-").tempdir();
+        remove_left_behind(&std::env::temp_dir(), UNPACKED);
+        let into = tempfile::Builder::new().prefix(UNPACKED).tempdir();
         let into = into.context("failed to create a temporary directory")?;
         let folder = bundle::unpack(&bundle, into.path(), Limits::default())
             .with_context(|| format!("failed to open the bundle `{}`", bundle.display()))?;

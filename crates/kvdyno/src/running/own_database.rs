@@ -5,6 +5,7 @@ use super::runner::Interrupt;
 use super::runner::states;
 use super::workers::{self, Workers};
 use crate::printer::Printer;
+use kvdyno_host::child;
 use kvdyno_host::copy;
 use kvdyno_host::open_files::{User, files_of, user_of};
 use kvdyno_host::states::{States, StoredState};
@@ -18,10 +19,9 @@ use kvdyno_record::work::short_digest;
 use kvdyno_suite::OwnDatabase;
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Instant;
 
 /// What each engine's databases have: a file in their folder, or the first bytes of their file.
@@ -119,7 +119,7 @@ impl Import<'_> {
         }
         let keys = scratch.path().join("keys");
         let sample = self.sample(&copy, &keys);
-        // The interrupt has ended the worker as well.
+        // Interrupted, it has no sample.
         self.check_interrupt()?;
         let sample = sample?;
         let description = StateDescription {
@@ -205,7 +205,7 @@ impl Import<'_> {
             keys_max: if keys_file.is_some() { 1 } else { self.database.keys_max },
             keys: keys.to_owned(),
         };
-        let sample = run_sample(self.worker, &job)?;
+        let sample = run_sample(self.worker, &job, self.interrupt)?;
         match keys_file {
             None => Ok(sample),
             Some(file) => {
@@ -217,26 +217,27 @@ impl Import<'_> {
     }
 }
 
-/// Runs the command `sample` of a worker.
-fn run_sample(worker: &WorkerIdentity, job: &SampleJob) -> Result<Sample, String> {
+/// Runs the command `sample` of a worker, until the run is interrupted.
+fn run_sample(
+    worker: &WorkerIdentity,
+    job: &SampleJob,
+    interrupt: &Interrupt,
+) -> Result<Sample, String> {
     let program = worker.path.display();
-    let failed = |error: io::Error| format!("failed to run {program}: {error}");
-    let mut command = workers::command(worker, "sample");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(failed)?;
     let mut line = serde_json::to_vec(job).map_err(|error| error.to_string())?;
     line.push(b'\n');
-    if let Some(mut input) = child.stdin.take() {
-        // One that ends before it reads says why.
-        let _ = input.write_all(&line);
-    }
-    let output = child.wait_with_output().map_err(failed)?;
-    if !output.status.success() {
-        let errors = String::from_utf8_lossy(&output.stderr);
-        let last = errors.trim().lines().last().unwrap_or_default();
+    let go_on = || {
+        let stop = interrupt.is_requested();
+        if stop { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+    };
+    let finished = child::run(workers::command(worker, "sample"), line, go_on)
+        .map_err(|error| format!("failed to run {program}: {error}"))?;
+    if !finished.exit.is_success() {
+        let errors = finished.complaint();
+        let last = errors.lines().last().unwrap_or_default();
         return Err(format!("a copy of it cannot be read: {}", last.trim_start_matches("error: ")));
     }
-    serde_json::from_slice(&output.stdout).map_err(|error| format!("{program}: {error}"))
+    serde_json::from_slice(&finished.output).map_err(|error| format!("{program}: {error}"))
 }
 
 /// Writes the lines of a file as a list of keys; returns how many there are.
@@ -296,7 +297,11 @@ fn database_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if path.is_dir() {
         return files_of(path);
     }
-    let with = |ending: &str| PathBuf::from(format!("{}{ending}", path.display()));
+    let with = |ending: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
     let others = ["-wal", "-journal"].map(with).into_iter().filter(|file| file.exists());
     Ok([path.to_owned()].into_iter().chain(others).collect())
 }

@@ -20,7 +20,8 @@ use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use kvdyno_render::wrap::wrap;
 use kvdyno_suite::{
-    self, Engines, InstalledWorker, Overrides, OwnDatabase, Pick, SizingHost, Suite, WorkerSpec,
+    self, Engines, InstalledWorker, Missing, Overrides, OwnDatabase, Pick, SizingHost, Suite,
+    WorkerSpec,
 };
 use std::io::ErrorKind;
 use std::ops::Deref;
@@ -51,7 +52,7 @@ pub(crate) struct PreparedRun {
     pub(crate) load_allowed: Vec<String>,
 }
 
-/// Reads, checks and expands a suite. `default_place` is the location of databases if the suite
+/// Reads, checks and expands a suite. `default_data_dir` is the location of databases if the suite
 /// names none; it need not exist.
 pub(crate) fn prepare(
     args: &SuiteArgs,
@@ -263,12 +264,20 @@ pub(crate) fn describe(engine: &str, pick: Pick) -> anyhow::Result<Option<Descri
 fn look_for(worker: Vec<WorkerSpec>) -> anyhow::Result<(Engines, Workers)> {
     let (mut engines, mut workers) = (Engines::default(), Workers::default());
     for worker in worker {
-        // No worker of this name: the report lists similar names.
         let program = match worker.pick {
             Pick::File(_) => workers::find_for_library(&worker.engine),
             _ => workers::find(&worker.engine),
         };
-        let Ok(program) = program else { continue };
+        let program = match program {
+            Ok(program) => program,
+            // Its plugin is there, and the program that runs plugins is not.
+            Err(complaint) if workers::has_plugin(&worker.engine) => {
+                engines.workers.insert(worker, Err(Missing::Unusable(complaint.message)));
+                continue;
+            }
+            // No worker of this name: the report lists similar names.
+            Err(_) => continue,
+        };
         let result = libraries::choose(program, &worker)?.map(|identity| {
             let (description, library) = (identity.description.clone(), identity.library.clone());
             workers.add(&worker.engine, identity);

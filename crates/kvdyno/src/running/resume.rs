@@ -33,35 +33,34 @@ pub(crate) fn start(
     }
     let folder = RunFolder::open(std::path::absolute(&folder.path)?)?;
     let goes_on = args.budget.time()?.is_some();
-    if folder.is_complete() && !goes_on {
-        let message = format!("{} is complete", folder.path.display());
-        let hint = "`kvdyno show` shows it; `--budget 10m` adds trials until it is decided";
-        return Err(Complaint::usage(message).hint(hint).into());
-    }
+    check_incomplete(&folder, goes_on)?;
     let altered = folder.changed_since_sealed()?;
     if let Some(file) = altered.first() {
         let message = format!("{}: {file} has changed since the run ended", folder.path.display());
         return Err(Complaint::usage(message).hint("`kvdyno check` lists what differs").into());
     }
-    let mut plan = folder.plan()?;
-    args.budget.set_within(&mut plan)?;
+    let plan = folder.plan()?;
     check_secrets(&plan)?;
     check_load_allowed(&plan, &args.yes_load)?;
     let root = Root::system();
     check_machine(&root, &plan)?;
-    let mut run = folder.run()?;
+    let run = folder.run()?;
     let interrupt = Interrupt::listen()?;
     let data_dir = Path::new(&run.data_dir);
     let databases = left_by(data_dir, &run.id);
     let claim = DataDirLock::new(&root, data_dir, &run.id)?;
     let lock = runs::lock(&folder)?;
+    // Another program may have ended it meanwhile, or added to it.
+    check_incomplete(&folder, goes_on)?;
+    let (mut plan, mut run) = (folder.plan()?, folder.run()?);
+    args.budget.set_within(&mut plan)?;
     let destroy_allowed = &args.destroy_data_on;
     let tiers = Tiers::acquire(&root, &plan, images(data_dir, &folder.path), destroy_allowed)?;
     let volumes = Volumes::acquire(&root, claim, &plan, &folder.path, &run.id, destroy_allowed)?;
+    let workers = workers_of(&folder, printer)?;
     if folder.is_complete() {
         folder.unseal()?;
     }
-    let workers = workers_of(&folder, printer)?;
     run.resumed_unix_ns.push(meter::unix_ns());
     run.ended_unix_ns = None;
     args.named.rename(&mut run);
@@ -78,6 +77,16 @@ pub(crate) fn start(
     }
     warn_of_limit(&plan, &machine::read(&root, volumes.data_dir()), printer);
     Ok((RunEnvironment::new(folder, lock, &run, tiers, volumes, workers, interrupt), plan))
+}
+
+/// Refuses a run that is done, unless it is to go on.
+fn check_incomplete(folder: &RunFolder, goes_on: bool) -> Result<(), Complaint> {
+    if !folder.is_complete() || goes_on {
+        return Ok(());
+    }
+    let what = format!("{} is complete", folder.path.display());
+    let hint = "`kvdyno show` shows it; `--budget 10m` adds trials until it is decided";
+    Err(Complaint::usage(what).hint(hint))
 }
 
 /// The plan of a resumed run, in lines.

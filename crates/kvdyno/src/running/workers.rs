@@ -5,6 +5,7 @@
 
 use crate::exit::{Complaint, did_you_mean};
 use anyhow::Context as _;
+use kvdyno_host::child;
 use kvdyno_record::PROTOCOL;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::crew::Crew;
@@ -13,12 +14,10 @@ use kvdyno_record::library::Library;
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::WorkerDescription;
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 /// The prefix of every engine's program.
 const PREFIX: &str = "kvdyno-";
@@ -28,9 +27,6 @@ pub const PATH_VARIABLE: &str = "KVDYNO_ENGINE_PATH";
 
 /// A worker describes itself within this time, or is not one.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
-
-/// Upper bound of a description.
-const DESCRIPTION_BYTES_MAX: u64 = 4 << 20;
 
 /// A program that runs an engine, and the code of the engine unless a suite names another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +96,7 @@ impl CodeSource {
     }
 
     /// As arguments of a worker.
-    fn set_environment(&self, command: &mut Command) {
+    fn add_arguments(&self, command: &mut Command) {
         match self {
             Self::Itself => {}
             Self::Library(path) => drop(command.arg("--library").arg(path)),
@@ -113,7 +109,7 @@ impl CodeSource {
 pub fn command(worker: &WorkerIdentity, word: &str) -> Command {
     let mut command = Command::new(&worker.path);
     command.arg(word);
-    CodeSource::of_worker(worker).set_environment(&mut command);
+    CodeSource::of_worker(worker).add_arguments(&mut command);
     command
 }
 
@@ -133,16 +129,18 @@ pub fn find_crew(crew: &Crew) -> Result<PathBuf, Complaint> {
     find_crew_in(&folders(), crew)
 }
 
-/// Whether PATH contains a program of that name.
+/// Whether PATH contains a program of that name, or a path leads to one.
 pub fn is_installed(name: &str) -> bool {
+    if name.contains('/') {
+        return is_program(Path::new(name));
+    }
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| is_program(&folder.join(name)))
 }
 
 fn find_crew_in(folders: &[PathBuf], crew: &Crew) -> Result<PathBuf, Complaint> {
     let launcher = crew.launch.first().map_or("", String::as_str);
-    let mut paths = folders.iter().map(|folder| folder.join(launcher));
-    if !paths.any(|path| is_program(&path)) {
+    if !is_installed(launcher) {
         let what = format!("cannot find the program `{launcher}`, which starts the crew");
         let hint =
             "`apt install openmpi-bin` installs `mpirun`; `launch` of [crew] sets another launcher";
@@ -161,7 +159,7 @@ pub fn crew_command(crew: &Crew, program: &Path, worker: &WorkerIdentity, word: 
     let mut words = crew.launch.iter();
     let mut command = Command::new(words.next().map_or("", String::as_str));
     command.args(words).arg(program).arg(&worker.path).arg(word);
-    CodeSource::of_worker(worker).set_environment(&mut command);
+    CodeSource::of_worker(worker).add_arguments(&mut command);
     command
 }
 
@@ -266,6 +264,11 @@ fn find_in(folders: &[PathBuf], name: &str) -> Result<Worker, Complaint> {
     )))
 }
 
+/// Whether an engine has a plugin, even if nothing can run it.
+pub fn has_plugin(engine: &str) -> bool {
+    find_plugin(&folders(), engine).is_some()
+}
+
 /// The plugin of an engine: in a directory of engines, or the newest installed one.
 fn find_plugin(folders: &[PathBuf], engine: &str) -> Option<PathBuf> {
     let file = plugin_file(engine);
@@ -349,58 +352,21 @@ fn describe_within(
     let failed = || format!("failed to ask `{} describe{library}`", path.display());
     let mut command = Command::new(path);
     command.arg("describe");
-    source.set_environment(&mut command);
-    let child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .with_context(failed)?;
-    let text = wait(child, limit).or_else(|error| match error.downcast::<WorkerRefused>() {
+    source.add_arguments(&mut command);
+    let finished = child::run(command, Vec::new(), child::within(limit)).with_context(failed)?;
+    let (exit, complaint) = (&finished.exit, finished.complaint());
+    let message = complaint.trim_start_matches("error: ").to_owned();
+    if exit.code == Some(REFUSED) && !message.is_empty() {
         // Its own message is sufficient.
-        Ok(refused) => Err(refused.into()),
-        Err(error) => Err(error).with_context(failed),
-    })?;
+        return Err(WorkerRefused(message).into());
+    }
+    if !exit.is_success() {
+        return Err(anyhow::anyhow!("it {exit}: {message}").context(failed()));
+    }
+    let text = finished.output;
     protocol_of(path, &text)?;
     serde_json::from_slice(&text)
         .with_context(|| format!("`{} describe` prints no description: rebuild it", path.display()))
-}
-
-/// The output of a child until its end; kills it after the limit.
-fn wait(mut child: Child, limit: Duration) -> anyhow::Result<Vec<u8>> {
-    let answer = read(child.stdout.take());
-    let complaints = read(child.stderr.take());
-    let deadline = Instant::now() + limit;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if Instant::now() > deadline {
-            child.kill()?;
-            child.wait()?;
-            anyhow::bail!("no reply within {} s", limit.as_secs_f64());
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    };
-    let message = |thread: JoinHandle<Vec<u8>>| thread.join().unwrap_or_default();
-    if status.success() {
-        return Ok(message(answer));
-    }
-    let message = String::from_utf8_lossy(&message(complaints)).trim().to_owned();
-    let message = message.trim_start_matches("error: ");
-    if status.code() == Some(REFUSED) && !message.is_empty() {
-        return Err(WorkerRefused(message.to_owned()).into());
-    }
-    anyhow::bail!("it ended with {status}: {message}");
-}
-
-fn read(stream: Option<impl std::io::Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
-        let mut text = Vec::new();
-        // Unreadable output is no description, and is reported as such.
-        let _ = stream.map(|stream| stream.take(DESCRIPTION_BYTES_MAX).read_to_end(&mut text));
-        text
-    })
 }
 
 /// The protocol is checked first: a description with another one may not even parse.

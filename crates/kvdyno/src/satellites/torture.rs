@@ -26,13 +26,13 @@ use kvdyno_record::torture::{ClassRecord, TortureRecord, Trial, TrialKind};
 use kvdyno_record::volume::FilesystemKind;
 use kvdyno_record::{FORMAT, VERSION, units};
 use kvdyno_suite::{Pick, WorkerSpec};
-use kvdyno_torture::verdict::Verdict;
+use kvdyno_torture::verdict::{Verdict, judge};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use testbed::Testbed;
 use trial::Trials;
-use victim::{Recovery, Victim};
+use victim::Victim;
 
 /// Default number of states for each class.
 const STATES: u64 = 300;
@@ -223,7 +223,7 @@ fn again(
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let record = TortureRecord::read(replay)?;
-    let (victim, recording) = find_recording(victims, &record, replay)?;
+    let (victim, class, recording) = find_recording(victims, &record, replay)?;
     let kinds = [FilesystemKind::Ext4, FilesystemKind::Xfs];
     let kind = kinds.into_iter().find(|kind| kind.as_str() == record.filesystem);
     let kind = kind.with_context(|| format!("unknown filesystem `{}`", record.filesystem))?;
@@ -244,41 +244,48 @@ fn again(
     let image = replay.join(format!("{recording}.state-{number}.image"));
     let promised = trials.promised(state.moment, &log);
     boot::again()?;
-    let damage = match trials.recover(&state, 0, Some(&image))? {
-        Ok(Recovery::Answered(damage)) => promised.damage(&damage).words(),
-        Ok(Recovery::Crashed(words)) => format!("not opened: {words}"),
-        Err(why) => format!("cannot mount the filesystem: {why}"),
+    // The image of an earlier replay has the same bytes.
+    let keep = Some(image.as_path()).filter(|image| !image.exists());
+    let (damage, exit) = match trials.recover_one((number, &state), &promised, keep)? {
+        Ok(trial) => {
+            let example = trial.examples.first();
+            let damage = example.map_or("no damage", |example| example.damage.as_str()).to_owned();
+            let verdict = judge(class.durability, class.power_loss, &[trial]);
+            let broken = matches!(verdict, Verdict::Broken(_));
+            (damage, if broken { Exit::EngineFailed } else { Exit::Ok })
+        }
+        // Of the engine nothing is known.
+        Err(why) => (format!("cannot mount the filesystem: {why}"), Exit::Invalid),
     };
     drop(progress);
-    let nothing = if damage.is_empty() { "no damage" } else { &damage };
     printer.data(&format!(
         "{} state {number}: {}",
         victim.label(),
         trial::describe_state(&state, &log)
     ));
-    printer.data(&format!("{} writes acknowledged: {nothing}", promised.writes()));
+    printer.data(&format!("{} writes acknowledged: {damage}", promised.writes()));
     printer.note(&format!(
         "the drive before any recovery: {}; mount -o loop, the database is in data/database",
         image.display()
     ));
-    Ok(if damage.is_empty() { Exit::Ok } else { Exit::EngineFailed })
+    Ok(exit)
 }
 
 /// The first engine and class with a stored recording, and the recording's name.
 fn find_recording<'v>(
     victims: &'v [Victim],
-    record: &TortureRecord,
+    record: &'v TortureRecord,
     replay: &Path,
-) -> Result<(&'v Victim, String), Complaint> {
-    let recording = |victim: &Victim| {
+) -> Result<(&'v Victim, &'v ClassRecord, String), Complaint> {
+    let recorded = |victim: &'v Victim| {
         let mut classes = record.classes.iter();
         let is_it = |class: &&ClassRecord| {
             class.engine == victim.name && class.durability == victim.class()
         };
-        classes.find(is_it)?.recording.clone()
+        let class = classes.find(is_it)?;
+        Some((victim, class, class.recording.clone()?))
     };
-    let mut recorded = victims.iter().filter_map(|victim| Some((victim, recording(victim)?)));
-    recorded.next().ok_or_else(|| {
+    victims.iter().find_map(recorded).ok_or_else(|| {
         let what = format!("{} has no recording of this engine and class", replay.display());
         Complaint::usage(what).hint(
             "recordings are stored if a power loss showed damage, and for all classes with --keep",

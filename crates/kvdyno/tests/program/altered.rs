@@ -2,6 +2,7 @@
 
 use super::scratch::{Scratch, files_below, list};
 use super::suites::reads;
+use kvdyno_record::files::sha256;
 use std::fs;
 
 #[test]
@@ -43,6 +44,23 @@ fn every_command_says_that_a_record_was_altered() {
     refused.assert_code(2).assert_says("altered");
     assert!(!scratch.path("b.tar.zst").exists());
     scratch.run(&["show", &sealed]).assert_ok();
+}
+
+/// A stranger's list of checksums may name any path.
+#[test]
+fn a_listed_path_outside_the_run_is_not_read() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("null").text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let run = scratch.only_run();
+    let list = run.path.join("SHA256SUMS");
+    let sums = fs::read_to_string(&list).unwrap();
+    let sum = sha256(&scratch.path("s.toml")).unwrap();
+    for name in ["/dev/zero", "../../s.toml"] {
+        fs::write(&list, format!("{sums}{sum}  {name}\n")).unwrap();
+        assert_eq!(run.changed_since_sealed().unwrap(), [name]);
+        scratch.run(&["check"]).assert_code(4).assert_says(name);
+    }
 }
 
 /// Changes the last digit of every number in every file.

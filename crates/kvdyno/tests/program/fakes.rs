@@ -5,6 +5,9 @@ use super::suites::reads;
 use super::workers;
 use kvdyno_record::PROTOCOL;
 use kvdyno_record::case::Outcome;
+use kvdyno_record::engine::Counters;
+use kvdyno_record::protocol::Event;
+use kvdyno_record::usage::ProcessUsage;
 
 /// A worker that describes itself like the null engine, and runs a script.
 fn fake(scratch: &Scratch, run: &str) {
@@ -128,6 +131,34 @@ fn a_worker_that_speaks_of_a_phase_that_is_none_fails() {
         matches!(&outcome, Outcome::Failed { message, .. } if message.contains("99")),
         "{outcome:?}"
     );
+}
+
+#[test]
+fn a_worker_that_repeats_a_phase_fails() {
+    let scratch = Scratch::new();
+    let (usage, counters) = (ProcessUsage::default(), Counters::default());
+    let ready = Event::Ready { phase: 0, usage: usage.clone(), counters: counters.clone() };
+    let finished = Event::Finished {
+        phase: 0,
+        started_unix_ns: 1,
+        wall_ns: 1,
+        usage_before: usage.clone(),
+        usage,
+        counters,
+        roles: Vec::new(),
+        verified: None,
+        settled: None,
+        live_records: None,
+        stopped: false,
+        failed: None,
+        ranks: Vec::new(),
+    };
+    let [ready, finished] =
+        [ready, finished].map(|event| format!("echo '{}'", serde_json::to_string(&event).unwrap()));
+    fake(&scratch, &format!("{ready}; {finished}; {ready}; {finished}; sleep 600"));
+    let outcome = run_beside_null(&scratch);
+    let is_told = |message: &str| message.contains("phase 0 after 1 of");
+    assert!(matches!(&outcome, Outcome::Failed { message, .. } if is_told(message)), "{outcome:?}");
 }
 
 #[test]

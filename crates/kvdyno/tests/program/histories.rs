@@ -59,7 +59,7 @@ fn a_slower_build_is_named_and_fails_the_gate() {
     let later = [&level[..], &[0.8, 0.81, 0.79, 0.8, 0.8]].concat();
     show(&later, &[]).assert_code(0).assert_says("c6: ").assert_says("-20");
     let json = show(&later, &["--json"]).json();
-    let change = &json["courses"][0]["changes"][0];
+    let change = &json["figures"][0]["changes"][0];
     assert_eq!(change["run_index"].as_u64(), Some(6));
     assert_eq!(change["verdict"].as_str(), Some("regressed"));
     show(&later, &["--html", "h.html"]).assert_code(0);

@@ -58,7 +58,7 @@ fn digests(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn quick(scratch: &Scratch, engine: &str, own: &Path, more: &[&str]) -> crate::scratch::Done {
     let own = own.to_str().unwrap();
     let fixed = ["quick", engine, "--from", own, "--ram", "all", "--threads", "1", "--trials", "1"];
-    let short = ["--duration", "300ms", "--no-drive", "--read", "50"];
+    let short = ["--duration", "300ms", "--no-drive"];
     scratch.run(&[&fixed[..], &short, more].concat())
 }
 

@@ -94,8 +94,12 @@ fn lmdb_without_flushes_is_damaged_as_its_manual_says_and_that_can_be_repeated()
     let example = &power.examples[0];
     let (run, state) = (scratch.runs()[0].display().to_string(), example.state.to_string());
     let again = [&torture[..], &["--replay", &run, "--power-loss", &state]].concat();
-    let done = scratch.run(&again);
-    done.assert_code(3).assert_says(&example.how);
+    // Its manual allows such a loss; and it can be repeated once more.
+    for _ in 0..2 {
+        let done = scratch.run(&again);
+        done.assert_says(&example.how).assert_says(&example.damage);
+        assert!(power.tally.crashes > 0 || done.code == Some(0), "{}", done.err);
+    }
     let image = format!("lmdb-async.recording.state-{state}.image");
     assert!(scratch.runs()[0].join(image).is_file());
     assert_nothing_left(&scratch);

@@ -6,7 +6,7 @@ use crate::versus::INTERVAL_MAX;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::metric::Metric;
-use kvdyno_analysis::figures::ratio::format_ratio;
+use kvdyno_analysis::figures::ratio::format_factor;
 use kvdyno_analysis::figures::relative::{RelativeTo, Significance};
 use kvdyno_record::units;
 
@@ -110,7 +110,7 @@ pub(super) fn versus(
     let turned = ratio < 1.0;
     let word = if turned { than.1 } else { than.0 };
     let upward = |ratio: f64| if turned { 1.0 / ratio } else { ratio };
-    let text = format!("{}x {word}", times(upward(ratio)));
+    let text = format!("{}x {word}", factor(upward(ratio)));
     // Other figures describe: they have a ratio, and no verdict.
     let primary = [&c::OPS_PER_S, &c::RECORDS_PER_S, &c::INSTRUCTIONS_PER_OP];
     let primary = primary.iter().any(|figure| figure.name == one.name);
@@ -133,14 +133,9 @@ pub(super) fn versus(
 /// `1.3-4.3`; of a ratio that was turned over, so is its interval.
 fn range(low: f64, high: f64, turned: bool) -> String {
     let (least, most) = if turned { (1.0 / high, 1.0 / low) } else { (low, high) };
-    format!("{}-{}", times(least), times(most))
+    format!("{}-{}", factor(least), factor(most))
 }
 
-/// Two digits are enough, three where it is close.
-fn times(ratio: f64) -> String {
-    match ratio {
-        ..1.995 => format_ratio(ratio, 2),
-        ..9.95 => format!("{ratio:.1}"),
-        _ => units::grouped(ratio.min(u64::MAX as f64).round() as u64),
-    }
+fn factor(ratio: f64) -> String {
+    format_factor(ratio, ratio)
 }

@@ -68,9 +68,8 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
 fn baseline(found: &[Option<(&Group, &RunRow)>]) -> Option<Row> {
     let cell = |at: &Option<(&Group, &RunRow)>| {
         let (_, run) = (*at)?;
-        let share = run.metrics.get(&c::CEILING_SHARE)?;
-        let (low, high) = share.range()?;
-        let value = share.value?;
+        let value = run.metrics.value(&c::CEILING_SHARE)?;
+        let (low, high) = run.ceiling_share_range()?;
         let spans = low < 100.0 && high >= 100.0;
         Some(if spans { format!("{low:.0}-{high:.0}%") } else { format!("{value:.0}%") })
     };

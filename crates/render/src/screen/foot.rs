@@ -8,10 +8,18 @@ use kvdyno_analysis::judge::claim::ClaimVerdict;
 /// How the run is called in commands, and where its report lies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ending {
-    /// `kvdyno show`, with the run where it is not the latest.
-    pub show: String,
+    /// The run, as commands name it; none: the latest, which they need not name.
+    pub run: Option<String>,
     /// The report's file, or the command that writes it.
     pub report: String,
+}
+
+impl Ending {
+    /// A command on the run: `kvdyno show`.
+    pub fn command(&self, command: &str) -> String {
+        let run = self.run.as_ref().map_or_else(String::new, |run| format!(" {run}"));
+        format!("kvdyno {command}{run}")
+    }
 }
 
 /// `Claims: holds 3, does not hold 1, cannot tell here 2`.
@@ -26,7 +34,7 @@ fn claims(summary: &Summary) -> Option<String> {
 }
 
 pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
-    let show = &ending.show;
+    let show = ending.command("show");
     let count = |severity| summary.findings.iter().filter(|f| f.severity == severity).count();
     let counted = |n: usize, word: &str| {
         (n > 0).then(|| format!("{n} {word}{}", if n == 1 { "" } else { "s" }))

@@ -3,6 +3,7 @@
 use super::super::header;
 use super::super::wrap::wrap;
 use super::contest::Contest;
+use super::foot::Ending;
 use super::line::{COLUMNS_MAX, Line, cut, sentence};
 use crate::tone::Tone;
 use kvdyno_analysis::answers::summary::Summary;
@@ -24,16 +25,24 @@ const ANSWER_LINES: usize = 5;
 /// Any other sentence on so many lines.
 const SENTENCE_LINES: usize = 3;
 
-pub(super) fn lines(summary: &Summary) -> Vec<Line> {
+/// All of it on so many lines: the figures need the others.
+const HEAD_MAX: usize = 22;
+
+pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
     let mut lines = answer(summary);
     lines.extend(joined(&run(summary), &work(summary), "   "));
     lines.extend(joined(&host(&summary.host), &engines(summary), " | "));
     lines.push(Line::blank());
     lines.extend(invalid(summary));
     lines.extend(not_done(summary));
-    lines.extend(verdicts(summary));
+    lines.extend(verdicts(summary, ending));
     lines.extend(not_known(summary));
     lines.extend(not_here(summary));
+    if lines.len() > HEAD_MAX {
+        lines.truncate(HEAD_MAX - 1);
+        let text = format!("  .. and more: {} --findings", ending.command("show"));
+        lines.push(Line::plain(cut(&text, COLUMNS_MAX)));
+    }
     lines.push(Line::blank());
     lines
 }
@@ -212,12 +221,13 @@ fn not_done(summary: &Summary) -> Vec<Line> {
 }
 
 /// `VERDICTS all 9 figures decided`; of a run that compares nothing, no line.
-fn verdicts(summary: &Summary) -> Vec<Line> {
+fn verdicts(summary: &Summary, ending: &Ending) -> Vec<Line> {
     let Some(words) = summary.verdicts.words() else { return Vec::new() };
     let is_open = !summary.verdicts.undecided.is_empty();
     let tone = if is_open { Tone::Warning } else { Tone::Good };
     let more = if is_open {
-        format!(". `kvdyno resume --budget {}m` adds trials", minutes_to_decide(summary))
+        let resume = ending.command("resume");
+        format!(". `{resume} --budget {}m` adds trials", minutes_to_decide(summary))
     } else {
         String::new()
     };

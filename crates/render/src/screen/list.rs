@@ -11,6 +11,7 @@ use kvdyno_analysis::answers::search as found;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::Group;
+use kvdyno_analysis::figures::job::drive_words;
 use kvdyno_analysis::figures::lists::several;
 use kvdyno_analysis::figures::metric::{Definition, Metrics};
 use kvdyno_record::units;
@@ -90,7 +91,7 @@ const DRIVE: [DriveColumn; 13] = [
     }),
     ("volume", Side::Left, |row| row.group.volume.clone().unwrap_or_default()),
     ("I/O", Side::Left, |row| match row.op {
-        Some(op) => format!("  {}", drive_operation(op)),
+        Some(op) => format!("  {}", drive_words(op).1),
         None => row.drive_io().unwrap_or_default().to_owned(),
     }),
     ("block", Side::Right, |row| {
@@ -128,16 +129,6 @@ fn latency(row: &TableRow<'_>, definition: &Definition) -> String {
         return String::new();
     }
     figure(row.group, Some(row.metrics), definition)
-}
-
-/// What an operation is to a drive.
-fn drive_operation(op: &str) -> &str {
-    match op {
-        "get" => "reads",
-        "update" | "insert" => "writes",
-        "delete" => "trims",
-        other => other,
-    }
 }
 
 /// A line for each job of a bare drive.

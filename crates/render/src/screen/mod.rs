@@ -34,14 +34,14 @@ pub const LINES_MAX: usize = 40;
 
 /// The screen.
 pub fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
-    let mut lines = head::lines(summary);
+    let mut lines = head::lines(summary, ending);
     let foot = foot::lines(summary, ending);
     // A line between the body and what is left out of it, and one before the end.
     let room = LINES_MAX.saturating_sub(lines.len() + foot.len() + 2);
     let body = body(summary, room);
     lines.extend(body.lines);
     if let Some(left_out) = body.left_out {
-        let text = format!(" {left_out}: {} --full", ending.show);
+        let text = format!(" {left_out}: {} --full", ending.command("show"));
         lines.push(Line::marked(Tone::Strong, "Left out:", cut(&text, COLUMNS_MAX - 9)));
     }
     lines.push(Line::blank());

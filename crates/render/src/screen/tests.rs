@@ -2,15 +2,14 @@
 
 use super::*;
 use kvdyno_analysis::answers::summary::Summary;
+use kvdyno_analysis::figures::findings::{Finding, Severity};
 use kvdyno_analysis::fixture::Fixture;
 use kvdyno_record::case::Outcome;
+use kvdyno_record::left_out::LeftOut;
 use kvdyno_record::workload::{Activity, Rate, Schedule};
 
 fn ending() -> Ending {
-    Ending {
-        show: "kvdyno show".to_owned(),
-        report: "kvdyno report writes runs/run.html".to_owned(),
-    }
+    Ending { run: None, report: "kvdyno report writes runs/run.html".to_owned() }
 }
 
 /// The text; that it is one screen is asserted of every shape.
@@ -106,6 +105,28 @@ fn planned(fixture: &mut Fixture) {
 #[test]
 fn two_engines_at_a_few_numbers_of_threads() {
     insta::assert_snapshot!("two_engines", screen(&distinct(4).summary()));
+}
+
+/// However much there is to say of a run, its figures have their place.
+#[test]
+fn a_run_of_many_sentences_has_its_figures() {
+    let mut summary = distinct(4).summary();
+    let long = |what: &str, number: usize| format!("{what} {number}{}", " and words".repeat(30));
+    for number in 0..4 {
+        let invalid = Finding {
+            severity: Severity::Invalid,
+            evidence: long("evidence", number),
+            ..summary.findings[0].clone()
+        };
+        summary.findings.push(invalid);
+        summary.not_measured.push(long("no reading", number));
+        let reason = long("reason", number);
+        let left_out = LeftOut { engine: format!("e{number}"), reason, ..LeftOut::default() };
+        summary.run.left_out.push(left_out);
+    }
+    let text = screen(&summary);
+    assert!(text.contains(" .. and more: kvdyno show --findings"), "{text}");
+    assert!(text.contains("1 thread ") && text.contains("INVALID"), "{text}");
 }
 
 #[test]

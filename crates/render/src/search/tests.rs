@@ -169,7 +169,7 @@ fn what_was_cut_off_is_open_and_goes_on_when_it_is_done() {
     let open = answered(fixture, false);
     assert_eq!((open.result, open.next), (Outcome::Open, None));
     assert!(!open.points[0].complete && open.points[1].complete);
-    assert!(open.sentences.iter().any(|text| text.contains("`kvdyno resume` continues it")));
+    assert!(open.sentences.iter().any(|text| text.contains("` continues it.")));
 }
 
 #[test]

@@ -300,7 +300,9 @@ fn check_sizes(
         let mistake = mistakes.at(span, format!("{name} takes no keys of {key_bytes} bytes"));
         mistake.label(format!("expected at most {most}"));
     }
-    let value_bytes = data.value.size.max();
+    // As it is stored.
+    let pack = engine.pack.as_ref().map_or(1, |pack| u64::from(pack.value.0.max(1)));
+    let value_bytes = data.value.size.max().saturating_mul(pack);
     let by_sectors = abilities.bare_drive && !engine.options.is_buffered();
     if by_sectors && !value_bytes.is_multiple_of(SECTOR_BYTES) {
         let bytes = typed.data.value_bytes.as_ref();

@@ -8,6 +8,7 @@ pub(crate) use names::Names;
 
 use crate::written::claim::ClaimTable;
 use crate::written::mistake::Mistakes;
+use crate::written::part::Part;
 use crate::written::read::At;
 use crate::written::scale::PAGE;
 use crate::written::source::Span;
@@ -15,7 +16,7 @@ use grammar::ParseError;
 use kvdyno_record::claim::{Cell, Claim, Need, Window};
 use kvdyno_record::known::FIGURES;
 use kvdyno_record::text::steers;
-use kvdyno_record::units::{self, Ratio};
+use kvdyno_record::units;
 
 /// Characters of a claim's text.
 const TEXT_MAX: usize = 300;
@@ -25,19 +26,22 @@ const NEEDS: [&str; 8] =
     ["engine", "volume", "part", "tier", "threads", "cpus", "memory", "data_to_ram"];
 
 /// The claims. Mistakes in a claim are shown at its line. Records and RAM in claims are scaled like
-/// the suite's.
+/// those of their parts.
 pub(crate) fn check_claims(
     claims: &[ClaimTable],
     names: &Names,
-    scale: Ratio,
+    parts: &[&Part],
     mistakes: &mut Mistakes,
 ) -> Vec<Claim> {
     let mut claims: Vec<Claim> =
         claims.iter().filter_map(|claim| resolve(claim, names, mistakes)).collect();
     for cell in claims.iter_mut().flat_map(|claim| grammar::cells_mut(&mut claim.relation)) {
-        let scaled = |number: u64| scale.multiply(number).unwrap_or(u64::MAX).max(1);
+        let of_cell = |part: &&&Part| cell.part.is_none() || part.name() == cell.part.as_deref();
+        let Some(part) = parts.iter().find(of_cell) else { continue };
+        let scaled = |number: u64| part.scale.multiply(number).unwrap_or(u64::MAX).max(1);
+        let ram = |bytes: u64| part.typed.ram.with_unscaled(scaled(bytes).max(PAGE), bytes);
         cell.records = cell.records.map(scaled);
-        cell.ram_bytes = cell.ram_bytes.map(|bytes| scaled(bytes).max(PAGE));
+        cell.ram_bytes = cell.ram_bytes.map(ram);
     }
     claims
 }

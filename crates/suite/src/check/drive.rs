@@ -4,6 +4,7 @@ use crate::written::drive::{Drive, DriveJob, NAME, Way};
 use crate::written::mistake::Mistakes;
 use crate::written::read::At;
 use crate::written::typed::Typed;
+use kvdyno_record::engine::Durability;
 use std::collections::HashSet;
 
 /// Records all mistakes.
@@ -47,6 +48,11 @@ pub(crate) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
         if let Some(keys) = job.keys.as_ref().filter(|_| drive.is_with_fio()) {
             let mistake = mistakes.at(&keys.span, "fio is given no distribution of blocks");
             mistake.label("expected no `keys` beside `with_fio`");
+        }
+        let commits = job.durability.as_ref().filter(|class| class.value == Durability::Commit);
+        if let Some(class) = commits.filter(|_| drive.is_with_fio() && job.io() == Way::Mmap) {
+            let mistake = mistakes.at(&class.span, "fio does not sync stores into a map");
+            mistake.label("expected no class commit of io = \"mmap\" beside `with_fio`");
         }
         if let Some(keys) = job.keys.as_ref().filter(|_| !job.rw().is_random()) {
             let mistake = mistakes.at(&keys.span, "blocks in order have no distribution");

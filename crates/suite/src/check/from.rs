@@ -39,11 +39,38 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
         let what = "copies of your database lie in the data directory";
         mistakes.at(&volume.span, what).label("expected no [[volume]] with `from` in [data]");
     }
-    for entry in typed.roles().flat_map(|role| role.entries()) {
+    check_cases(typed, mistakes);
+    check_entries(typed, mistakes);
+}
+
+/// Every case works on a copy, which nothing has made or changed before.
+fn check_cases(typed: &Typed, mistakes: &mut Mistakes) {
+    let pilots = typed.roles().filter_map(|role| role.rate.as_ref()?.pilot());
+    for pilot in pilots {
+        let mistake = mistakes.at(&pilot.span, "no pilot runs on a database of your own");
+        mistake.label("expected a number, such as { per_second = 5000 }, with `from` in [data]");
+    }
+    let once = typed.measures().filter_map(|(_, measure)| measure.once.as_ref());
+    for once in once.filter(|once| once.value) {
+        let mistake = mistakes.at(&once.span, "no case loads your database");
+        mistake.label("expected no `once` with `from` in [data]");
+    }
+    for pack in typed.engine.iter().filter_map(|engine| engine.pack.as_ref()) {
+        let mistake = mistakes.at(&pack.span, "your database is stored as it is");
+        mistake.label("expected no `pack` with `from` in [data]");
+    }
+}
+
+/// Also of a trace, once that is read.
+pub(crate) fn check_entries(typed: &Typed, mistakes: &mut Mistakes) {
+    if typed.data.from.is_none() {
+        return;
+    }
+    let entries = typed.roles().flat_map(|role| role.entries().iter().map(move |it| (role, it)));
+    for (role, entry) in entries {
+        let keys = entry.keys.as_ref().or(role.keys.as_ref());
         let what = match entry.op {
-            _ if entry.keys.as_ref().is_some_and(|keys| !keys.finds()) => {
-                "which keys are missing is not known"
-            }
+            _ if keys.is_some_and(|keys| !keys.finds()) => "which keys are missing is not known",
             Op::Insert => "new keys cannot be made in the form of your own",
             Op::Delete => "keys that were asked for before would be missing",
             _ if entry.op.is_of_graph() => "your database is no graph of kvdyno's",

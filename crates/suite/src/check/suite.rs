@@ -5,7 +5,7 @@ use crate::check::{
     count, crew, drive, duration, from, linkbench, opening, pilot, profile, replay, turns,
 };
 use crate::edit::select;
-use crate::written::drive::DriveJob;
+use crate::written::drive::{DURATION_NS, DriveJob};
 use crate::written::length::Length;
 use crate::written::mistake::Mistakes;
 use crate::written::names::check_names;
@@ -487,9 +487,8 @@ fn check_budget(typed: &Typed, mistakes: &mut Mistakes) {
     });
     let phases = lengths.fold(0, u64::saturating_add);
     let jobs = typed.drive.iter().flat_map(|drive| &drive.job);
-    let job_length =
-        |job: &DriveJob| length(&job.warmup, job.duration.as_ref().map(|duration| duration.0));
-    let longest = jobs.map(|job| job_length(job)).max();
+    let duration = |job: &DriveJob| job.duration.value_or(Nanoseconds(DURATION_NS)).0;
+    let longest = jobs.map(|job| length(&job.warmup, Some(duration(job)))).max();
     let fixed = phases.max(longest.unwrap_or(0));
     if budget.0 <= fixed {
         let mistake = mistakes.at(&budget.span, "the budget ends every case too early");

@@ -2,7 +2,7 @@
 //! `--profile`.
 
 use crate::edit::adjust::{put, text, word};
-use crate::edit::brief::{self, Quick, members, table};
+use crate::edit::brief::{self, Quick, members, opens, table};
 use crate::edit::count;
 use crate::edit::overrides::Overrides;
 use crate::edit::part::Document;
@@ -68,6 +68,9 @@ fn set_ends(
             .collect();
         let first = if only_last { measured.len().saturating_sub(1) } else { 0 };
         for phase in measured.into_iter().skip(first) {
+            if opens(phase) {
+                continue;
+            }
             is_measured = true;
             // What a pilot measures, or the load runs once, stays as it is beside hours.
             let is_once =

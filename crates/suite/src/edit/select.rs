@@ -140,13 +140,14 @@ fn one_of(names: &[&str]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// Drops thread counts that no picked phase sweeps. They are no mistake if the suite picks its
-/// phases: they belong to the other phases. Returns a note.
-pub(crate) fn drop_unswept(typed: &mut Typed) -> Option<String> {
-    if typed.run.phases.is_none() || !typed.sweeps().is_empty() {
+/// Drops thread counts that nothing sweeps which was picked. They are no mistake where the suite
+/// picks phases or engines: they belong to the others. Returns a note.
+pub(crate) fn drop_unswept(part: &mut Part) -> Option<String> {
+    let Part { typed, sweeps, .. } = part;
+    if typed.run.phases.is_none() && !*sweeps || !typed.sweeps().is_empty() {
         return None;
     }
     let threads = typed.run.threads.take()?;
     let numbers: Vec<String> = threads.0.iter().map(|threads| threads.0.to_string()).collect();
-    Some(format!("threads {} are not swept: no picked phase uses them", numbers.join(", ")))
+    Some(format!("threads {} are not swept: nothing that was picked uses them", numbers.join(", ")))
 }

@@ -5,7 +5,7 @@ use crate::plan::estimate;
 use crate::plan::grid::Grid;
 use crate::plan::jobs::{self, Bare};
 use crate::plan::setup::{EngineSetup, Point};
-use crate::plan::shape::{records_max, shape};
+use crate::plan::shape::{records_stored, shape};
 use crate::plan::shuffle::shuffle_trial;
 use crate::plan::sizing::SizedData;
 use crate::plan::turns;
@@ -69,7 +69,8 @@ impl CaseGroup<'_, '_> {
             return false;
         };
         let setting = |setup: &EngineSetup<'_>| {
-            (setup.limit.bytes, setup.volume.map(|volume| volume.name.0.clone()))
+            let data = self.grid.sets[setup.data].data.unpacked();
+            (data, setup.limit.bytes, setup.volume.map(|volume| volume.name.0.clone()))
         };
         self.grid.takes_turns()
             && self.grid.index == other.grid.index
@@ -94,7 +95,7 @@ struct CaseDraft<'s, 'e> {
     loaded: Option<LoadedDatabase<'s>>,
     /// It makes a state, or works on a copy of one.
     is_state: bool,
-    /// Upper bound of records in a copy of the database; 0: it is not copied.
+    /// Records in a copy of the database, inserts included; 0: it is not copied.
     copied: u64,
     /// Others go on with its database.
     loads_for_others: bool,
@@ -231,7 +232,7 @@ impl Cases {
         // A load that is done once has the same threads at each point.
         let load_phases = workload::making(part, &first.phases);
         let points = if load_phases == first.phases.len() { &[] } else { points };
-        let copied = points.iter().map(|point| records_max(&point.phases, sized)).max();
+        let copied = points.iter().map(|point| records_stored(&point.phases, sized)).max();
         let is_state = part.typed.sharing() == Sharing::State && !points.is_empty();
         let copied = copied.filter(|_| is_state).unwrap_or(0);
         let phases = &first.phases[..load_phases];
@@ -405,7 +406,7 @@ impl Cases {
             return loader.volume.clone();
         }
         let planning = &draft.setup.description.planning;
-        let records = records_max(draft.phases, sized).saturating_add(draft.copied) as f64;
+        let records = records_stored(draft.phases, sized).saturating_add(draft.copied) as f64;
         let space = records * sized.record_bytes * planning.space_factor;
         Some(named.resolve(draft.grid.part.scale, space as u64))
     }

@@ -381,8 +381,8 @@ fn assumptions(cases: &[Case]) -> Vec<String> {
     }
     if cases.iter().any(|case| case.options.durability == Durability::Commit) {
         assumptions.push(format!(
-            "class commit: at least {} commits, of all threads together",
-            units::rate(SLOW.commits_per_s)
+            "class commit: {} commits a second or more, of all threads together",
+            SLOW.commits_per_s
         ));
     }
     if cases.iter().any(Case::is_counted) {

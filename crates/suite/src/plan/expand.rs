@@ -55,11 +55,12 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
         let mut parts = suite.parts.iter().filter(|part| part.name() == case.part.as_deref());
         parts.any(|part| part.typed.run.slice.is_some())
     };
-    // Rounds of slices decide the end of a phase.
-    let ends_when_steady = |case: &Case| {
-        case.phases.iter().filter_map(|phase| phase.mix()).any(|mix| mix.ends.least_ns.is_some())
+    // Rounds of slices decide the end of a phase, and turns end with a slice.
+    let counts_slices = |case: &Case| {
+        let mut ends = case.phases.iter().filter_map(|phase| Some(phase.mix()?.ends));
+        ends.any(|ends| ends.least_ns.is_some() || ends.turn_ns.is_some())
     };
-    let is_free = |case: &Case| !says_slice(case) && !ends_when_steady(case);
+    let is_free = |case: &Case| !says_slice(case) && !counts_slices(case);
     let slices = slices::lengthen(&mut cases, is_free, &descriptions);
     let notes = suite.notes.iter().cloned().chain(sized).chain(slices);
     let crowd = crowd(&cases, host);

@@ -113,6 +113,7 @@ impl<'a> Grid<'a> {
             };
             setup.points = self.threads.iter().map(point).collect();
         }
+        self.check_pilot(mistakes);
         let points = || self.setups.iter().flat_map(|setup| &setup.points);
         for Point { phases, .. } in points().filter(|_| self.part.typed.crew.is_some()) {
             crew::check_threads(&self.part.typed, phases, mistakes);
@@ -123,6 +124,17 @@ impl<'a> Grid<'a> {
         };
         if let Some(records) = self.setups.iter().filter_map(most).max() {
             check_keys(&self.part.typed, self.sets[0].data.key.bytes, records, mistakes);
+        }
+    }
+
+    /// A rate of a phase that no engine runs is no rate.
+    fn check_pilot(&self, mistakes: &mut Mistakes) {
+        let mut rates = self.part.typed.roles().filter_map(|role| role.rate.as_ref()?.pilot());
+        let Some(rate) = rates.next() else { return };
+        if !self.setups.is_empty() && self.pilots().is_empty() {
+            let what = format!("no engine of this run has the phase `{}`", rate.phase);
+            let mistake = mistakes.at(&rate.span, what);
+            mistake.label("expected a phase that some engine can run, or a number");
         }
     }
 

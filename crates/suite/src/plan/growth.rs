@@ -1,12 +1,16 @@
 //! The number of records that inserts may add: the upper bound and the expected number.
 
 use kvdyno_record::operations::OpTrait;
-use kvdyno_record::workload::{Mix, Op, Phase, Role};
+use kvdyno_record::workload::{Mix, Op, Phase, Rate, Role};
 
 /// Upper bound of inserts per second of one thread, for any engine.
 const MOST_PER_THREAD_S: f64 = 1e6;
 /// Upper bound of bytes per second of any drive.
 const MOST_BYTES_PER_S: f64 = 4e9;
+/// Inserts per second of one thread of a fast engine.
+const FAST_PER_THREAD_S: f64 = 200_000.0;
+/// Bytes per second of a fast drive.
+const FAST_BYTES_PER_S: f64 = 500e6;
 /// Assumed writes per second of a writer in a closed loop, for space and bytes written.
 pub(crate) const WRITES_PER_THREAD_S: f64 = 10_000.0;
 
@@ -29,6 +33,15 @@ pub(crate) fn inserts_max(phases: &[Phase], record_bytes: f64) -> u64 {
     sum(phases, is_insert, most)
 }
 
+/// Records that a fast engine inserts, for the size of a volume.
+pub(crate) fn inserts_of_a_fast_engine(phases: &[Phase], record_bytes: f64) -> u64 {
+    let by_drive = FAST_BYTES_PER_S / record_bytes;
+    sum(phases, is_insert, |mix, role, share| {
+        let per_s = (FAST_PER_THREAD_S * f64::from(role.threads) * share).min(by_drive);
+        inserted(mix, role, share, per_s)
+    })
+}
+
 /// Expected number of inserted records.
 pub(crate) fn inserts_expected(phases: &[Phase]) -> u64 {
     sum(phases, is_insert, expected)
@@ -40,12 +53,15 @@ pub(crate) fn writes_expected(phases: &[Phase]) -> u64 {
 }
 
 fn expected(mix: &Mix, role: &Role, share: f64) -> f64 {
-    let closed = WRITES_PER_THREAD_S * f64::from(role.threads);
-    // A role that mostly reads has fewer writes.
-    let per_s = role.rate.as_ref().map_or(closed, |rate| rate.offered(mix.ends.duration_ns));
-    let by_count = mix.ends.operations.map(|count| count as f64);
-    let ends = by_time(mix, per_s).into_iter().chain(by_count);
-    share * ends.fold(f64::INFINITY, f64::min)
+    inserted(mix, role, share, WRITES_PER_THREAD_S * f64::from(role.threads) * share)
+}
+
+/// Records of a role of which so many in a second are written in a closed loop.
+fn inserted(mix: &Mix, role: &Role, share: f64, closed_per_s: f64) -> f64 {
+    let offered = |rate: &Rate| rate.offered(mix.ends.duration_ns) * share;
+    let per_s = role.rate.as_ref().map_or(closed_per_s, offered);
+    let by_count = mix.ends.operations.map(|count| count as f64 * share);
+    by_time(mix, per_s).into_iter().chain(by_count).fold(f64::INFINITY, f64::min)
 }
 
 fn by_time(mix: &Mix, per_s: f64) -> Option<f64> {

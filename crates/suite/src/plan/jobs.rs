@@ -4,9 +4,10 @@ use crate::check::abilities::{SECTOR_BYTES, misplaced};
 use crate::plan::options;
 use crate::plan::setup::EngineSetup;
 use crate::plan::sizing::{Limit, SizedData, SizingHost};
-use crate::written::drive::{Drive, DriveJob, Way};
+use crate::written::drive::{DURATION_NS, Drive, DriveJob, Way};
 use crate::written::engine::Engine;
 use crate::written::mistake::Mistakes;
+use crate::written::names::push_unique;
 use crate::written::part::Part;
 use crate::written::phase;
 use crate::written::read::{At, Or as _};
@@ -30,7 +31,6 @@ const PRECONDITION_BYTES: u64 = 128 << 10;
 const PRECONDITION_DEPTH: u32 = 32;
 /// Default block size of a job.
 const BLOCK_BYTES: u64 = 4096;
-const DURATION_NS: u64 = 10_000_000_000;
 
 /// The drive's part of a plan.
 pub(crate) struct Bare<'a> {
@@ -79,7 +79,11 @@ impl Bare<'_> {
             measured.map(|(_, measure)| at_work(measure, threads)).max().unwrap_or(threads)
         };
         let is_ceiling = self.section.is_ceiling();
-        swept.iter().map(|threads| threads.map(|t| if is_ceiling { at(t) } else { t })).collect()
+        let mut points = Vec::new();
+        for threads in swept {
+            push_unique(&mut points, threads.map(|t| if is_ceiling { at(t) } else { t }));
+        }
+        points
     }
 }
 
@@ -264,8 +268,13 @@ fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> SizedData {
     SizedData { data, tag: None, record_bytes, notes: Vec::new() }
 }
 
-/// Writes every block of the file, in order, as often as preconditioning requires.
+/// Writes every block of the shared file, in order, as often as preconditioning requires.
 pub(crate) fn filling(bare: &Bare) -> Vec<Phase> {
+    filling_by(bare, bare.fill_bytes)
+}
+
+/// The same in blocks of this size.
+fn filling_by(bare: &Bare, block_bytes: u64) -> Vec<Phase> {
     if bare.section.is_read_only() {
         return Vec::new();
     }
@@ -276,7 +285,8 @@ pub(crate) fn filling(bare: &Bare) -> Vec<Phase> {
         let mix = vec![MixEntry::new(Op::Update, 1.0, keys)];
         let depth = Some(PRECONDITION_DEPTH);
         let role = Role { depth, ..Role::new("writes", 1, mix) };
-        let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
+        let blocks = bare.file_bytes() / block_bytes;
+        let operations = Some(blocks.saturating_mul(bare.precondition - 1));
         let work = Mix { roles: vec![role], ends: Ends { operations, ..Ends::default() } };
         phases.push(Phase::new("precondition", Activity::Warmup(work)));
     }
@@ -290,7 +300,8 @@ pub(crate) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Pha
     // A block that is discarded again is a hole already.
     let operations = trims.then(|| bare.file_bytes() / block_bytes(job));
     let timed = |ns| Mix { roles: roles.clone(), ends: Ends { operations, ..Ends::after_ns(ns) } };
-    let mut phases = filling(bare);
+    // A job that trims has a file of its own, of its own blocks.
+    let mut phases = filling_by(bare, if trims { block_bytes(job) } else { bare.fill_bytes });
     phases.push(Phase::new("cold", Activity::Evict));
     // A warmup would discard what is to be measured.
     if let Some(warmup) = job.warmup.as_ref().filter(|_| !trims) {

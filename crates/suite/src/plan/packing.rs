@@ -37,7 +37,7 @@ pub(crate) fn packed(
     }
     let data = &sized.data;
     let keys = data.records.div_ceil(u64::from(each));
-    let size = Size::Fixed { bytes: bytes * u64::from(each) };
+    let size = Size::Fixed { bytes: bytes.saturating_mul(u64::from(each)) };
     let packed = Data {
         records: keys,
         value: ValueShape { size, ..data.value.clone() },
@@ -50,7 +50,7 @@ pub(crate) fn packed(
         units::exact_count(data.records),
         units::exact_count(keys),
     );
-    let record_bytes = data.key.bytes_mean() + (bytes * u64::from(each)) as f64;
+    let record_bytes = data.key.bytes_mean() + (bytes.saturating_mul(u64::from(each))) as f64;
     Some(SizedData { data: packed, tag: sized.tag.clone(), record_bytes, notes: vec![note] })
 }
 

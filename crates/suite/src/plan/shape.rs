@@ -1,6 +1,6 @@
 //! The data of a case as its engine sees it.
 
-use crate::plan::growth::inserts_max;
+use crate::plan::growth::{inserts_max, inserts_of_a_fast_engine};
 use crate::plan::sizing::SizedData;
 use crate::plan::workload;
 use crate::written::linkbench::NODE_BYTES_MAX;
@@ -33,9 +33,18 @@ pub(crate) fn shape(sized: &SizedData, phases: &[Phase]) -> DataShape {
     }
 }
 
-/// Upper bound of records, inserts included.
+/// Upper bound of records, inserts included: of address space, not of a drive's.
 pub(crate) fn records_max(phases: &[Phase], sized: &SizedData) -> u64 {
-    let inserted = sized.data.records.saturating_add(inserts_max(phases, sized.record_bytes));
+    records_with(phases, sized, inserts_max(phases, sized.record_bytes))
+}
+
+/// Records on a drive, with those that a fast engine inserts.
+pub(crate) fn records_stored(phases: &[Phase], sized: &SizedData) -> u64 {
+    records_with(phases, sized, inserts_of_a_fast_engine(phases, sized.record_bytes))
+}
+
+fn records_with(phases: &[Phase], sized: &SizedData, inserts: u64) -> u64 {
+    let inserted = sized.data.records.saturating_add(inserts);
     let with_keys = replays(phases).filter(|replay| replay.drive.is_none());
     with_keys.map(|replay| replay.keys).fold(inserted, u64::max)
 }

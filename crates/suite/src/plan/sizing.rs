@@ -122,7 +122,15 @@ pub(crate) fn data_sets(
             sets.push(sized);
         }
     }
-    sets
+    // What a scale makes equal is measured once.
+    let mut distinct: Vec<SizedData> = Vec::new();
+    for set in sets {
+        match distinct.iter_mut().find(|other| other.data == set.data) {
+            Some(other) => other.notes.extend(set.notes),
+            None => distinct.push(set),
+        }
+    }
+    distinct
 }
 
 /// The amount of data, as typed.
@@ -308,10 +316,10 @@ fn bare_limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Lim
     let ram = &part.typed.ram;
     let mut limits = Vec::new();
     for typed in ram.limit.iter().flat_map(|list| &list.0) {
-        let mut bytes = scaled(part.scale, typed.0, "bytes of RAM", &mut sized.notes).max(PAGE);
-        if let Some(more) = ram.unscaled.as_ref().filter(|_| bytes < typed.0) {
-            bytes = bytes.saturating_add(more.0).min(typed.0);
-            let more = units::bytes(more.0);
+        let scaled = scaled(part.scale, typed.0, "bytes of RAM", &mut sized.notes).max(PAGE);
+        let bytes = ram.with_unscaled(scaled, typed.0);
+        if bytes > scaled {
+            let more = units::bytes(bytes - scaled);
             sized
                 .notes
                 .push(format!("and {more} of RAM for parts that do not scale ([ram] unscaled)"));
@@ -344,6 +352,12 @@ fn bare_limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Lim
     if !limits.is_empty() && ram.while_loading.as_ref().is_some_and(|held| !held.value) {
         sized.notes.push("the RAM limit begins with the first evict: loads have none".to_owned());
     }
+    let mut seen = Vec::new();
+    limits.retain(|limit| {
+        let is_new = !seen.contains(&limit.bytes);
+        seen.push(limit.bytes);
+        is_new
+    });
     match &mut limits[..] {
         [] => limits.push(Limit::default()),
         [only] => only.tag = None,

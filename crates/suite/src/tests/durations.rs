@@ -93,3 +93,23 @@ fn mistakes_in_bounds_are_shown_with_the_remedy() {
     ];
     insta::assert_snapshot!(refused.join("\n"));
 }
+
+/// What opens an engine ends by a count alone, also in a suite that is shortened.
+#[test]
+fn openings_are_not_shortened() {
+    let opens = SMALL.replace("duration = \"5s\"", "operations = 20");
+    let opens = opens.replace("op = \"get\"", "op = \"open\"");
+    let reads = SMALL.split("[[phase]]\nkind = \"measure\"").nth(1).unwrap();
+    let opens = opens.replacen("[[engine]]", "[run]\ndatabase = \"fresh\"\n[[engine]]", 1);
+    let both = format!("{opens}[[phase]]\nkind = \"measure\"\nname = \"reads\"{reads}");
+    let ends = |overrides: &Overrides| {
+        let plan = plan_of(&both, overrides).unwrap();
+        let measured = plan.cases[0].phases.iter().filter_map(|phase| phase.mix());
+        measured.map(|mix| (mix.ends.operations, mix.ends.duration_ns)).collect::<Vec<_>>()
+    };
+    let opening = (Some(20), None);
+    let quick = Overrides { quick: Some(2), ..Overrides::default() };
+    assert_eq!(ends(&quick), [opening, (None, Some(5 * SECOND))]);
+    let shorter = Overrides { duration: Some("2s".to_owned()), ..Overrides::default() };
+    assert_eq!(ends(&shorter), [opening, (None, Some(2 * SECOND))]);
+}

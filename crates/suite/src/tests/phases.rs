@@ -401,8 +401,9 @@ fn a_load_alone_is_planned_and_numbers_nobody_takes_are_dropped() {
     let plan = load(Overrides { phases: phases.clone(), ..Overrides::default() });
     let of_case = |case: &Case| phases_but_settling(case).len() == 1;
     assert!(plan.cases.len() == 12 && plan.cases.iter().all(of_case), "{}", plan.cases.len());
-    let dropped =
-        |numbers: &str| format!("threads {numbers} are not swept: no picked phase uses them");
+    let dropped = |numbers: &str| {
+        format!("threads {numbers} are not swept: nothing that was picked uses them")
+    };
     assert!(plan.sized.contains(&dropped("1, 4")), "{:?}", plan.sized);
     let typed = load(Overrides { phases, threads: vec![1], ..Overrides::default() });
     assert!(typed.sized.contains(&dropped("1")), "{:?}", typed.sized);

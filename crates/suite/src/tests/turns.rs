@@ -122,3 +122,21 @@ fn what_ones_own_database_cannot_do_is_refused() {
     let more = more.replace("\"get\"", "\"insert\"");
     insta::assert_snapshot!(refusal(&more, &Overrides::default()));
 }
+
+/// A pair works on one data set, and a turn ends with a slice.
+#[test]
+fn a_pair_has_one_data_set_and_keeps_its_slices() {
+    let several = two_engines().replacen("value_bytes = 100", "value_bytes = [100, 1000]", 1);
+    let plan = plan(&several, &[]);
+    check_pairs(&plan);
+    for pair in plan.cases.chunks(2) {
+        assert_eq!(pair[0].data, pair[1].data, "{} {}", pair[0].id, pair[1].id);
+    }
+    let hours = plan_of(
+        &two_engines().replace("duration = \"5s\"", "duration = \"6h\""),
+        &Overrides::default(),
+    );
+    for case in hours.unwrap().cases {
+        assert_eq!(case.slice_ns, 1_000_000_000, "{}", case.id);
+    }
+}

@@ -14,6 +14,9 @@ pub(crate) const NAME: &str = kvdyno_record::plan::DRIVE;
 /// The worker that runs the job with fio.
 pub(crate) const FIO: &str = "fio";
 
+/// How long a job takes where none is typed.
+pub(crate) const DURATION_NS: u64 = 10_000_000_000;
+
 /// The preset's jobs with larger I/Os: most engines read blocks and pages between this size and 4
 /// KiB.
 const LARGER: [(&str, Way); 2] =

@@ -91,6 +91,8 @@ pub(crate) struct Part {
     pub(crate) fidelity: Fidelity,
     pub(crate) scale: Ratio,
     pub(crate) no_ram_limit: bool,
+    /// Some role or job sweeps threads, before engines are selected.
+    pub(crate) sweeps: bool,
     /// Paths of its media and dropped settings, as text.
     pub(crate) notes: Vec<String>,
     /// Engines left out because a medium is missing.

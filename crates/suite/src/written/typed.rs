@@ -188,6 +188,16 @@ pub(crate) struct Ram {
     pub(crate) tier: Vec<At<Tier>>,
 }
 
+impl Ram {
+    /// A limit that was scaled, with the part that does not scale.
+    pub(crate) fn with_unscaled(&self, scaled: u64, typed: u64) -> u64 {
+        match &self.unscaled {
+            Some(more) if scaled < typed => scaled.saturating_add(more.0).min(typed),
+            _ => scaled,
+        }
+    }
+}
+
 /// The location of the databases.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "DataDir")]

@@ -4,7 +4,7 @@ use super::words::Words;
 use crate::figures::group::{Group, RoleRow};
 use crate::figures::lists::list;
 use crate::figures::metric::Metric;
-use crate::figures::ratio::format_ratio;
+use crate::figures::ratio::format_factor;
 use crate::figures::relative::{RelativeTo, Significance};
 use kvdyno_record::units;
 
@@ -97,8 +97,10 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
 /// The engine that is significantly ahead of all others.
 pub(super) fn leader(standings: Vec<Standing<'_>>) -> Option<&str> {
     let (ranked, _) = ranked(standings, |a, b| b.total_cmp(&a));
-    let [(best, figure), (_, second), ..] = ranked.as_slice() else { return None };
-    matches!(compare(figure, second), Comparison::Times(_)).then_some(*best)
+    let [(best, figure), others @ ..] = ranked.as_slice() else { return None };
+    let is_behind = |other: &Figure<'_>| matches!(compare(figure, other), Comparison::Times(_));
+    let leads = !others.is_empty() && others.iter().all(|(_, other)| is_behind(other));
+    leads.then_some(*best)
 }
 
 /// `readers, target rate 2.00 k/s, have 99 % answered within 1.2 ms by LMDB and 3.4 ms by RocksDB`.
@@ -176,22 +178,22 @@ fn compare(best: &Figure<'_>, other: &Figure<'_>) -> Comparison {
     let relative = RelativeTo::between("", (other.group, other.metric), (best.group, best.metric));
     let Some(relative) = relative else {
         let ratio = best.value / other.value;
-        return Comparison::Unsure(times(ratio, ratio), "no trials to compare".to_owned());
+        return Comparison::Unsure(format_factor(ratio, ratio), "no trials to compare".to_owned());
     };
     let ratio = relative.ratio;
     match relative.verdict {
         Significance::NotDistinguishable if relative.decided => Comparison::Equal,
         Significance::NotDistinguishable => Comparison::Undecided,
-        _ if trials < 2 => Comparison::Unsure(times(ratio, ratio), ONE_TRIAL.to_owned()),
+        _ if trials < 2 => Comparison::Unsure(format_factor(ratio, ratio), ONE_TRIAL.to_owned()),
         Significance::SpreadUnknown => {
             let why = format!("{trials} trials: too few to be sure");
-            Comparison::Unsure(times(ratio, ratio), why)
+            Comparison::Unsure(format_factor(ratio, ratio), why)
         }
         Significance::Base | Significance::Different => {
             let range = relative.low.zip(relative.high).map_or_else(String::new, |(low, high)| {
-                format!(" ({} to {})", times(low, ratio), times(high, ratio))
+                format!(" ({} to {})", format_factor(low, ratio), format_factor(high, ratio))
             });
-            Comparison::Times(format!("{}{range}", times(ratio, ratio)))
+            Comparison::Times(format!("{}{range}", format_factor(ratio, ratio)))
         }
     }
 }
@@ -230,14 +232,4 @@ fn multiples(best: &Figure<'_>, others: &[(&str, Figure<'_>)]) -> String {
         .map(|(labels, before, after)| format!("{before}{}{after}", list(&labels)))
         .collect();
     clauses.join("; ")
-}
-
-/// Prints a ratio with the digits that `scale` needs: two, or three where it is close to 1.
-pub(super) fn times(ratio: f64, scale: f64) -> String {
-    match scale {
-        ..1.995 => format_ratio(ratio, 2),
-        ..9.95 => format!("{ratio:.1}"),
-        ..999.5 => format!("{ratio:.0}"),
-        _ => units::grouped(ratio.min(u64::MAX as f64) as u64),
-    }
 }

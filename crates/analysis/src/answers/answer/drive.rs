@@ -47,10 +47,7 @@ fn reached(
     let share = run.metrics.get(&c::CEILING_SHARE)?;
     let value = share.value?;
     let trials = share.n.min(ceiling.n);
-    // The widest that both ranges allow: each share is of the ceiling's median.
-    let (low, high) = share.range()?;
-    let low = low * ceiling.ios_per_s / ceiling.ios_per_s_high;
-    let high = high * ceiling.ios_per_s / ceiling.ios_per_s_low;
+    let (low, high) = run.ceiling_share_range()?;
     // A range that spans 100 % gives no answer.
     if low < 100.0 && high >= 100.0 {
         return None;

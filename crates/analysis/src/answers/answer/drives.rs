@@ -1,12 +1,13 @@
 //! The answer of a run that measured only bare drives or the load generator.
 
-use super::clause::times;
 use super::headline::time;
 use super::words;
 use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::group::{Group, RoleRow, RunRow};
+use crate::figures::job::drive_words;
 use crate::figures::lists::{several, together};
+use crate::figures::ratio::format_factor;
 use crate::figures::relative::{RelativeTo, Significance};
 use crate::judge::claim::{ClaimPoint, ClaimVerdict, Claimed};
 use kvdyno_record::claim::{Bound, Cell, Relation, Side, Test};
@@ -39,7 +40,7 @@ fn describe_claim<'c>(figures: &Figures, claim: &'c Claimed) -> Vec<(&'c str, St
     let alone = claim.points.len() == 1;
     let point = |point: &ClaimPoint| {
         let volume = point.label.strip_prefix('@').filter(|_| !alone);
-        let value = find_row_value(figures, cell, volume)?;
+        let value = find_row_value(figures, cell, volume).or(point.value)?;
         let interval = point
             .low
             .zip(point.high)
@@ -51,7 +52,7 @@ fn describe_claim<'c>(figures: &Figures, claim: &'c Claimed) -> Vec<(&'c str, St
             (ClaimVerdict::CannotTell, Some(why)) => format!("undecided ({why})"),
         };
         let place = volume.map_or_else(String::new, |volume| format!("on {volume}: "));
-        let (what, name) = (words::of_drive(op).0, name.replace('_', "."));
+        let (what, name) = (drive_words(op).0, name.replace('_', "."));
         let (value, bound) = (time(value), time(*bound));
         let text = format!("{place}{what} {name} {value}{interval}, threshold {bound}: {verdict}");
         Some((op.as_str(), text))
@@ -59,14 +60,16 @@ fn describe_claim<'c>(figures: &Figures, claim: &'c Claimed) -> Vec<(&'c str, St
     claim.points.iter().filter_map(point).collect()
 }
 
-/// The figure of an operation in the tables: it may merge the samples of all trials.
+/// The figure of an operation in the tables: it may merge the samples of all trials. None where
+/// several rows have that operation.
 fn find_row_value(figures: &Figures, cell: &Cell, volume: Option<&str>) -> Option<f64> {
     let groups = figures.groups.iter().filter(|group| {
         group.is_called(&cell.engine) && (volume.is_none() || group.volume.as_deref() == volume)
     });
     let roles = groups.filter_map(|group| group.run(&cell.phase)).flat_map(|run| &run.roles);
-    let mut operations = roles.flat_map(RoleRow::by_operation);
-    let (_, metrics) = operations.find(|(op, _)| Some(*op) == cell.op.as_deref())?;
+    let operations = roles.flat_map(RoleRow::by_operation);
+    let mut of_cell = operations.filter(|(op, _)| Some(*op) == cell.op.as_deref());
+    let (_, metrics) = of_cell.next().filter(|_| of_cell.next().is_none())?;
     metrics.named(&cell.figure)?.value
 }
 
@@ -130,7 +133,7 @@ fn job(run: &RunRow, claimed: &[&str]) -> Option<String> {
     let rate = units::si(rate(run)?);
     let operations = role.by_operation().filter(|(op, _)| !claimed.contains(op));
     let times = operations.filter_map(|(op, metrics)| {
-        let op = if role.is_mix() { format!("{} ", words::of_drive(op).0) } else { String::new() };
+        let op = if role.is_mix() { format!("{} ", drive_words(op).0) } else { String::new() };
         Some(format!("{op}p99 {}", time(metrics.value(role.p99())?)))
     });
     let times: String = times.map(|time| format!(", {time}")).collect();
@@ -149,7 +152,7 @@ fn job(run: &RunRow, claimed: &[&str]) -> Option<String> {
 fn name_unit(role: &RoleRow) -> String {
     let mut summed = role.mix.split('+').filter(|op| OpInfo::is_summed(op));
     match (summed.next(), summed.next()) {
-        (Some(op), None) => format!("{}/s", words::of_drive(op).1),
+        (Some(op), None) => format!("{}/s", drive_words(op).1),
         _ => "I/Os/s".to_owned(),
     }
 }
@@ -163,10 +166,10 @@ fn describe_ratio(relative: &RelativeTo) -> String {
         Significance::Different | Significance::NotDistinguishable if low.is_some() => {
             let undecided = if *verdict == Significance::Different { "" } else { ": undecided" };
             let [low, high] = [low, high].map(|end| end.unwrap_or(*ratio));
-            let [low, high] = [times(low, low), times(high, high)];
-            format!(", {}x {base} ({low} to {high}{undecided})", times(*ratio, *ratio))
+            let [low, high] = [format_factor(low, low), format_factor(high, high)];
+            format!(", {}x {base} ({low} to {high}{undecided})", format_factor(*ratio, *ratio))
         }
-        _ => format!(", {}x {base} (too few trials to be sure)", times(*ratio, *ratio)),
+        _ => format!(", {}x {base} (too few trials to be sure)", format_factor(*ratio, *ratio)),
     }
 }
 

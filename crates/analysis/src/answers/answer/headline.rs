@@ -1,9 +1,9 @@
 //! A run's answer in one line: the fastest engine, its lead, and its slowest operation in the first
-//! phase, then the leaders of all else that was measured.
+//! phase, then the leaders of its later phases and of other settings.
 //! `RocksDB: 20.0 k ops/s, 2.1x LMDB; update p99 4.8 ms (LMDB 15.1, SQLite 16.2)`.
 
-use super::clause::{self, times};
-use super::{Setting, drives, settings, words};
+use super::clause;
+use super::{Setting, drives, list_settings, settings, words};
 use crate::answers::search::SearchResult;
 use crate::figures::Figures;
 use crate::figures::catalogue as c;
@@ -11,6 +11,7 @@ use crate::figures::engines::title;
 use crate::figures::group::{Group, RoleRow};
 use crate::figures::lists::{list, together, unique};
 use crate::figures::metric::{Definition, Direction, Metric, Metrics};
+use crate::figures::ratio::format_factor;
 use crate::figures::relative::{RelativeTo, Significance};
 use crate::judge::claim::Claimed;
 use kvdyno_record::units;
@@ -46,8 +47,8 @@ pub(super) fn headline(
     line.or_else(|| self::fates(figures))
 }
 
-/// The line of the first setting that has a figure, and the leaders of all else that was measured.
-/// Where the load runs phases for all numbers of threads, that comes second.
+/// The line of the first setting that has a figure, and the leaders of its later phases and of the
+/// first phase of each other setting. Where the load runs phases for all numbers of threads, that comes second.
 fn run_lines(settings: &[Setting<'_>]) -> Option<String> {
     let (mut lines, mut others) = (Vec::new(), Vec::new());
     for by_load in [false, true] {
@@ -56,11 +57,12 @@ fn run_lines(settings: &[Setting<'_>]) -> Option<String> {
             of_kind.by_ref().find_map(|setting| setting.run_line().map(|line| (setting, line)));
         let Some((setting, (phase, line))) = first else { continue };
         lines.push(line);
-        let known = setting.prefix(phase, "");
-        others.extend(setting.list_leaders_after(phase, &known));
+        let known = setting.list_conditions(phase);
+        let phases = setting.phases();
+        let later = phases.iter().skip_while(|other| **other != phase).skip(1);
+        others.extend(setting.list_leaders(&later.copied().collect::<Vec<_>>(), &known));
         others.extend(of_kind.filter_map(|setting| {
-            let mut phases = setting.phases().into_iter();
-            phases.find_map(|phase| setting.find_leader(phase, &known))
+            setting.phases().into_iter().find_map(|phase| setting.find_leader(phase, &known))
         }));
     }
     (!lines.is_empty()).then(|| lines.join("; ") + &join_leaders(others))
@@ -103,14 +105,12 @@ impl<'s> Setting<'s> {
         })
     }
 
-    /// The leaders of the phases after `first`; of the windows of a longer phase, that of the last.
-    fn list_leaders_after(&self, first: &str, known: &str) -> Vec<(String, String)> {
+    /// The leaders of these phases; of the windows of a longer phase, that of the last.
+    fn list_leaders(&self, phases: &[&'s str], known: &[String]) -> Vec<(String, String)> {
         let longer_phase = |phase: &str| {
             let run = self.groups.iter().find_map(|group| group.run(phase))?;
             run.window.as_ref().map(|window| window.phase.as_str())
         };
-        let phases: Vec<&str> =
-            self.phases().into_iter().skip_while(|phase| *phase != first).skip(1).collect();
         let is_last_window = |(at, phase): &(usize, &&'s str)| {
             let longer = longer_phase(phase);
             let mut later = phases[at + 1..].iter();
@@ -120,9 +120,9 @@ impl<'s> Setting<'s> {
         shown.filter_map(|(_, phase)| self.find_leader(phase, known)).collect()
     }
 
-    /// A phase, and its leader if its first role is not paced. Of the phase's prefix, what is in
-    /// `known` is left out: the line says it already.
-    fn find_leader(&self, phase: &str, known: &str) -> Option<(String, String)> {
+    /// A phase, and its leader if its first role is not paced. Its conditions in `known` are left
+    /// out: the line says them already.
+    fn find_leader(&self, phase: &str, known: &[String]) -> Option<(String, String)> {
         let chosen = self.chosen(phase)?;
         let roles = &chosen[0].run(phase)?.roles;
         let role = roles.first().filter(|role| !role.open_loop && !role.paced)?;
@@ -137,9 +137,9 @@ impl<'s> Setting<'s> {
             }
             [] => return None,
         };
-        let prefix = self.prefix(phase, "");
-        let is_new = |words: &&str| !words.is_empty() && known.split(", ").all(|it| it != *words);
-        let mut workload = prefix.split(", ").filter(is_new).collect::<Vec<_>>().join(", ");
+        let mut conditions = self.list_conditions(phase);
+        conditions.retain(|condition| !known.contains(condition));
+        let mut workload = conditions.join(", ");
         if roles.len() > 1 {
             let blank = if workload.is_empty() { "" } else { " " };
             workload += &format!("{blank}{}", role.role);
@@ -206,15 +206,19 @@ impl<'s> Setting<'s> {
 
     /// What distinguishes it from other settings and phases of the run, and then `end`.
     fn prefix(&self, phase: &str, end: &str) -> String {
-        let settings = settings(self.figures);
-        let phases = unique(settings.iter().flat_map(Setting::phases)).len();
-        // The name of a phase that the suite did not name says nothing.
-        let phase = if phases > 1 && phase != "measure" { phase } else { "" };
-        let suffix = super::setting_suffix(self.figures, self.groups[0], true);
-        match format!("{phase}{suffix}").trim_start_matches(", ") {
-            "" => String::new(),
-            words => format!("{words}{end}"),
+        match self.list_conditions(phase).as_slice() {
+            [] => String::new(),
+            conditions => conditions.join(", ") + end,
         }
+    }
+
+    /// The phase and the settings that distinguish it from others of the run.
+    fn list_conditions(&self, phase: &str) -> Vec<String> {
+        let phases = unique(settings(self.figures).iter().flat_map(Setting::phases)).len();
+        // The name of a phase that the suite did not name says nothing.
+        let is_named = phases > 1 && !["", "measure"].contains(&phase);
+        let phase = is_named.then(|| phase.to_owned());
+        phase.into_iter().chain(list_settings(self.figures, self.groups[0], true)).collect()
     }
 
     /// The groups that have a value, the best first.
@@ -297,7 +301,7 @@ fn describe_lead(best: &Entrant<'_>, second: &Entrant<'_>) -> Option<String> {
         Significance::SpreadUnknown => "?",
         Significance::Base | Significance::Different => "",
     };
-    Some(format!("{} {}x{mark} {}", best.name, times(lead.ratio, lead.ratio), second.name))
+    Some(format!("{} {}x{mark} {}", best.name, format_factor(lead.ratio, lead.ratio), second.name))
 }
 
 /// `RocksDB: 20.0 k ops/s, 2.1x LMDB`; of many: the first, those it does not differ from, and the
@@ -328,12 +332,13 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
     let colon = if role.is_empty() { ":" } else { "" };
     let times = |(other, lead): &(&Entrant<'_>, Option<Lead>)| {
         let ratio = lead.as_ref().map_or(best.value / other.value, |lead| lead.ratio);
-        times(ratio, ratio)
+        format_factor(ratio, ratio)
     };
     let interval = |(_, lead): &(&Entrant<'_>, Option<Lead>)| {
         let ends = lead.as_ref().and_then(|lead| lead.interval);
-        let words =
-            |(low, high)| format!(" ({} to {})", self::times(low, low), self::times(high, high));
+        let words = |(low, high)| {
+            format!(" ({} to {})", format_factor(low, low), format_factor(high, high))
+        };
         ends.map_or_else(String::new, words)
     };
     let mut text = role.to_owned();

@@ -2,7 +2,7 @@
 
 use super::clause::{self, Standing};
 use super::words::{self, Words};
-use super::workload::{Answer, metric, rate, setting_suffix};
+use super::workload::{Answer, join_settings, list_settings, metric, rate};
 use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::engines::title;
@@ -18,7 +18,7 @@ pub(super) fn answers(figures: &Figures) -> (Vec<Answer>, Vec<Answer>) {
         competing.filter(|group| group.volume.is_some())
     };
     let engine_name = |group: &Group| {
-        format!("{}{}", title(&figures.engines, group), setting_suffix(figures, group, false))
+        join_settings(title(&figures.engines, group), &list_settings(figures, group, false))
     };
     // On one volume a load may be its own case, on another the first phase of a case.
     let with_loads = on_volumes().filter(|group| group.load.is_some());

@@ -40,16 +40,6 @@ pub(super) fn of_operation(op: &str) -> String {
     format!("{op}s")
 }
 
-/// The words for an operation of a bare drive: singular, plural.
-pub(super) fn of_drive(op: &str) -> (&'static str, &'static str) {
-    match op {
-        "get" => ("read", "reads"),
-        "update" | "insert" => ("write", "writes"),
-        "flush" => ("fsync", "fsyncs"),
-        _ => ("I/O", "I/Os"),
-    }
-}
-
 /// `1 thread`.
 pub(super) fn of_threads(threads: u32) -> String {
     format!("{threads} thread{}", if threads == 1 { "" } else { "s" })

@@ -4,7 +4,7 @@ use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::group::Group;
 use crate::figures::metric::{Definition, Metric};
-use crate::figures::naming::setting;
+use crate::figures::naming;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,14 +17,20 @@ pub struct Answer {
     pub sentence: String,
 }
 
-/// The settings that distinguish a group where a run has several: `, RAM 64GiB, durability commit`.
-pub(super) fn setting_suffix(figures: &Figures, group: &Group, by_volume: bool) -> String {
-    let mut text = setting(&figures.groups, group, by_volume);
+/// The settings that distinguish a group where a run has several: `RAM 64GiB`, `durability commit`.
+pub(super) fn list_settings(figures: &Figures, group: &Group, by_volume: bool) -> Vec<String> {
+    let mut settings = naming::list_settings(&figures.groups, group, by_volume);
     let mut others = figures.groups.iter().filter(|other| other.competes());
     if others.any(|other| other.durability != group.durability) {
-        text += &format!(", durability {}", group.durability.as_str());
+        settings.push(format!("durability {}", group.durability.as_str()));
     }
-    text
+    settings
+}
+
+/// `readers, RAM 64GiB`: what has these settings, with them.
+pub(super) fn join_settings(what: &str, settings: &[String]) -> String {
+    let settings = settings.iter().map(String::as_str);
+    [what].into_iter().chain(settings).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn rate<'g>(group: &'g Group, phase: &str, role: usize) -> Option<&'g Metric> {

@@ -50,7 +50,7 @@ fn slow_hosts_are_named_with_what_only_they_have() {
         set(member, "memory", &format!("{at} GiB"));
     }
     let fleet = compare(members);
-    let [spread] = &fleet.spreads[..] else { panic!("{:?}", fleet.spreads) };
+    let [spread] = &fleet.figures[..] else { panic!("{:?}", fleet.figures) };
     assert!((spread.judgement.median - 997.5).abs() < 5.0 && spread.values.len() == 10);
     let apart: Vec<_> =
         spread.judgement.outliers.iter().map(|one| (one.host, one.better)).collect();
@@ -76,7 +76,7 @@ fn hosts_that_are_alike_and_hosts_that_are_few_are_no_outliers() {
     rates[5] = 1004.0;
     assert_eq!(compare(fleet_of(&rates)).outlier_hosts, []);
     rates[5] = 1040.0;
-    assert!(compare(fleet_of(&rates)).spreads[0].judgement.outliers[0].better);
+    assert!(compare(fleet_of(&rates)).figures[0].judgement.outliers[0].better);
 }
 
 #[test]

@@ -48,6 +48,7 @@ pub fn answer(evidence: &Evidence) -> Result<Option<SearchResult>, RecordError> 
         result: edge.as_ref().and_then(Edge::outcome).unwrap_or(unknown),
         contradictions: edge.as_ref().map(Edge::contradictions).unwrap_or_default(),
         left: edge.as_ref().map_or_else(|| points_most(search), Edge::points_left),
+        run: evidence.run.id.clone(),
         sealed: evidence.complete,
         sentences: Vec::new(),
         points,

@@ -41,6 +41,9 @@ pub struct SearchResult {
     /// How many points are left, at most, where trials agree.
     #[serde(skip)]
     pub left: u32,
+    /// The run's id.
+    #[serde(skip)]
+    pub(super) run: String,
     /// The run was brought to its end.
     #[serde(skip)]
     pub(super) sealed: bool,
@@ -56,12 +59,12 @@ pub enum Outcome {
     Stopped,
     /// Not even the easiest value meets the target in every trial.
     Never {
-        /// It.
+        /// The easiest value tried.
         easiest: u64,
     },
     /// The hardest value meets it in every trial.
     Always {
-        /// It.
+        /// The hardest value tried.
         hardest: u64,
     },
     /// The edge lies between two values.

@@ -89,7 +89,8 @@ pub(super) fn sentences(answer: &SearchResult) -> Vec<String> {
         Outcome::Never { .. } | Outcome::Always { .. } => true,
     };
     if !ended && goes_on {
-        all.push("The search is not complete: `kvdyno resume` continues it.".to_owned());
+        let run = &answer.run;
+        all.push(format!("The search is not complete: `kvdyno resume {run}` continues it."));
     }
     if let Outcome::Between { met, .. } | Outcome::Always { hardest: met } = answer.result {
         all.extend(answer.point(met).map(confidence));

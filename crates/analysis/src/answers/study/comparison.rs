@@ -25,7 +25,7 @@ pub struct StudyComparison {
 /// A published row.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Published {
-    /// The study's authors, source and machine.
+    /// The table's name in the study's file.
     pub table: String,
     /// The table's title.
     pub title: String,

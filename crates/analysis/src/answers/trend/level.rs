@@ -4,7 +4,7 @@ use super::RunSeries;
 use crate::answers::series::present;
 use crate::figures::metric::Direction;
 use crate::judge::rule::{self, LEAST, Margins, Mean};
-use crate::judge::versus::gate::{NotJudged, beyond_allowed};
+use crate::judge::versus::gate::{GateLists, NotJudged, beyond_allowed};
 use kvdyno_record::units::percent;
 
 /// A level is stable from this many runs on.
@@ -37,13 +37,9 @@ fn compare_newest(course: &RunSeries) -> Result<Mean, String> {
     Ok(Mean { value: sign * mean.value, ..mean })
 }
 
-/// The gate's lists: what is certainly worse by more than `allowed`, what may be, what is not
-/// judged.
-pub(super) fn lists(
-    courses: &[RunSeries],
-    allowed: f64,
-) -> (Vec<String>, Vec<String>, Vec<NotJudged>) {
-    let (mut regressed, mut may_hide, mut not_judged) = (Vec::new(), Vec::new(), Vec::new());
+/// Compares the newest run with the last stable level, of which it may lose the share `allowed`.
+pub(super) fn judge_newest(courses: &[RunSeries], allowed: f64) -> GateLists {
+    let mut lists = GateLists::default();
     let (mut judged, mut beyond) = (Vec::new(), Vec::new());
     for course in courses.iter().filter(|course| course.judgement.primary) {
         match compare_newest(course) {
@@ -52,7 +48,7 @@ pub(super) fn lists(
                 beyond.push(beyond_allowed(mean, allowed, figure));
                 judged.push((course, mean));
             }
-            Err(why) => not_judged.push(NotJudged {
+            Err(why) => lists.not_judged.push(NotJudged {
                 case: course.case.clone(),
                 figure: Some(format!("{}: {}", course.owner(), course.figure)),
                 reason: why,
@@ -68,12 +64,12 @@ pub(super) fn lists(
         };
         let (_, most) = mean.interval();
         if worse {
-            regressed.push(format!("{} by {}", course.name(), share(mean.value)));
+            lists.regressed.push(format!("{} by {}", course.name(), share(mean.value)));
         } else if beyond.interval().1 > 0.0 {
-            may_hide.push(format!("{} (up to {})", course.name(), share(most)));
+            lists.may_hide.push(format!("{} (up to {})", course.name(), share(most)));
         }
     }
-    (regressed, may_hide, not_judged)
+    lists
 }
 
 /// The values of the last level with enough runs, without the newest run's.

@@ -1,6 +1,8 @@
 //! The efficiency of an engine against the bare drive, for tables, findings and answers.
 
+use crate::figures::catalogue as c;
 use crate::figures::explain::cause::Cause;
+use crate::figures::group::RunRow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -35,6 +37,17 @@ pub struct Efficiency {
     pub limit: Option<Cause>,
     /// Why the limit is unknown.
     pub why_no_limit: Option<String>,
+}
+
+impl RunRow {
+    /// The widest range of its share of the ceiling that the ranges of both allow, in percent: each
+    /// share is of the ceiling's median.
+    pub fn ceiling_share_range(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.metrics.get(&c::CEILING_SHARE)?.range()?;
+        let BaselineCase { ios_per_s, ios_per_s_low, ios_per_s_high, .. } =
+            self.efficiency.as_ref()?.ceiling.as_ref()?;
+        Some((low * ios_per_s / ios_per_s_high, high * ios_per_s / ios_per_s_low))
+    }
 }
 
 /// A case of the bare drive that serves as a limit.

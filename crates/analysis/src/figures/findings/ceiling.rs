@@ -5,6 +5,7 @@ use super::kinds::Id;
 use crate::figures::catalogue as c;
 use crate::figures::efficiency::ONE_IO_BYTES;
 use crate::figures::group::Group;
+use crate::figures::rates::in_window;
 use kvdyno_record::units::si;
 
 /// A bare drive counts its own I/Os: a larger share of others at the device is reported.
@@ -26,7 +27,7 @@ fn drive_shared(groups: &[Group]) -> Option<Finding> {
         }
         let rate = |definition| run.metrics.value(definition);
         let device_per_s = rate(&c::DEVICE_READS_PER_S)? + rate(&c::DEVICE_WRITES_PER_S)?;
-        let own_per_s: f64 = run.roles.iter().filter_map(|r| r.metrics.value(&c::OPS_PER_S)).sum();
+        let own_per_s: f64 = run.roles.iter().filter_map(|r| in_window(&r.metrics)?.value).sum();
         let many = own_per_s > 0.0 && device_per_s > own_per_s * (1.0 + OTHERS);
         let (label, own, device) = (&group.label, si(own_per_s), si(device_per_s));
         let words = format!("{label} made {own} I/Os per second, and the device did {device}");

@@ -34,6 +34,17 @@ pub struct NotJudged {
     pub reason: String,
 }
 
+/// What a gate found of each figure.
+#[derive(Debug, Default)]
+pub(crate) struct GateLists {
+    /// What certainly got worse by more than is allowed.
+    pub(crate) regressed: Vec<String>,
+    /// What may have.
+    pub(crate) may_hide: Vec<String>,
+    /// What cannot be judged.
+    pub(crate) not_judged: Vec<NotJudged>,
+}
+
 /// The result of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -56,7 +67,7 @@ impl Gate {
         let rows = all.filter(|(_, row)| row.primary);
         let rows: Vec<(&Pair, &Row)> =
             rows.filter(|(_, row)| row.direction != Direction::Neither).collect();
-        let (mut regressed, mut not_judged, mut may_hide) = (Vec::new(), Vec::new(), Vec::new());
+        let mut lists = GateLists::default();
         let (judged, beyond): (Vec<(&Pair, &Row)>, Vec<Mean>) = rows
             .iter()
             .filter_map(|(pair, row)| Some(((*pair, *row), beyond(row, allowed)?)))
@@ -65,45 +76,41 @@ impl Gate {
             let name = || format!("{}, {}", pair.name, figure(row));
             let by = row.ratio.map_or(0.0, |ratio| row.worse_by(ratio));
             if worse {
-                regressed.push(format!("{} by {}", name(), percent(by)));
+                lists.regressed.push(format!("{} by {}", name(), percent(by)));
                 continue;
             }
             let most = row.worst_by().filter(|most| *most > allowed.max(least(row.figure)));
-            may_hide.extend(most.map(|most| format!("{} (up to {})", name(), percent(most))));
+            lists.may_hide.extend(most.map(|most| format!("{} (up to {})", name(), percent(most))));
         }
         // A figure that the base lacks cannot have got worse.
         let unjudged = rows.iter().filter(|(_, row)| match row.verdict {
             Verdict::NotComparable => row.base.n > 0 || row.new.n == 0,
             verdict => verdict == Verdict::TooFew,
         });
-        not_judged.extend(unjudged.map(|(pair, row)| NotJudged {
+        lists.not_judged.extend(unjudged.map(|(pair, row)| NotJudged {
             case: pair.name.clone(),
             figure: Some(figure(row)),
             reason: row.reason.clone().unwrap_or_default(),
         }));
         let lost = unpaired.iter().filter(|case| case.in_base);
-        not_judged.extend(lost.map(|case| NotJudged {
+        lists.not_judged.extend(lost.map(|case| NotJudged {
             case: case.name.clone(),
             figure: None,
             reason: case.reason.clone(),
         }));
-        if not_judged.is_empty() && !rows.iter().any(|(_, row)| is_judged(row)) {
-            not_judged.push(NotJudged {
+        if lists.not_judged.is_empty() && !rows.iter().any(|(_, row)| is_judged(row)) {
+            lists.not_judged.push(NotJudged {
                 case: "all cases".to_owned(),
                 figure: None,
                 reason: "no case has a figure to judge".to_owned(),
             });
         }
-        Self::from_lists(allowed, regressed, not_judged, may_hide)
+        Self::from_lists(allowed, lists)
     }
 
     /// A gate from its lists.
-    pub(crate) fn from_lists(
-        allowed: f64,
-        regressed: Vec<String>,
-        not_judged: Vec<NotJudged>,
-        may_hide: Vec<String>,
-    ) -> Self {
+    pub(crate) fn from_lists(allowed: f64, lists: GateLists) -> Self {
+        let GateLists { regressed, may_hide, not_judged } = lists;
         let result = match (&*regressed, &*not_judged, &*may_hide) {
             ([_, ..], _, _) => GateResult::Failed,
             ([], [_, ..], _) => GateResult::CannotJudge,

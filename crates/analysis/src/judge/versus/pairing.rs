@@ -109,7 +109,7 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
         if let Some(difference) = unit.rate_difference(other) {
             let reason = format!("pilots found unlike rates: {}", difference.words());
             let name = unit.name.clone();
-            paired.unpaired.push(Unpaired { in_base: false, name: name.clone(), reason });
+            paired.unpaired.push(Unpaired { in_base: true, name: name.clone(), reason });
             unlike.push((name, difference));
             continue;
         }
@@ -188,9 +188,12 @@ fn side_units<'r>(chosen: &[Chosen<'r>], sides: &Sides<'_>) -> Vec<Unit<'r>> {
     let mut first = units(first, !sides.side_by_side());
     for run in further.iter().map(|run| units(run, true)) {
         for unit in &mut first {
-            let same = run
-                .iter()
-                .find(|other| other.group.label == unit.group.label && other.work == unit.work);
+            let is_same = |other: &&Unit<'_>| {
+                other.group.label == unit.group.label
+                    && other.work == unit.work
+                    && unit.rate_difference(other).is_none()
+            };
+            let same = run.iter().find(is_same);
             unit.further.extend(same.map(|other| other.group));
         }
     }

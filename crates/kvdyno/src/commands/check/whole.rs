@@ -1,7 +1,7 @@
 //! Checks of a run as a whole: formats, completeness, checksums.
 
 use super::{Answer, Check};
-use kvdyno_record::files::{CaseFolder, RecordError, RunFolder, sha256};
+use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
 use kvdyno_record::plan::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -74,10 +74,10 @@ fn sealed(folder: &RunFolder) -> Answer {
         .collect();
     let mut wrong = Vec::new();
     for (name, sum) in &sums {
-        match sha256(&folder.path.join(name)) {
-            Ok(now) if now == *sum => {}
-            Ok(_) => wrong.push(format!("{name} was changed")),
-            Err(_) => wrong.push(format!("{name} is gone")),
+        match folder.sum_of(name) {
+            Some(now) if now == *sum => {}
+            Some(_) => wrong.push(format!("{name} was changed")),
+            None => wrong.push(format!("{name} is gone")),
         }
     }
     for name in files(&folder.path, &folder.path) {

@@ -25,7 +25,11 @@ impl NamedLibraries {
         let labels: BTreeSet<&str> = loaded.map(|case| case.label.as_str()).collect();
         let mut libraries = BTreeMap::new();
         for text in typed {
-            let named = text.rsplit_once('=').filter(|(label, _)| labels.contains(label));
+            // Labels and paths may have a `=` of their own.
+            let named = labels
+                .iter()
+                .filter_map(|label| Some((*label, text.strip_prefix(*label)?.strip_prefix('=')?)))
+                .max_by_key(|(label, _)| label.len());
             let (label, path) = match (named, labels.first()) {
                 (Some(named), _) => named,
                 (None, Some(only)) if labels.len() == 1 => (*only, text.as_str()),

@@ -8,7 +8,7 @@ use super::memory::CaseMemory;
 use super::outcome::{self, Ending};
 use super::profile::{self, ProfileOfCase};
 use super::recording;
-use super::supervisor::{Complaint, Supervisor};
+use super::supervisor::{ServerFailure, Supervisor};
 use super::talk::Talk;
 use super::turns::{self, OneOfPair};
 use super::volume_failure::{blame_volume, find_cause};
@@ -232,14 +232,14 @@ fn start<'r>(
     let failed = |error| not_run(format!("failed to start {}: {error}", worker.path.display()));
     let supervisor = match Supervisor::start(environment, &memory, worker) {
         Ok(supervisor) => supervisor,
-        Err(mut complaint) => {
-            let Complaint { class, message, .. } = &complaint;
+        Err(mut failure) => {
+            let ServerFailure { class, message, .. } = &failure;
             if let Some((class, message)) = find_cause(environment, *class, message) {
-                complaint = Complaint { class, message, ..complaint };
+                failure = ServerFailure { class, message, ..failure };
             }
             let mut not_measured = Vec::new();
             let ram_limit = memory.end(&mut not_measured);
-            let outcome = outcome::unstarted(environment.case, worker, complaint, &ram_limit);
+            let outcome = outcome::unstarted(environment.case, worker, failure, &ram_limit);
             return Err(Box::new(StartFailure { outcome, ram_limit, not_measured }));
         }
     };

@@ -1,16 +1,22 @@
 //! Ctrl-C: the first asks for an end, the second ends at once.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Number of interrupts by the user.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
-    /// Handles SIGINT, SIGTERM and SIGHUP from now on.
+    /// Handles SIGINT, SIGTERM and SIGHUP from now on. The process has one count of them, however
+    /// many parts of it ask.
     pub(crate) fn listen() -> std::io::Result<Self> {
+        static SHARED: Mutex<Option<Interrupt>> = Mutex::new(None);
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(interrupt) = &*shared {
+            return Ok(interrupt.clone());
+        }
         let interrupt = Self::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let count = Arc::clone(&interrupt.0);
@@ -19,6 +25,7 @@ impl Interrupt {
             };
             register(signal, action)?;
         }
+        *shared = Some(interrupt.clone());
         Ok(interrupt)
     }
 

@@ -154,6 +154,10 @@ impl Pass<'_> {
             if !failed && !self.done.get(&loader.id).is_some_and(Outcome::is_hopeless) {
                 self.announce(loader);
                 self.load(loader)?;
+                if self.env.interrupt.is_requested() {
+                    // It has not begun.
+                    return Ok(());
+                }
                 self.announce(case);
             }
             if !self.env.databases.contains_key(&case.database.id) {

@@ -1,6 +1,6 @@
 //! The outcome of a case: the only place that judges a worker's end.
 
-use super::supervisor::Complaint;
+use super::supervisor::ServerFailure;
 use kvdyno_host::child::ExitStatus;
 use kvdyno_record::case::{Outcome, PhaseRecord, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::ErrorClass;
@@ -16,7 +16,7 @@ pub(super) struct Ending {
     pub(super) cut: Option<EarlyEnd>,
     pub(super) killed_by_us: bool,
     /// The reason why the server ended before its client.
-    pub(super) server: Option<Complaint>,
+    pub(super) server: Option<ServerFailure>,
     /// Whether its last line reported completion.
     pub(super) is_done: bool,
     /// For a crew: the launcher's last message.
@@ -54,7 +54,7 @@ pub(super) fn judge(
     if let Some(message) = lost_data(case, phases) {
         return Outcome::Failed { class: ErrorClass::Corrupt, message };
     }
-    if let Some(Complaint { message, signal: Some(signal), .. }) = ending.server.clone() {
+    if let Some(ServerFailure { message, signal: Some(signal), .. }) = ending.server.clone() {
         return Outcome::Killed { signal, message: format!("{message}, in `{phase}`") };
     }
     if let Some((class, message)) = ending.failure.clone() {
@@ -86,14 +86,13 @@ pub(super) fn judge(
             class: ErrorClass::Other,
             message: format!(
                 "a rank of the crew died, and all others with it, in `{phase}`: {} (the launcher \
-                 {}; see log.txt)",
-                ending.launcher.as_deref().unwrap_or("the launcher does not report which"),
-                exit_words(exit)
+                 {exit}; see log.txt)",
+                ending.launcher.as_deref().unwrap_or("the launcher does not report which")
             ),
         },
         _ => Outcome::Failed {
             class: ErrorClass::Other,
-            message: format!("the worker {} in `{phase}` without a message", exit_words(exit)),
+            message: format!("the worker {exit} in `{phase}` without a message"),
         },
     }
 }
@@ -111,10 +110,10 @@ fn because(what: &str, case: &Case, worker: &WorkerIdentity) -> String {
 pub(super) fn unstarted(
     case: &Case,
     worker: &WorkerIdentity,
-    complaint: Complaint,
+    failure: ServerFailure,
     ram: &RamLimit,
 ) -> Outcome {
-    let Complaint { class, message, signal } = complaint;
+    let ServerFailure { class, message, signal } = failure;
     let killed = ram.group.is_some_and(|group| group.oom_kills > 0);
     match class {
         ErrorClass::Full => Outcome::DiskFull { message },
@@ -129,15 +128,6 @@ pub(super) fn unstarted(
             // The next attempt may have another result.
             None => Outcome::NotRun { message },
         },
-    }
-}
-
-/// The end of a worker process, as text.
-pub(super) fn exit_words(exit: &ExitStatus) -> String {
-    match (exit.code, exit.signal) {
-        (_, Some(signal)) => format!("died of signal {signal}"),
-        (Some(code), None) => format!("ended with code {code}"),
-        (None, None) => "ended".to_owned(),
     }
 }
 

@@ -4,7 +4,6 @@
 use super::count;
 use super::environment::CaseEnvironment;
 use super::memory::CaseMemory;
-use super::outcome::exit_words;
 use super::profile::{self, OpenedWatch};
 use super::talk::stopwatch::{Reminder, Step};
 use super::worker::{Worker, WorkerMessage};
@@ -34,14 +33,14 @@ const ENDING: Duration = Duration::from_secs(1);
 
 /// The reason why a server is absent, or not in the requested state.
 #[derive(Clone, Debug)]
-pub(super) struct Complaint {
+pub(super) struct ServerFailure {
     pub(super) class: ErrorClass,
     pub(super) message: String,
     /// The signal that the server or its supervisor died of, if somebody else sent it.
     pub(super) signal: Option<i32>,
 }
 
-impl Complaint {
+impl ServerFailure {
     fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         Self { class, message: message.into(), signal: None }
     }
@@ -69,7 +68,7 @@ impl<'r> Supervisor<'r> {
         environment: &'r CaseEnvironment<'r>,
         memory: &CaseMemory<'_>,
         identity: &WorkerIdentity,
-    ) -> Result<Option<Self>, Complaint> {
+    ) -> Result<Option<Self>, ServerFailure> {
         if !identity.description.engine.capabilities.external_processes {
             return Ok(None);
         }
@@ -77,7 +76,7 @@ impl<'r> Supervisor<'r> {
             .and_then(|log| memory.start(identity, "serve", log));
         let worker = started.map_err(|error| {
             let what = format!("failed to start {}: {error}", identity.path.display());
-            Complaint::new(ErrorClass::Other, what)
+            ServerFailure::new(ErrorClass::Other, what)
         })?;
         let (record, options) = (ServerRecord::default(), environment.case.options.clone());
         let deadline = Instant::now() + Duration::from_nanos(environment.case.budget_ns);
@@ -88,6 +87,11 @@ impl<'r> Supervisor<'r> {
             Self { environment, worker, processor, watch, record, options, deadline };
         supervisor.serve()?;
         Ok(Some(supervisor))
+    }
+
+    /// The case was stopped for this long: its budget ends later.
+    pub(super) fn put_off(&mut self, stopped: Duration) {
+        self.deadline += stopped;
     }
 
     /// The server's address.
@@ -102,7 +106,7 @@ impl<'r> Supervisor<'r> {
     }
 
     /// Starts the server at its previous location.
-    pub(super) fn serve(&mut self) -> Result<(), Complaint> {
+    pub(super) fn serve(&mut self) -> Result<(), ServerFailure> {
         let address = Some(self.record.address.clone()).filter(|before| !before.is_empty());
         let order = SupervisorOrder::Serve(ServerJob {
             location: self.environment.site.location(),
@@ -122,7 +126,7 @@ impl<'r> Supervisor<'r> {
     }
 
     /// Stops the server cleanly.
-    pub(super) fn halt(&mut self) -> Result<(), Complaint> {
+    pub(super) fn halt(&mut self) -> Result<(), ServerFailure> {
         match self.obeyed(&SupervisorOrder::Halt)? {
             Event::Halted { took_ns } => {
                 self.record.stops_ns.push(took_ns);
@@ -133,7 +137,7 @@ impl<'r> Supervisor<'r> {
     }
 
     /// The reason why the server has ended, after waiting this long; none: it runs.
-    pub(super) fn complaint(&mut self, wait: Duration) -> Option<Complaint> {
+    pub(super) fn failure(&mut self, wait: Duration) -> Option<ServerFailure> {
         match self.worker.receive(wait) {
             WorkerMessage::Silence => None,
             message => Some(self.unexpected(message)),
@@ -141,34 +145,34 @@ impl<'r> Supervisor<'r> {
     }
 
     /// An unexpected message of a supervisor is the reason why there is no server.
-    fn unexpected(&mut self, message: WorkerMessage) -> Complaint {
+    fn unexpected(&mut self, message: WorkerMessage) -> ServerFailure {
         match message {
             WorkerMessage::Event(event) => match *event {
                 Event::Failed { class, message, signal, .. } => {
                     let signal = signal.filter(|signal| is_from_outside(*signal));
-                    Complaint { class, message, signal }
+                    ServerFailure { class, message, signal }
                 }
                 other => nonsense(&other),
             },
             WorkerMessage::Nonsense(line) => {
-                Complaint::new(ErrorClass::Other, format!("the supervisor sent {line:?}"))
+                ServerFailure::new(ErrorClass::Other, format!("the supervisor sent {line:?}"))
             }
             WorkerMessage::End | WorkerMessage::Silence => self.ended(),
         }
     }
 
     /// It ended without a message.
-    fn ended(&mut self) -> Complaint {
+    fn ended(&mut self) -> ServerFailure {
         let begun = Instant::now();
         while !self.worker.has_ended() && begun.elapsed() < ENDING {}
         if !self.worker.has_ended() {
             self.worker.kill();
             let what = "the server's supervisor closed its output and did not end";
-            return Complaint::new(ErrorClass::Unavailable, what);
+            return ServerFailure::new(ErrorClass::Unavailable, what);
         }
         let exit = self.worker.wait().ok();
-        let how = exit.as_ref().map_or_else(|| "has ended".to_owned(), exit_words);
-        Complaint {
+        let how = exit.as_ref().map_or_else(|| "has ended".to_owned(), ToString::to_string);
+        ServerFailure {
             class: ErrorClass::Unavailable,
             message: format!("the server's supervisor {how}, and its server with it"),
             signal: exit.and_then(|exit| exit.signal),
@@ -193,12 +197,19 @@ impl<'r> Supervisor<'r> {
                 self.worker.kill();
             }
         }
-        while let WorkerMessage::Event(event) = self.worker.receive(Duration::ZERO) {
-            if let Event::Failed { message, .. } = *event {
-                return Some(message);
+        // Its last message may not have been read yet.
+        let _ = self.worker.wait();
+        loop {
+            match self.worker.receive(Duration::ZERO) {
+                WorkerMessage::Event(event) => {
+                    if let Event::Failed { message, .. } = *event {
+                        return Some(message);
+                    }
+                }
+                WorkerMessage::Nonsense(_) => {}
+                WorkerMessage::End | WorkerMessage::Silence => return None,
             }
         }
-        None
     }
 
     /// It takes too long. It removes a database elsewhere when its input ends.
@@ -220,8 +231,8 @@ impl<'r> Supervisor<'r> {
         self.environment.progress.warn(&text);
     }
 
-    fn obeyed(&mut self, order: &SupervisorOrder) -> Result<Event, Complaint> {
-        // Its end has already been read.
+    fn obeyed(&mut self, order: &SupervisorOrder) -> Result<Event, ServerFailure> {
+        // The messages below say why it cannot be sent.
         let sent = self.worker.send(order);
         let interrupt = &self.environment.run.interrupt;
         let (mut hurried, mut deadline) = (false, self.deadline);
@@ -249,7 +260,7 @@ impl<'r> Supervisor<'r> {
                 self.give_up();
                 let what = "the server did not start or stop within the case's budget, or its \
                             patience after an interrupt";
-                return Err(Complaint::new(ErrorClass::Unavailable, what));
+                return Err(ServerFailure::new(ErrorClass::Unavailable, what));
             }
         }
     }
@@ -258,12 +269,14 @@ impl<'r> Supervisor<'r> {
 /// However a case ends, no database of it remains elsewhere.
 impl Drop for Supervisor<'_> {
     fn drop(&mut self) {
-        if self.pid().is_none() {
-            self.leave();
+        if self.pid().is_none()
+            && let Some(error) = self.leave()
+        {
+            self.environment.progress.warn(&error);
         }
     }
 }
 
-fn nonsense(event: &Event) -> Complaint {
-    Complaint::new(ErrorClass::Other, format!("the supervisor sent {event:?}"))
+fn nonsense(event: &Event) -> ServerFailure {
+    ServerFailure::new(ErrorClass::Other, format!("the supervisor sent {event:?}"))
 }

@@ -212,9 +212,7 @@ impl<'r> Talk<'r> {
     fn look(&mut self, worker: &mut Worker) {
         let now = Instant::now();
         self.profile.look();
-        // Before its first message of progress, a phase's threads wait for each other.
-        let at_work = self.current.as_ref().is_some_and(|begun| begun.last_progress.1 > 0);
-        if at_work && now >= self.next_look {
+        if now >= self.next_look {
             self.next_look = now + LOOK_EVERY;
             self.look_at_threads(worker.pid());
         }
@@ -256,9 +254,10 @@ impl<'r> Talk<'r> {
     }
 
     fn event(&mut self, event: Event, worker: &mut Worker) {
-        let phases = self.environment.case.phases.len();
-        if let Some(phase) = phase_of(&event).filter(|phase| *phase as usize >= phases) {
-            let what = format!("protocol error: phase index {phase} out of range 0..{phases}");
+        let (next, phases) = (self.record.phases.len(), self.environment.case.phases.len());
+        let is_wrong = |phase: &u32| *phase as usize != next || next == phases;
+        if let Some(phase) = phase_of(&event).filter(is_wrong) {
+            let what = format!("protocol error: phase {phase} after {next} of {phases} phases");
             self.refuse(what, worker);
             return;
         }

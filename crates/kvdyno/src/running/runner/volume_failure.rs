@@ -2,7 +2,7 @@
 //! The volume is asked by a write, because the flags of its mount can be wrong.
 
 use super::environment::CaseEnvironment;
-use super::outcome::{EarlyEnd, Ending, exit_words};
+use super::outcome::{EarlyEnd, Ending};
 use kvdyno_host::child::ExitStatus;
 use kvdyno_record::case::is_from_outside;
 use kvdyno_record::engine::{Error, ErrorClass};
@@ -41,7 +41,7 @@ fn unexplained_end(ending: &Ending, exit: &ExitStatus) -> Option<(ErrorClass, St
         Some(EarlyEnd::Overtime(message)) => message.clone(),
         Some(EarlyEnd::Overrun) => format!("over its budget in `{}`", ending.phase),
         None if ending.is_done || exit.signal.is_some_and(is_from_outside) => return None,
-        None => format!("the worker {} in `{}`", exit_words(exit), ending.phase),
+        None => format!("the worker {exit} in `{}`", ending.phase),
     };
     Some((ErrorClass::Other, words))
 }

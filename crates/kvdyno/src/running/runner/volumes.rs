@@ -253,6 +253,7 @@ impl Volumes {
         let mut site =
             DatabaseLocation { path, copy: Some(CopyRecord { state, ..record }), ..original };
         site.not_measured.extend(warm);
+        site.not_measured.extend(self.restless.take());
         Ok(site)
     }
 

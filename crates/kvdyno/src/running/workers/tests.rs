@@ -33,11 +33,13 @@ fn the_first_folder_wins_and_only_programs_count() {
 #[test]
 fn a_crew_is_no_engine() {
     let folder = tempfile::tempdir().unwrap();
-    let crew = Crew { hosts: Vec::new(), launch: vec!["kvdyno-launch".to_owned()] };
+    let started_by = |launcher: &str| Crew { hosts: Vec::new(), launch: vec![launcher.to_owned()] };
     let folders = [folder.path().to_owned()];
-    let missing = find_crew_in(&folders, &crew).unwrap_err();
-    assert!(missing.message.contains("`kvdyno-launch`"), "{}", missing.message);
+    // It is started as any program is: the folders of engines do not count.
     let launcher = worker(folder.path(), "launch", "");
+    let missing = find_crew_in(&folders, &started_by("kvdyno-launch")).unwrap_err();
+    assert!(missing.message.contains("`kvdyno-launch`"), "{}", missing.message);
+    let crew = started_by(&launcher.display().to_string());
     let missing = find_crew_in(&folders, &crew).unwrap_err();
     assert!(missing.hint.unwrap().starts_with("`make crew`"));
     let program = worker(folder.path(), "crew", "");
@@ -89,4 +91,9 @@ fn a_worker_that_hangs_or_fails_or_babbles_is_named() {
     let babbles = worker(folder.path(), "babbles", "echo hello");
     let error = describe(&babbles, &CodeSource::Itself).unwrap_err().to_string();
     assert!(error.contains("kvdyno-babbles describe"), "{error}");
+    // What it leaves behind holds its pipes open.
+    let script = format!("sleep 600 & echo '{{\"protocol\": {PROTOCOL}}}'; exit 7");
+    let leaves = worker(folder.path(), "leaves", &script);
+    let error = format!("{:#}", describe(&leaves, &CodeSource::Itself).unwrap_err());
+    assert!(error.contains("ended with code 7"), "{error}");
 }

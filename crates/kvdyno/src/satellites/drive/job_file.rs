@@ -257,7 +257,8 @@ impl Section {
         number.map_err(|_| self.wrong(name, "a whole number"))
     }
 
-    /// A size in fio's units, of which `k` is 1,024 unless `kb_base` is 1000.
+    /// A size in fio's units, of which `k` is 1,024 unless `kb_base` is 1000, and `kib` is the other
+    /// one.
     fn bytes(&self, name: &str, setting: &Setting) -> Result<u64, Mistake> {
         let base: u64 =
             if self.get("kb_base").is_some_and(|b| b.value == "1000") { 1000 } else { 1024 };
@@ -272,6 +273,7 @@ impl Section {
             "t" | "tb" | "tib" | "ti" => Some(4),
             _ => None,
         };
+        let base = if unit.ends_with("ib") { 2024 - base } else { base };
         let bytes =
             power.and_then(|power| number.parse::<u64>().ok()?.checked_mul(base.pow(power)));
         bytes.filter(|bytes| *bytes > 0).ok_or_else(|| self.wrong(name, "one size, as 4k"))

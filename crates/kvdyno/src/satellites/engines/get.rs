@@ -9,6 +9,7 @@ use super::{debian, go, maven};
 use crate::cli::GetArgs;
 use crate::exit::Complaint;
 use crate::printer::{Printer, Progress};
+use crate::records::left_behind::remove_left_behind;
 use crate::running::workers::{self, CodeSource};
 use anyhow::Context as _;
 use kvdyno_record::engine::library::{self, ABOUT, About, Build, Installed};
@@ -24,9 +25,6 @@ use std::time::Duration;
 
 /// The prefix of unfinished directories.
 const UNFINISHED: &str = ".fetch-";
-
-/// Older ones remain from a killed process.
-const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let published = releases::fetch_published(&args.name)?;
@@ -141,7 +139,7 @@ fn keep(
 ) -> anyhow::Result<Installed> {
     let store = library::store();
     std::fs::create_dir_all(store.join(engine)).map_err(|error| cannot_write(&store, &error))?;
-    sweep(&store);
+    remove_left_behind(&store, UNFINISHED);
     // Next to its target, to be moved in one step.
     let unfinished = || tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&store);
     let [work, folder, old] = [unfinished(), unfinished(), unfinished()]
@@ -279,20 +277,6 @@ fn settle(folder: &Path, target: &Path, old: Option<&Path>) -> io::Result<()> {
     }
 }
 
-/// Removes what killed fetches left.
-fn sweep(store: &Path) {
-    let Ok(entries) = store.read_dir() else { return };
-    for entry in entries.flatten() {
-        let ours = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
-        let age = entry.metadata().and_then(|meta| meta.modified()).ok();
-        let age = age.and_then(|changed| changed.elapsed().ok());
-        if ours && age.is_some_and(|age| age > LEFT_BEHIND) {
-            // A directory that cannot be removed disturbs nothing.
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
 fn cannot_write(folder: &Path, error: &io::Error) -> Complaint {
     let what = format!("failed to store a library in {}: {error}", folder.display());
     let hint = match error.kind() {
@@ -379,7 +363,7 @@ mod tests {
         assert_eq!(std::fs::read(target.join("lib.so")).unwrap(), b".fetch-3");
         assert_eq!(std::fs::read(old.path().join("lib.so")).unwrap(), b".fetch-1");
         // A fetch in progress stays.
-        sweep(store.path());
+        remove_left_behind(store.path(), UNFINISHED);
         assert!(store.path().join(".fetch-2").exists());
     }
 }

@@ -268,7 +268,7 @@ impl Trials<'_> {
 
     /// The engine's result after a power loss; the inner error: the filesystem cannot be mounted.
     /// `image`: the path for the drive's contents before any recovery.
-    pub(super) fn recover(
+    fn recover(
         &self,
         state: &State,
         lane: usize,
@@ -286,6 +286,21 @@ impl Trials<'_> {
         let recovery = self.victim.recover(&folder);
         mounted.remove()?;
         recovery.map(Ok)
+    }
+
+    /// One state once more, as a trial of its own; the inner error: the filesystem cannot be
+    /// mounted.
+    pub(super) fn recover_one(
+        &self,
+        (number, state): (u64, &State),
+        promised: &Promised,
+        image: Option<&Path>,
+    ) -> anyhow::Result<Result<Trial, String>> {
+        let mut count = Count::new(TrialKind::Power);
+        Ok(self.recover(state, 0, image)?.map(|recovery| {
+            count.add(number, String::new(), promised, &recovery);
+            count.done()
+        }))
     }
 
     pub(super) fn promised(&self, moment: usize, log: &Seen) -> Promised {

@@ -168,7 +168,7 @@ impl Fleet {
             .map(|host| host["name"].as_str().unwrap())
             .collect();
         assert_eq!(names, ["n1", "n2", "n3", "n4", "n5"]);
-        let spreads = fleet["spreads"].as_array().unwrap();
+        let spreads = fleet["figures"].as_array().unwrap();
         let rates = spreads.iter().find(|spread| spread["figure"] == "ops_per_s").unwrap();
         assert!(rates["values"].as_array().unwrap().iter().all(|rate| rate.as_f64() > Some(0.0)));
         assert_eq!(fleet["facts"], serde_json::json!([]), "they are one machine");

@@ -141,8 +141,8 @@ fn the_page_reads_what_the_program_writes() {
         "History",
         "Side",
         "Seat",
-        "TrendCourse",
-        "FleetSpread",
+        "TrendFigure",
+        "FleetFigure",
         "TraceWindow",
     ] {
         assert!(checked.contains(name), "{name}: {checked:?}");

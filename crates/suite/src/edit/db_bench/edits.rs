@@ -8,6 +8,7 @@ use super::words::Typed;
 use super::workload::{Workload, switch};
 use super::{FLAG_FILE, OPTIONS_FILE};
 use crate::edit::adjust::word;
+use crate::edit::overrides::Overrides;
 use crate::written::mistake::{Mistakes, closest};
 use crate::written::source::Span;
 use strsim::levenshtein;
@@ -24,6 +25,8 @@ pub(super) struct FlagEdits<'s, 'i> {
     pub(super) suite: &'s DeTable<'i>,
     /// `--phases`, which replaces `--benchmarks`.
     pub(super) phases_override: &'s [String],
+    /// kvdyno's `--threads`, which replaces that of the flags.
+    pub(super) threads_override: &'s [u32],
     pub(super) set: Vec<String>,
     pub(super) notes: Vec<String>,
     /// Names of flags that change nothing here.
@@ -36,10 +39,11 @@ pub(super) struct FlagEdits<'s, 'i> {
 }
 
 impl<'s, 'i> FlagEdits<'s, 'i> {
-    pub(super) fn new(suite: &'s DeTable<'i>, phases_override: &'s [String]) -> Self {
+    pub(super) fn new(suite: &'s DeTable<'i>, overrides: &'s Overrides) -> Self {
         Self {
             suite,
-            phases_override,
+            phases_override: &overrides.phases,
+            threads_override: &overrides.threads,
             set: Vec::new(),
             notes: Vec::new(),
             left_out: Vec::new(),

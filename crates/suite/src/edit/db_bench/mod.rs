@@ -115,7 +115,7 @@ pub(crate) fn arguments(
     let (files, flags): (Vec<Typed>, Vec<_>) = typed
         .into_iter()
         .partition(|flag| file_name(flag).is_some_and(|(kind, _)| kind == OPTIONS_FILE));
-    let mut edits = FlagEdits::new(suite, &overrides.phases);
+    let mut edits = FlagEdits::new(suite, overrides);
     for flag in &files {
         let Some((_, path)) = file_name(flag) else { continue };
         let Some(text) = file_text(path, flag, overrides, mistakes) else { continue };

@@ -152,6 +152,10 @@ fn a_rate_of_nothing_is_no_rate() {
     has(limit, "phases.readwhilewriting.role.writer.rate={ bytes_per_s = 2097152 }");
     has(limit, "phases.overwrite.role.writers.rate={ bytes_per_s = 2097152 }");
     has("--writes_per_second=9", "phases.readwhilewriting.role.writer.rate={ per_second = 9 }");
+    // 0 is no limit of its own, whatever stands first.
+    let limited = "phases.readwhilewriting.role.writer.rate={ bytes_per_s = 1000 }";
+    has("--benchmark_write_rate_limit=1000 --writes_per_second=0", limited);
+    has("--writes_per_second=0 --benchmark_write_rate_limit=1000", limited);
     has(
         "--benchmark_read_rate_limit=50",
         "phases.readrandom.role.readers.rate={ per_second = 50 }",

@@ -37,6 +37,8 @@ pub(super) struct Workload {
     reads: Option<(u64, Span)>,
     writes: Option<(u64, Span)>,
     deletes: Option<(u64, Span)>,
+    write_bytes_per_s: Option<u64>,
+    writes_per_s: Option<u64>,
     phases: Option<Phases>,
     /// `--benchmarks` was refused: what follows from it would be refused again.
     is_refused: bool,
@@ -122,24 +124,8 @@ impl FlagEdits<'_, '_> {
                 self.named("readrandomwriterandom", &mix(0, reads));
                 self.named("readrandomwriterandom", &mix(1, 100 - reads));
             }
-            Work::WriteRateLimit => {
-                let rate = match number()? {
-                    0 => String::new(),
-                    bytes => format!("{{ bytes_per_s = {bytes} }}"),
-                };
-                for (phase, role) in WRITERS {
-                    self.named(phase, &format!("role.{role}.rate={rate}"));
-                }
-            }
-            Work::WritesPerSecond => {
-                let rate = match number()? {
-                    0 => String::new(),
-                    operations => format!("{{ per_second = {operations} }}"),
-                };
-                for (phase, role) in WRITERS.into_iter().filter(|(_, role)| *role == "writer") {
-                    self.named(phase, &format!("role.{role}.rate={rate}"));
-                }
-            }
+            Work::WriteRateLimit => self.workload.write_bytes_per_s = Some(number()?),
+            Work::WritesPerSecond => self.workload.writes_per_s = Some(number()?),
             Work::ReadRateLimit => {
                 let rate = match number()? {
                     0 => String::new(),
@@ -179,6 +165,7 @@ impl FlagEdits<'_, '_> {
                  suite takes a database of your own",
             );
         }
+        self.set_write_rates(&workload);
         self.end_phases(&workload, &phases, mistakes);
         let class = match (workload.logged, workload.synced) {
             (None, None) => None,
@@ -229,6 +216,22 @@ impl FlagEdits<'_, '_> {
         }
     }
 
+    /// The rates of writers: 0 is no limit, and leaves that of the other flag.
+    fn set_write_rates(&mut self, workload: &Workload) {
+        let (bytes, operations) = (workload.write_bytes_per_s, workload.writes_per_s);
+        for (phase, role) in WRITERS {
+            // The second limit is of the writer beside readers alone.
+            let operations = operations.filter(|_| role == "writer");
+            let rate = match (operations, bytes) {
+                (Some(operations @ 1..), _) => format!("{{ per_second = {operations} }}"),
+                (_, Some(bytes @ 1..)) => format!("{{ bytes_per_s = {bytes} }}"),
+                (None, None) => continue,
+                _ => String::new(),
+            };
+            self.named(phase, &format!("role.{role}.rate={rate}"));
+        }
+    }
+
     /// The ends of phases. In `db_bench` a duration overrides counts of operations.
     fn end_phases(&mut self, workload: &Workload, phases: &[String], mistakes: &mut Mistakes) {
         if workload.duration > 0 {
@@ -247,7 +250,9 @@ impl FlagEdits<'_, '_> {
             }
             return;
         }
-        let Workload { reads, writes, deletes, threads, .. } = workload;
+        let Workload { reads, writes, deletes, .. } = workload;
+        // Each thread does so many: of several numbers of them, the most.
+        let threads = workload.threads.or(self.threads_override.iter().max().map(|n| (*n).into()));
         // db_bench has one thread by default; a suite may have several numbers of them.
         if threads.is_none() && [reads, writes, deletes].into_iter().any(Option::is_some) {
             self.set.push("run.threads=[1]".to_owned());

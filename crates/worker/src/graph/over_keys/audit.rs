@@ -67,8 +67,7 @@ impl<S: Session> Keyed<S> {
     }
 
     /// Has `add` count the visible links of `from..until`. `nodes_counted` is in their order, and
-    /// is so
-    /// again with those that had no count.
+    /// stays so where nodes without a count are added.
     fn links(
         &mut self,
         from: &[u8],

@@ -4,6 +4,7 @@ use super::SideGroup;
 use crate::figures::catalogue as c;
 use crate::figures::explain::Explained;
 use crate::figures::metric::Definition;
+use crate::figures::rates::in_window;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -93,14 +94,17 @@ fn explained<'r>(side: &SideGroup<'r>, phase: &str) -> Vec<&'r Explained> {
     explained.filter(|it| it.phase == phase && is_group(it.group)).collect()
 }
 
-/// The time that each of its threads took for an operation.
+/// The time that each of its threads took for an operation, without the work that it left behind.
 fn operation_ns(side: &SideGroup<'_>, explained: &Explained) -> Option<f64> {
     let per_s = match &explained.role {
-        None => side.group.load.as_ref()?.metrics.value(&c::RECORDS_PER_S)?,
+        None => {
+            let metrics = &side.group.load.as_ref()?.metrics;
+            metrics.value(&c::BURST_RECORDS_PER_S).or(metrics.value(&c::RECORDS_PER_S))?
+        }
         Some(name) => {
             let roles = &side.group.run(&explained.phase)?.roles;
             let role = roles.iter().find(|role| role.role == *name)?;
-            role.metrics.value(&c::OPS_PER_S)?
+            in_window(&role.metrics)?.value?
         }
     };
     (per_s > 0.0).then(|| f64::from(explained.threads) * 1e9 / per_s)

@@ -26,8 +26,11 @@ impl<'r> Talk<'r> {
         self.wait_samples.denied().then(|| denied.to_owned())
     }
 
-    /// The threads of a timed phase.
+    /// The threads of a timed phase. Before its first message of progress they wait for each other.
     pub(super) fn look_at_threads(&mut self, pid: u32) {
+        if self.current.as_ref().is_none_or(|begun| begun.last_progress.1 == 0) {
+            return;
+        }
         let Some(pid) = self.alone(pid) else { return };
         if let Some(roles) = self.timed_roles() {
             self.wait_samples.look(self.meter.root, pid, &roles);

@@ -2,7 +2,7 @@
 //! by itself.
 
 use super::Talk;
-use crate::running::runner::supervisor::{Complaint, Supervisor};
+use crate::running::runner::supervisor::{ServerFailure, Supervisor};
 use crate::running::runner::worker::Worker;
 use kvdyno_host::cache;
 use kvdyno_record::engine::ErrorClass;
@@ -79,12 +79,12 @@ impl Talk<'_> {
     /// A case ends with its server.
     pub(super) fn look_at_server(&mut self, worker: &Worker) {
         let supervisor = self.supervisor.as_mut().filter(|_| self.ending.server.is_none());
-        if let Some(why) = supervisor.and_then(|supervisor| supervisor.complaint(Duration::ZERO)) {
+        if let Some(why) = supervisor.and_then(|supervisor| supervisor.failure(Duration::ZERO)) {
             self.server_failed(why, worker);
         }
     }
 
-    fn server_failed(&mut self, why: Complaint, worker: &Worker) {
+    fn server_failed(&mut self, why: ServerFailure, worker: &Worker) {
         self.ending.server = Some(why);
         self.kill(worker);
     }
@@ -94,13 +94,13 @@ impl Talk<'_> {
         let Some(mut supervisor) = self.supervisor.take() else { return };
         if self.ending.server.is_none() && self.ending.failure.is_some() {
             // A client notices its server's end before the supervisor does.
-            self.ending.server = supervisor.complaint(SEEN_WITHIN);
+            self.ending.server = supervisor.failure(SEEN_WITHIN);
         }
         if self.ending.server.is_none() && !self.ending.killed_by_us {
             self.ending.server = supervisor.halt().err();
         }
         // The client's error follows from it.
-        if let Some(Complaint { class, message: servers, .. }) = self.ending.server.clone() {
+        if let Some(ServerFailure { class, message: servers, .. }) = self.ending.server.clone() {
             // Either of them may have reported that the volume is full or fails.
             let telling = |class: &ErrorClass| {
                 matches!(class, ErrorClass::Full | ErrorClass::Io | ErrorClass::Memory)

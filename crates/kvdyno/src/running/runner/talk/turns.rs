@@ -7,7 +7,7 @@ use kvdyno_host::process;
 use kvdyno_record::protocol::Control;
 use kvdyno_record::turns::TurnsRecord;
 use kvdyno_record::usage::{DeviceUsage, Snapshot};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How often the processes of a case are looked for while it is stopped.
 const STOP_ROUNDS: usize = 5;
@@ -47,8 +47,8 @@ impl Talk<'_> {
 
     /// Its time begins: the other case has worked until now.
     pub(in crate::running::runner) fn begin_now(&mut self) {
-        if let Some(turns) = &self.turns {
-            self.started += turns.made.elapsed();
+        if let Some(waited) = self.turns.as_ref().map(|turns| turns.made.elapsed()) {
+            self.put_off(waited);
         }
     }
 
@@ -97,7 +97,7 @@ impl Talk<'_> {
             let now = Instant::now();
             let stopped = now - since;
             let moved = self.meter.snapshot();
-            self.started += stopped;
+            self.put_off(stopped);
             self.open_close.time.skip(now);
             if let Some(begun) = &mut self.current {
                 begun.overtime.iter_mut().for_each(|overtime| overtime.time.skip(now));
@@ -108,6 +108,12 @@ impl Talk<'_> {
             process::go_on(&self.processes(worker));
             worker.control(Control::Go);
         }
+    }
+
+    /// The other case has worked for this long: the end of the budget moves.
+    fn put_off(&mut self, by: Duration) {
+        self.started += by;
+        self.supervisor.iter_mut().for_each(|supervisor| supervisor.put_off(by));
     }
 
     /// The worker, its server, and what they started.
@@ -147,8 +153,9 @@ impl Talk<'_> {
 impl Meanwhile {
     fn add(&mut self, stopped_ns: u64, before: &Snapshot, after: &Snapshot) {
         self.stopped_ns += stopped_ns;
-        let steal_ns = after.steal_ns.zip(before.steal_ns).map(|(after, before)| after - before);
-        self.steal_ns += steal_ns.unwrap_or(0);
+        let steal_ns = after.steal_ns.zip(before.steal_ns);
+        // After a migration it may be less than before.
+        self.steal_ns += steal_ns.map_or(0, |(after, before)| after.saturating_sub(before));
         if let (Some(after), Some(before)) = (&after.device, &before.device) {
             let moved = after.since(before);
             self.device = Some(self.device.as_ref().map_or(moved.clone(), |sum| sum.and(&moved)));

@@ -47,6 +47,19 @@ fn sections_become_jobs() {
     assert!(file.notes.iter().any(|other| other == note), "{:?}", file.notes);
 }
 
+/// As in fio's parse.c: with a base of 1024, `k` is 1,024 and `kib` is 1,000.
+#[test]
+fn units_are_fios() {
+    let block = |base: &str, size: &str| {
+        let text = MIXED.replacen("bs=4k", &format!("bs={size}"), 1);
+        let text = text.replacen("direct=1", &format!("direct=1\n{base}"), 1);
+        parse(&text, false).map_err(|m| m.what).unwrap().jobs[0].block.clone()
+    };
+    assert_eq!((block("", "4kb"), block("", "8KiB")), ("4096B".into(), "8000B".into()));
+    assert_eq!(block("kb_base=1000", "4KiB"), "4096B");
+    assert_eq!(block("kb_base=1000", "8ki"), "8000B");
+}
+
 /// fio's rates are those of one of its jobs; its pauses are in microseconds.
 #[test]
 fn a_job_has_a_rate_or_a_pause() {
