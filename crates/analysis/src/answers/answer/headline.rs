@@ -47,8 +47,9 @@ pub(super) fn headline(
     line.or_else(|| self::fates(figures))
 }
 
-/// The line of the first setting that has a figure, and the leaders of its later phases and of the
-/// first phase of each other setting. Where the load runs phases for all numbers of threads, that comes second.
+/// The line of the first setting that has a figure, the leaders of its later phases, and those of
+/// the first phase of each other setting. Where the load runs phases for all numbers of threads,
+/// that comes second.
 fn run_lines(settings: &[Setting<'_>]) -> Option<String> {
     let (mut lines, mut others) = (Vec::new(), Vec::new());
     for by_load in [false, true] {

@@ -257,8 +257,8 @@ impl Section {
         number.map_err(|_| self.wrong(name, "a whole number"))
     }
 
-    /// A size in fio's units, of which `k` is 1,024 unless `kb_base` is 1000, and `kib` is the other
-    /// one.
+    /// A size in fio's units, of which `k` is 1,024 unless `kb_base` is 1000, and `kib` is the
+    /// other one.
     fn bytes(&self, name: &str, setting: &Setting) -> Result<u64, Mistake> {
         let base: u64 =
             if self.get("kb_base").is_some_and(|b| b.value == "1000") { 1000 } else { 1024 };
