@@ -68,7 +68,7 @@ demo:
 	@scripts/parts.sh setup fetch build-demo library run-demo
 
 test:
-	@scripts/parts.sh setup test-tools fetch build library older-library get-engines build-tests+test-engines test-program+test-crates+test-page
+	@scripts/parts.sh setup test-tools fetch build library older-library get-engines build-tests+test-engines test-program test-crates+test-page
 
 # Tools that are large to install, tests that take minutes and seldom find anything.
 soak:
@@ -158,7 +158,7 @@ build-tests:
 	$(TEST_CRATES) --lib --bins --tests --no-run --quiet
 
 # The program's own tests run it with the release workers beside it. They wait for drives and servers
-# more than they compute: three at a time for each processor. All other tests run beside them.
+# more than they compute: three at a time for each processor, and no others beside them.
 test-program: export RUST_TEST_THREADS ?= $(shell echo $$((3 * $$(nproc))))
 test-program:
 	KVDYNO_ENGINE_PATH=$(BIN) $(TEST_CRATES) --test program -- --skip soak::

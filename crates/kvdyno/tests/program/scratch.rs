@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -43,6 +43,14 @@ pub(crate) struct Done {
 pub(crate) struct Running {
     child: Child,
     outputs: [PathBuf; 2],
+}
+
+/// Makes a program from a file. Another process does: what this one has written cannot be executed
+/// as long as a child that some thread is starting holds it open.
+pub(crate) fn install(from: impl AsRef<Path>, to: &Path) {
+    let mut command = Command::new("install");
+    command.args(["-m", "755"]).arg(from.as_ref()).arg(to);
+    assert!(command.status().unwrap().success(), "{command:?}");
 }
 
 impl Scratch {
@@ -81,10 +89,10 @@ impl Scratch {
         let mut scratch = Self::new();
         fs::remove_dir_all(scratch.path("engines")).unwrap();
         fs::create_dir(scratch.path("engines")).unwrap();
-        fs::copy(workers::null(), scratch.path("engines/kvdyno-null")).unwrap();
+        install(workers::null(), &scratch.path("engines/kvdyno-null"));
         fs::create_dir(scratch.path("bin")).unwrap();
         scratch.program = scratch.path("bin/kvdyno");
-        fs::copy(workers::program(), &scratch.program).unwrap();
+        install(workers::program(), &scratch.program);
         for path in [".", "tmp"] {
             std::os::unix::fs::chown(scratch.path(path), Some(65534), Some(65534)).unwrap();
         }
@@ -112,8 +120,9 @@ impl Scratch {
 
     /// A worker that is a shell script.
     pub(crate) fn script(&self, engine: &str, script: &str) -> PathBuf {
-        let path = self.write(&format!("engines/kvdyno-{engine}"), &format!("#!/bin/sh\n{script}"));
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let text = self.write(&format!("{engine}.script"), &format!("#!/bin/sh\n{script}"));
+        let path = self.path(&format!("engines/kvdyno-{engine}"));
+        install(&text, &path);
         path
     }
 

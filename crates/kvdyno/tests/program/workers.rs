@@ -3,6 +3,7 @@
 //! The program looks for workers in its own directory first. To control which ones it finds, it
 //! runs from a directory of its own.
 
+use super::scratch::install;
 use kvdyno_record::engine::library;
 pub(crate) use kvdyno_testing::{needs_root, skipped};
 use std::fs;
@@ -22,7 +23,7 @@ pub(crate) fn program() -> &'static Path {
         fs::create_dir_all(&folder).unwrap();
         let program = folder.join("kvdyno");
         if fs::hard_link(BUILT, &program).is_err() {
-            fs::copy(BUILT, &program).unwrap();
+            install(BUILT, &program);
         }
         program
     })

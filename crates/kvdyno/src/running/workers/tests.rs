@@ -4,9 +4,12 @@ use super::*;
 
 /// A worker as a shell script.
 fn worker(folder: &Path, name: &str, script: &str) -> PathBuf {
-    let path = folder.join(format!("{PREFIX}{name}"));
-    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (text, path) = (folder.join("script"), folder.join(format!("{PREFIX}{name}")));
+    std::fs::write(&text, format!("#!/bin/sh\n{script}\n")).unwrap();
+    // Another process makes it: a child that some thread is starting may hold open what this one has
+    // written, which then cannot be executed.
+    let made = Command::new("install").args(["-m", "755"]).arg(&text).arg(&path).status();
+    assert!(made.unwrap().success());
     path
 }
 
