@@ -45,14 +45,6 @@ pub(crate) struct Running {
     outputs: [PathBuf; 2],
 }
 
-/// Makes a program from a file. Another process does: what this one has written cannot be executed
-/// as long as a child that some thread is starting holds it open.
-pub(crate) fn install(from: impl AsRef<Path>, to: &Path) {
-    let mut command = Command::new("install");
-    command.args(["-m", "755"]).arg(from.as_ref()).arg(to);
-    assert!(command.status().unwrap().success(), "{command:?}");
-}
-
 impl Scratch {
     /// A directory on a disk if there is one (`/tmp` often is memory), with the null engine and the
     /// other installed ones.
@@ -89,10 +81,9 @@ impl Scratch {
         let mut scratch = Self::new();
         fs::remove_dir_all(scratch.path("engines")).unwrap();
         fs::create_dir(scratch.path("engines")).unwrap();
-        install(workers::null(), &scratch.path("engines/kvdyno-null"));
+        workers::install(workers::null(), &scratch.path("engines/kvdyno-null"));
         fs::create_dir(scratch.path("bin")).unwrap();
-        scratch.program = scratch.path("bin/kvdyno");
-        install(workers::program(), &scratch.program);
+        scratch.program = workers::install(workers::program(), &scratch.path("bin/kvdyno"));
         for path in [".", "tmp"] {
             std::os::unix::fs::chown(scratch.path(path), Some(65534), Some(65534)).unwrap();
         }
@@ -121,9 +112,7 @@ impl Scratch {
     /// A worker that is a shell script.
     pub(crate) fn script(&self, engine: &str, script: &str) -> PathBuf {
         let text = self.write(&format!("{engine}.script"), &format!("#!/bin/sh\n{script}"));
-        let path = self.path(&format!("engines/kvdyno-{engine}"));
-        install(&text, &path);
-        path
+        workers::install(&text, &self.path(&format!("engines/kvdyno-{engine}")))
     }
 
     /// A command line of the program.

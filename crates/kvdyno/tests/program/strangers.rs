@@ -1,7 +1,8 @@
 //! Bug 14: processes and files of others are not touched.
 
-use super::scratch::{Scratch, install, list};
+use super::scratch::{Scratch, list};
 use super::suites::reads;
+use super::workers;
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -14,7 +15,7 @@ fn strangers_live_on() {
     let mut strangers = Vec::new();
     for name in ["iostat", "vmstat", "kvdyno-null", "kvdyno"] {
         let program = scratch.path("strangers").join(name);
-        install("/bin/sleep", &program);
+        workers::install("/bin/sleep", &program);
         strangers.push(Command::new(program).arg("600").stdin(Stdio::null()).spawn().unwrap());
     }
     scratch.write("s.toml", &reads().ram("256MiB").engine("null").text());

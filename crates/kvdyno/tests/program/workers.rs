@@ -3,7 +3,6 @@
 //! The program looks for workers in its own directory first. To control which ones it finds, it
 //! runs from a directory of its own.
 
-use super::scratch::install;
 use kvdyno_record::engine::library;
 pub(crate) use kvdyno_testing::{needs_root, skipped};
 use std::fs;
@@ -27,6 +26,15 @@ pub(crate) fn program() -> &'static Path {
         }
         program
     })
+}
+
+/// Makes a program from a file. Another process does: what this one has written cannot be executed
+/// as long as a child that some thread is starting holds it open.
+pub(crate) fn install(from: impl AsRef<Path>, to: &Path) -> PathBuf {
+    let mut command = Command::new("install");
+    command.args(["-m", "755"]).arg(from.as_ref()).arg(to);
+    assert!(command.status().unwrap().success(), "{command:?}");
+    to.to_owned()
 }
 
 /// No code runs after the last test to remove its directory: the next run of tests does.

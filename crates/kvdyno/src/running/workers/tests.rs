@@ -6,8 +6,8 @@ use super::*;
 fn worker(folder: &Path, name: &str, script: &str) -> PathBuf {
     let (text, path) = (folder.join("script"), folder.join(format!("{PREFIX}{name}")));
     std::fs::write(&text, format!("#!/bin/sh\n{script}\n")).unwrap();
-    // Another process makes it: a child that some thread is starting may hold open what this one has
-    // written, which then cannot be executed.
+    // Another process makes it: what a child of some thread still holds open for writing cannot be
+    // executed.
     let made = Command::new("install").args(["-m", "755"]).arg(&text).arg(&path).status();
     assert!(made.unwrap().success());
     path
