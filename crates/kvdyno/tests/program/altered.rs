@@ -2,7 +2,7 @@
 
 use super::scratch::{Scratch, files_below, list};
 use super::suites::reads;
-use kvdyno_record::files::sha256;
+use kvdyno_record::files::{RunFolder, sha256};
 use std::fs;
 
 #[test]
@@ -46,13 +46,18 @@ fn every_command_says_that_a_record_was_altered() {
     scratch.run(&["show", &sealed]).assert_ok();
 }
 
+/// A sealed run of the null engine.
+fn run_null(scratch: &Scratch) -> RunFolder {
+    scratch.write("s.toml", &reads().engine("null").text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    scratch.only_run()
+}
+
 /// A stranger's list of checksums may name any path.
 #[test]
 fn a_listed_path_outside_the_run_is_not_read() {
     let scratch = Scratch::new();
-    scratch.write("s.toml", &reads().engine("null").text());
-    scratch.run(&["run", "s.toml"]).assert_ok();
-    let run = scratch.only_run();
+    let run = run_null(&scratch);
     let list = run.path.join("SHA256SUMS");
     let sums = fs::read_to_string(&list).unwrap();
     let sum = sha256(&scratch.path("s.toml")).unwrap();
@@ -67,9 +72,7 @@ fn a_listed_path_outside_the_run_is_not_read() {
 #[test]
 fn no_number_is_altered_unseen() {
     let scratch = Scratch::new();
-    scratch.write("s.toml", &reads().engine("null").text());
-    scratch.run(&["run", "s.toml"]).assert_ok();
-    let run = scratch.only_run();
+    let run = run_null(&scratch);
     // Copies of the kernel's files are long, and only people read them.
     for name in list(&run.path.join("host")) {
         fs::remove_dir_all(run.path.join("host").join(name)).unwrap();

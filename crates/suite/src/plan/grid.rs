@@ -21,11 +21,12 @@ use crate::written::names::push_unique;
 use crate::written::part::Part;
 use crate::written::phase;
 use crate::written::phase_names::phase_name;
+use crate::written::read::At;
 use crate::written::typed::Sharing;
 use crate::written::worker::{Engines, InstalledWorker};
 use kvdyno_record::engine::{Description, Options, PlaceKind};
 use kvdyno_record::left_out::LeftOut;
-use kvdyno_record::workload::{Activity, Data, Mix, Phase};
+use kvdyno_record::workload::{Activity, Data, Mix, Phase, PilotRate};
 use std::collections::BTreeMap;
 
 /// A part with everything that its cases consist of.
@@ -127,10 +128,14 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// A rate of a phase that no engine runs is no rate.
+    /// The rate that a pilot is to find, if a role has one.
+    fn pilot_rate(&self) -> Option<&At<PilotRate>> {
+        self.part.typed.roles().find_map(|role| role.rate.as_ref()?.pilot())
+    }
+
+    /// Refuses a rate of a phase that no engine runs.
     fn check_pilot(&self, mistakes: &mut Mistakes) {
-        let mut rates = self.part.typed.roles().filter_map(|role| role.rate.as_ref()?.pilot());
-        let Some(rate) = rates.next() else { return };
+        let Some(rate) = self.pilot_rate() else { return };
         if !self.setups.is_empty() && self.pilots().is_empty() {
             let what = format!("no engine of this run has the phase `{}`", rate.phase);
             let mistake = mistakes.at(&rate.span, what);
@@ -166,8 +171,7 @@ impl<'a> Grid<'a> {
     /// The engines that a pilot is to run, each with its phases up to the one whose rate is asked
     /// for. The null engine sustains any rate.
     pub(crate) fn pilots(&self) -> Vec<(&EngineSetup<'a>, &[Phase])> {
-        let mut rates = self.part.typed.roles().filter_map(|role| role.rate.as_ref()?.pilot());
-        let Some(rate) = rates.next() else { return Vec::new() };
+        let Some(rate) = self.pilot_rate() else { return Vec::new() };
         let up_to_rate = |setup: &'_ EngineSetup<'a>| {
             let phases = &setup.points.first()?.phases;
             let next = workload::named(phases, &rate.phase)? + 1;
