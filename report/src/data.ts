@@ -209,7 +209,7 @@ export interface Host {
 }
 
 export interface Claim {
-  verdict: "holds" | "does_not_hold" | "cannot_tell";
+  verdict: "holds" | "does_not_hold" | "undecided";
   reason: string | null;
 }
 

@@ -13,12 +13,12 @@ export function driveTables(view: View): HTMLElement[] {
   const rows = cases.flatMap((one) => (one.run?.roles ?? []).map((role) => ({ one, role })));
   const executed = [...new Set(view.cases.flatMap((one) => one.run?.job?.executed_as ?? []))];
   return [h("div", { class: "load" },
-    h("p", { class: "note" }, `Medians over trials.${view.cases.some((one) => one.group.ceiling) ? " A star: a raw-device baseline, which engines are held against." : ""}`),
+    h("p", { class: "note" }, `Medians over trials.${view.cases.some((one) => one.group.ceiling) ? " A star: a raw-device baseline, with which engines are compared." : ""}`),
     stacked({ head: ["job", "I/O", "calls", "block", "depth", "threads", "IOPS", "range", "MB/s", "CPU/op", "CPU", "I/Os/op"], words: 3, rows: rows.map(({ one, role }) => rates(one, role)) }, "What the drive gave"),
     h("p", { class: "note" }, "slat: submission latency; clat: completion latency, from there on; lat: both. All trials' I/Os together."),
     stacked({ head: ["job", "I/O", "time", "threads", "p50", "p95", "p99", "p99.9", "p99.99", "max"], words: 3, rows: rows.flatMap(({ one, role }) => times(one, role)) }, "How long its I/Os took"),
     h("details", { class: "how" }, h("summary", {}, "How this is measured"), ...paragraphs(
-      "I/Os/op are the device's over the jobs' calls: below 1 a cache served some, above 1 large ones were cut up, or others were at the drive.",
+      "I/Os/op: device I/Os per call. Below 1: a cache served some. Above 1: large calls were split, or another process used the drive.",
       "A synchronous call (queue depth 1 per thread) has no slat and no clat.",
       executed.length > 0 ? `Ran as: ${executed.join("; ")}.` : "").map((text) => h("p", { class: "note" }, text))))];
 }

@@ -15,7 +15,7 @@ export interface Gap {
 }
 
 /** A value of 0 has no place on a logarithmic axis. */
-export const BELOW = "0, which a logarithmic axis has not";
+export const BELOW = "0 cannot be shown on a logarithmic axis";
 
 /** Of an engine that has no case of this work. */
 export const NOT_HERE = "not measured here";

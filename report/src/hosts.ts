@@ -10,19 +10,19 @@ const HEIGHT = 26;
 const percent = (value: number): string => `${value.toFixed(2)}%`;
 
 /** On the axis of all figures: the median in the middle. */
-export function hostsPlot(spread: FleetFigure, hosts: FleetHost[], scale: Scale): SVGElement {
+export function hostsPlot(series: FleetFigure, hosts: FleetHost[], scale: Scale): SVGElement {
   const middle = HEIGHT / 2;
-  const dots = spread.values.flatMap((value, at) => {
-    if (value == null || spread.median <= 0) return [];
-    const found = spread.outliers.find((one) => one.host === at);
-    const title = svg("title", {}, `${hosts[at]?.name ?? ""}: ${reading(value, spread.unit)}`);
-    const x = percent(scale.at(value / spread.median));
+  const dots = series.values.flatMap((value, at) => {
+    if (value == null || series.median <= 0) return [];
+    const found = series.outliers.find((one) => one.host === at);
+    const title = svg("title", {}, `${hosts[at]?.name ?? ""}: ${reading(value, series.unit)}`);
+    const x = percent(scale.at(value / series.median));
     if (!found) return [svg("circle", { cx: x, cy: String(middle), r: "3", class: "run" }, title)];
     const verdict = found.better ? "improved" : "regressed";
     return [svg("svg", { x, y: String(middle - 6), width: "12", height: "12", overflow: "visible" },
       svg("path", { d: OUTLINES[verdict], transform: "translate(-6 0)", class: `point ${verdict}` }, title))];
   });
   const median = svg("line", { x1: "50%", x2: "50%", y1: "0", y2: String(HEIGHT), class: "border" });
-  return svg("svg", { class: "course hosts", height: String(HEIGHT), role: "img", "aria-label": `${spread.figure} of ${dots.length} hosts, ${spread.outliers.length} apart` },
+  return svg("svg", { class: "course hosts", height: String(HEIGHT), role: "img", "aria-label": `${series.figure} of ${dots.length} hosts, ${series.outliers.length} apart` },
     median, ...dots);
 }

@@ -15,7 +15,7 @@ export const home = (shade: Shade | null): Child =>
 /** Shows how the run gets on; `changed` is given the report's data whenever there is more of it. */
 export function watch(panel: HTMLElement, first: Live, changed: (json: string) => void): void {
   let live = first;
-  const missing = h("p", { class: "lost", role: "status", hidden: true }, "The server does not answer. It is asked again every two seconds.");
+  const missing = h("p", { class: "lost", role: "status", hidden: true }, "The server does not answer. Retrying every 2 s.");
   const lost = (is: boolean): void => { missing.hidden = !is; };
   const show = (): void => panel.replaceChildren(...[body(live), missing].filter((part) => part !== null));
   show();
@@ -39,7 +39,7 @@ function body(live: Live): HTMLElement | null {
   const bar = h("progress", { max: String(Math.max(1, planned)), value: String(recorded), "aria-label": "Cases done" });
   if (live.state !== "running") {
     return h("section", { class: "live partial", "aria-label": "Progress" }, bar,
-      h("p", {}, `No program works on this run: ${live.cases_done} of ${planned} cases are done. `, h("code", {}, "kvdyno resume"), " continues it."));
+      h("p", {}, `This run is not active: ${live.cases_done} of ${planned} cases are done. `, h("code", {}, "kvdyno resume RUN"), " continues it."));
   }
   // What is left is told of whole cases: the phase that is under way is taken off.
   const seconds = live.left_s == null ? null : Math.round(Math.max(0, live.left_s - (flight?.phase_s ?? 0)));

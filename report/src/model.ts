@@ -244,7 +244,7 @@ function makeWork(part: Part, all: Part[], title: string): Work {
   if (group.tier && varies((g) => g.tier)) names.push(`with ${group.tier}`);
   if (group.volume && varies((g) => g.volume)) names.push(`on ${group.volume}`);
   if (part.rate != null && all.some((other) => other.family === part.family && other.rate !== part.rate)) {
-    names.push(`target rate ${si(part.rate)}/s`);
+    names.push(`offered rate ${si(part.rate)}/s`);
   }
   const roles = part.run ? part.run.roles.map((role) => role.role) : ["load"];
   return { id: part.id, name: [title, ...names].join(", "), title, key: [part.phase, ...names].join(", "), phase: part.phase, load: part.load != null, drive: false, family: part.family, means: part.means, volume: part.volume, tier: part.group.tier ?? null, part: part.suitePart, rate: part.rate, roles };

@@ -381,11 +381,11 @@ describe("where the time went", () => {
   });
 });
 
-test("claims come to a line, and what cannot be told says why, the most frequent reason first", () => {
+test("claims come to a line, and what is undecided says why, the most frequent reason first", () => {
   const claim = (verdict: Claim["verdict"], reason: string | null = null): Claim => ({ verdict, reason });
-  const claims = [claim("cannot_tell", "one trial"), claim("cannot_tell", "2 CPUs"), claim("cannot_tell", "2 CPUs"), claim("does_not_hold"), claim("does_not_hold")];
-  expect(claimWords(claims)).toBe("0 of 5 claims hold, 2 do not, 3 cannot be told here.");
-  expect(claimReasons(claims)).toBe("Not told here: 2 CPUs (2 claims); one trial.");
+  const claims = [claim("undecided", "one trial"), claim("undecided", "2 CPUs"), claim("undecided", "2 CPUs"), claim("does_not_hold"), claim("does_not_hold")];
+  expect(claimWords(claims)).toBe("0 of 5 claims hold, 2 do not, 3 are undecided.");
+  expect(claimReasons(claims)).toBe("Undecided: 2 CPUs (2 claims); one trial.");
   expect([claimWords([claim("holds")]), claimReasons([claim("holds")])]).toEqual(["1 of 1 claim holds, 0 do not.", ""]);
 });
 

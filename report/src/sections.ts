@@ -112,20 +112,20 @@ function headlines(data: PageData): { line: string; aside: string }[] {
 /** So many reasons are named; the table has all. */
 const REASONS = 3;
 
-/** `0 of 15 claims hold, 2 do not, 13 cannot be told here.` */
+/** `0 of 15 claims hold, 2 do not, 13 are undecided.` */
 export function claimWords(claims: Claim[]): string {
   const count = (verdict: Claim["verdict"]) => claims.filter((claim) => claim.verdict === verdict).length;
-  const [holds, not, unknown] = [count("holds"), count("does_not_hold"), count("cannot_tell")];
-  return `${holds} of ${plural(claims.length, "claim")} ${holds === 1 ? "holds" : "hold"}, ${not} ${not === 1 ? "does" : "do"} not${unknown > 0 ? `, ${unknown} cannot be told here` : ""}.`;
+  const [holds, not, unknown] = [count("holds"), count("does_not_hold"), count("undecided")];
+  return `${holds} of ${plural(claims.length, "claim")} ${holds === 1 ? "holds" : "hold"}, ${not} ${not === 1 ? "does" : "do"} not${unknown > 0 ? `, ${unknown} ${unknown === 1 ? "is" : "are"} undecided` : ""}.`;
 }
 
-/** Why claims cannot be told here, the most frequent reason first: `it needs 33 processors: here are 2 (3)`. */
+/** Why claims are undecided, the most frequent reason first: `it needs 33 processors: here are 2 (3)`. */
 export function claimReasons(claims: Claim[]): string {
   const reasons = new Map<string, number>();
-  for (const { verdict, reason } of claims) if (verdict === "cannot_tell" && reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  for (const { verdict, reason } of claims) if (verdict === "undecided" && reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   const most = [...reasons].sort((a, b) => b[1] - a[1]).map(([why, count]) => (count > 1 ? `${why} (${count} claims)` : why));
   const more = most.length > REASONS ? `; and ${most.length - REASONS} more reasons` : "";
-  return most.length === 0 ? "" : `Not told here: ${most.slice(0, REASONS).join("; ")}${more}.`;
+  return most.length === 0 ? "" : `Undecided: ${most.slice(0, REASONS).join("; ")}${more}.`;
 }
 
 /** The undecided figures that are named at once; the others open. */

@@ -13,7 +13,7 @@ export interface Sheet {
   aid: string[];
 }
 
-const VERDICTS = ["does not hold", "cannot tell", "holds"];
+const VERDICTS = ["does not hold", "undecided", "holds"];
 
 /** What marks a row: it was published elsewhere, or what came of a claim. */
 function kindOf(sheet: Sheet, row: string[]): string {
@@ -34,13 +34,13 @@ function tableOf(sheet: Sheet, rows: string[][], caption: string): HTMLElement {
   return element;
 }
 
-/** What was decided, first; what cannot be told here is folded where it is much. */
+/** What was decided, first; what is undecided is folded where it is much. */
 function claimed(sheet: Sheet, notes: HTMLElement[], words: HTMLElement[]): HTMLElement {
-  const untold = sheet.rows.filter((row) => kindOf(sheet, row) === "cannot-tell"), told = sheet.rows.filter((row) => !untold.includes(row));
+  const untold = sheet.rows.filter((row) => kindOf(sheet, row) === "undecided"), told = sheet.rows.filter((row) => !untold.includes(row));
   const fold = untold.length > UNTOLD_MAX;
   return h("div", { class: "sheet", "data-sheet": sheet.name }, h("h3", {}, sheet.title),
     fold && told.length === 0 ? null : tableOf(sheet, fold ? told : [...told, ...untold], sheet.title),
-    fold ? h("details", {}, h("summary", {}, `${untold.length} that cannot be told here`), tableOf(sheet, untold, `${sheet.title}: cannot be told here`), ...notes) : null,
+    fold ? h("details", {}, h("summary", {}, `${untold.length} undecided`), tableOf(sheet, untold, `${sheet.title}: undecided`), ...notes) : null,
     ...(fold ? [] : notes), h("details", {}, h("summary", {}, "How a claim is judged"), ...words));
 }
 

@@ -4,10 +4,10 @@
 export interface History {
   engine: string;
   versions: { label: string; version: string; build: string }[];
-  figures: Course[];
+  figures: VersionSeries[];
 }
 
-export interface Course {
+export interface VersionSeries {
   case: string;
   phase: string;
   role: string | null;

@@ -32,7 +32,7 @@ describe.skipIf(!hasBrowser)("a study beside a run", () => {
     // What has no like here says so.
     expect(rows.some((row) => /^this run - \[\d+\]$/.test(row[0] ?? ""))).toBe(true);
     const claims = await cells(section.locator("[data-sheet='claims'] tbody tr"));
-    expect(claims.map((row) => row[0]?.replace(/ \[\d+\]$/, ""))).toEqual(["holds", "cannot tell here"]);
+    expect(claims.map((row) => row[0]?.replace(/ \[\d+\]$/, ""))).toEqual(["holds", "undecided"]);
     expect(await section.locator("[data-sheet='claims'] tr.holds").count()).toBe(1);
     expect(wrong).toEqual([]);
   });
@@ -40,7 +40,7 @@ describe.skipIf(!hasBrowser)("a study beside a run", () => {
   test("begins with what came of the claims, before any figure and both machines", async () => {
     const { page } = await open(path);
     await scroll(page);
-    expect(await page.locator(".headline").first().textContent()).toBe("1 of 2 claims holds, 0 do not, 1 cannot be told here.");
+    expect(await page.locator(".headline").first().textContent()).toBe("1 of 2 claims holds, 0 do not, 1 is undecided.");
     expect(await page.locator(".answer").textContent()).toContain("Not told here: engine aerospike was not measured.");
     const [headline, claims, figure, machines] = await Promise.all([".headline", "[data-sheet='claims']", ".figure", "[data-sheet='study']"]
       .map(async (selector) => (await page.locator(selector).first().boundingBox())?.y ?? NaN));
@@ -50,13 +50,13 @@ describe.skipIf(!hasBrowser)("a study beside a run", () => {
     expect(figure).toBeLessThan(machines!);
   });
 
-  test("folds claims that cannot be told here, where there is nothing else either", async () => {
+  test("folds claims that are undecided, where there is nothing else either", async () => {
     const untold = edited(path, "untold", (data) => {
       const claims = data.sheets?.find((sheet) => sheet.name === "claims");
-      if (claims) claims.rows = Array.from({ length: 8 }, () => ["cannot tell here [1]", ...(claims.rows[0] ?? []).slice(1)]);
+      if (claims) claims.rows = Array.from({ length: 8 }, () => ["undecided [1]", ...(claims.rows[0] ?? []).slice(1)]);
     });
     const { page, wrong } = await open(untold);
-    expect(await page.locator("[data-sheet='claims'] details").first().locator("> summary").textContent()).toBe("8 that cannot be told here");
+    expect(await page.locator("[data-sheet='claims'] details").first().locator("> summary").textContent()).toBe("8 undecided");
     expect(await page.locator("[data-sheet='claims'] table:visible").count()).toBe(0);
     await page.locator("[data-sheet='claims'] summary").first().click();
     expect(await page.locator("[data-sheet='claims'] table:visible tbody tr").count()).toBe(8);

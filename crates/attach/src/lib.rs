@@ -95,6 +95,13 @@ fn read(text: &str, schemes: &[&str], about: &dyn Fn(&str) -> Error) -> Result<E
             }
         }
     }
+    if let (Some(file), false) = (&authorities, hidden) {
+        let file = file.display();
+        return Err(about(&format!(
+            "expected TLS with the authorities in {file}, found none: add sslmode=verify-full, or \
+             tls=true"
+        )));
+    }
     let secrecy = if hidden {
         let tls = Tls::trusting(authorities.as_deref()).map_err(|why| about(&why))?;
         Some(Box::new(tls) as Box<dyn Secrecy>)

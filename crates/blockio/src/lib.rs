@@ -56,13 +56,18 @@ impl BlockWatch {
             .into_iter()
             .map(|Watched { name, disk, .. }| WatchedDevice { name, disk })
             .collect();
+        let path = log.filter(|_| loaded.maps.log.is_some());
         let log = log.zip(loaded.maps.log.as_ref()).map(|(path, map)| {
             Log::start(map, path, devices.clone()).map_err(|error| {
                 Unavailable::new(format!("{}: {error}", path.display()), "run without the log")
             })
         });
         let log = log.transpose()?;
-        loader::attach(&mut loaded)?;
+        if let Err(why) = loader::attach(&mut loaded) {
+            // It would look like a log without requests.
+            let _ = path.map(std::fs::remove_file);
+            return Err(why);
+        }
         let mut watch = Self { loaded, devices, ours: BTreeSet::new(), log };
         watch.add_ours(&[std::process::id()]);
         Ok(watch)

@@ -98,7 +98,8 @@ impl LineWriter {
         self.file.write_record([
             issued_ns.saturating_add_signed(self.unix_ahead_ns).to_string().as_str(),
             &event.process.to_string(),
-            &String::from_utf8_lossy(name),
+            // A line of the log is a request.
+            &String::from_utf8_lossy(name).replace(char::is_control, "?"),
             owner.word(),
             device,
             kind.word(),

@@ -106,6 +106,7 @@ const CHECKS: &[NamedCheck] = &[
     ("scan reverse", scans::reverse),
     ("walk forward", scans::walk_forward),
     ("walk reverse", scans::walk_reverse),
+    ("walks in turns", scans::walks_in_turns),
     ("batch in order", writes::batch_in_order),
     ("batch is atomic", writes::batch_is_atomic),
     ("read-modify-write", writes::read_modify_write),

@@ -48,7 +48,7 @@ pub struct DataShape {
     pub records: u64,
     /// The most records there can be, inserts of the later phases included.
     pub records_max: u64,
-    /// Length of every key.
+    /// Length of the longest key.
     pub key_bytes: u32,
     /// Mean length of a value.
     pub value_bytes_mean: u64,

@@ -87,7 +87,7 @@ pub enum DataDirError {
     Damaged { data_dir: PathBuf, cause: io::Error },
     /// Not enough space.
     #[error("{} has {} free, the run needs {}; free space, name another directory, or use \
-        --scale", data_dir.display(), units::bytes(*free_bytes),
+        less data", data_dir.display(), units::bytes(*free_bytes),
         units::bytes(*needed_bytes))]
     TooSmall { data_dir: PathBuf, free_bytes: u64, needed_bytes: u64 },
     /// A database's folder is there before it was made, or its name is no folder's.

@@ -17,7 +17,7 @@ type Mask = [libc::c_ulong; 1024 / libc::c_ulong::BITS as usize];
 pub fn check(root: &Root, node: u32) -> Result<(), Unavailable> {
     let list = root.text("/sys/devices/system/node/has_memory");
     let Some(list) = list.filter(|list| !list.is_empty()) else {
-        let reason = "this kernel knows no NUMA nodes: there is no /sys/devices/system/node";
+        let reason = "this kernel has no NUMA support: there is no /sys/devices/system/node";
         return Err(Unavailable::new(reason, "use a kernel with CONFIG_NUMA"));
     };
     if ranges(&list).any(|nodes| nodes.contains(&node)) {
@@ -69,7 +69,7 @@ mod tests {
         );
         let reason = check(&fake.root, 2).unwrap_err().reason;
         assert_eq!(reason, "NUMA node 2 has no memory here, of those that have: 0-1,3");
-        assert!(check(&Fake::new().root, 0).unwrap_err().reason.contains("no NUMA nodes"));
+        assert!(check(&Fake::new().root, 0).unwrap_err().reason.contains("no NUMA support"));
     }
 
     #[test]

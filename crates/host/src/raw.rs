@@ -84,8 +84,8 @@ pub enum RawError {
         remedy: String,
     },
     /// Something is on it.
-    #[error("{name} contains {found}; nothing was touched; if it may be lost: wipefs -a \
-        {}", path.display())]
+    #[error("{name} contains {found}; nothing was changed; to erase it: wipefs -a {}",
+        path.display())]
     Signed {
         name: String,
         /// The finding, and its offset.
@@ -240,8 +240,7 @@ impl Raw {
             Some(label) => {
                 let kind = signature.unwrap_or_else(|| "a filesystem".to_owned());
                 Some(format!(
-                    "{kind}, labelled {label}, of a killed run of kvdyno; continue with `kvdyno \
-                     resume`"
+                    "{kind}, labelled {label}, of a killed run, which `kvdyno resume` continues"
                 ))
             }
             None => signature,
@@ -271,11 +270,11 @@ impl Raw {
             if let Some(mount) = mount::all(root).into_iter().find(|mount| mount.device == number) {
                 let point = mount.point.display();
                 let by = format!("/dev/{device} is mounted at {point}");
-                return Err(self.in_use(by, format!("if it may go: umount {point}")));
+                return Err(self.in_use(by, format!("if it is not needed: umount {point}")));
             }
             let mut areas = mount::swaps(root).into_keys();
             if areas.any(|area| area.canonicalize().unwrap_or(area) == node) {
-                let remedy = format!("if it may go: swapoff /dev/{device}");
+                let remedy = format!("if it is not needed: swapoff /dev/{device}");
                 return Err(self.in_use(format!("/dev/{device} is swap space"), remedy));
             }
             if let Some(holder) = root.names(format!("{}/holders", directory(number))).first() {
@@ -288,7 +287,8 @@ impl Raw {
             };
             if let Some(other) = root.names("/sys/block").into_iter().find(has_it) {
                 let by = format!("/dev/{other} has /dev/{device} as its file");
-                return Err(self.in_use(by, format!("if it may go: losetup -d /dev/{other}")));
+                let remedy = format!("if it is not needed: losetup -d /dev/{other}");
+                return Err(self.in_use(by, remedy));
             }
         }
         Ok(())

@@ -139,7 +139,7 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run two builds or versions of an engine side by side and compare them
     Versus(Box<VersusArgs>),
-    /// Find the commit with which a phase of an engine changed
+    /// Find the commit that changed the speed of an engine
     Bisect(Box<BisectArgs>),
     /// Keep a suite's figures over its runs, find changes, and gate the newest run
     History(HistoryArgs),
@@ -208,7 +208,7 @@ pub(crate) struct KeepArgs {
     pub(crate) runs: RunsArgs,
     #[command(flatten)]
     pub(crate) io: IoArgs,
-    /// Keep loaded databases for later runs, up to this size in all, as 50GiB; without the option
+    /// Keep loaded databases for later runs, up to this size in all, e.g. 50GiB; without the option
     /// a run uses kept ones and keeps none; 0: neither
     #[arg(long, value_name = "SIZE")]
     pub(crate) states: Option<String>,
@@ -218,7 +218,8 @@ impl KeepArgs {
     /// The longest unused states are removed beyond this.
     pub(crate) fn states_bytes(&self) -> Result<Option<u64>, Complaint> {
         self.states.as_deref().map(units::parse_bytes).transpose().map_err(|error| {
-            Complaint::usage(format!("--states: {error}")).hint("`--states 50GiB`, or 0: none")
+            let what = format!("--states: {error}");
+            Complaint::usage(what).hint("for example `50GiB`; 0 neither uses nor keeps states")
         })
     }
 }
@@ -297,7 +298,7 @@ pub(crate) struct RunArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct BudgetArgs {
     /// Add trials until rates, claims and --target are decided: at most 32, and none that would
-    /// end later than this, as 10m
+    /// end later than this, e.g. 10m
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
     /// Two rates that differ by less are equal [default: 3%]; alone, adds trials as --budget does,

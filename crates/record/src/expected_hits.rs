@@ -45,7 +45,7 @@ impl ExpectedHits {
         match *self {
             Self::All if missing > 0 => {
                 let (missing, all) = (grouped(missing), grouped(looked_up));
-                Some(format!("{missing} of {all} keys looked up were not there"))
+                Some(format!("{missing} of {all} keys looked up were missing"))
             }
             Self::None if hits > 0 => {
                 let (hits, all) = (grouped(hits), grouped(looked_up));
@@ -178,7 +178,7 @@ impl Verified {
         let lost = self.sampled.saturating_sub(self.hits);
         let sampled = grouped(self.sampled);
         if load.is_all() && lost > 0 {
-            return Some(format!("{} of {sampled} sampled keys are not there", grouped(lost)));
+            return Some(format!("{} of {sampled} sampled keys are missing", grouped(lost)));
         }
         let missed = load.mistake(self.hits, lost);
         if missed.is_some() {
@@ -193,15 +193,14 @@ impl Verified {
         let (counted, expected) = (self.counted?, self.expected);
         let (describe, all) = (grouped(counted), grouped(expected));
         let ExpectedHits::Share { share, deviation, or_more } = load else {
-            let words = || format!("{describe} records are there, {all} were written");
+            let words = || format!("expected {all} records, found {describe}");
             return (counted != expected).then(words);
         };
         let (about, spread) = (expected as f64 * share, expected as f64 * deviation);
         let short = about - counted as f64;
         let off = if or_more { short } else { short.abs() };
         let about = grouped(about as u64);
-        let words =
-            || format!("{describe} records are there, and about {about} of {all} were to be");
+        let words = || format!("expected about {about} of {all} records, found {describe}");
         (off > DEVIATIONS * spread + 0.5).then(words)
     }
 }

@@ -112,6 +112,9 @@ pub struct Trial {
     pub took_ns: u64,
 }
 
+/// Threads that write, at most.
+pub const WRITERS_MAX: u64 = 64;
+
 /// The number of states with each finding; one state may have several.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {

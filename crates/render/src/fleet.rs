@@ -85,33 +85,33 @@ pub fn table(fleet: &Fleet, by_host: bool) -> Table {
     }
     let mut table = Table::new(titles);
     table.lead = by_host.then_some(TITLES.len());
-    for spread in &fleet.figures {
-        let mut row = Vec::from(name_cells(spread));
-        row.extend(if by_host { each(spread) } else { ends(fleet, spread) });
+    for series in &fleet.figures {
+        let mut row = Vec::from(name_cells(series));
+        row.extend(if by_host { each(series) } else { ends(fleet, series) });
         table.row(&row);
     }
     table
 }
 
 /// The value of each host; `*`: it stands apart.
-fn each(spread: &HostSeries) -> Vec<String> {
+fn each(series: &HostSeries) -> Vec<String> {
     let cell = |(host, value): (usize, &Option<f64>)| {
-        let mark = spread.outlier(host).map_or("", |_| "*");
-        value_cell(spread, *value) + mark
+        let mark = series.outlier(host).map_or("", |_| "*");
+        value_cell(series, *value) + mark
     };
-    let median = figure(spread.unit, spread.judgement.median);
-    std::iter::once(median).chain(spread.values.iter().enumerate().map(cell)).collect()
+    let median = figure(series.unit, series.judgement.median);
+    std::iter::once(median).chain(series.values.iter().enumerate().map(cell)).collect()
 }
 
-fn ends(fleet: &Fleet, spread: &HostSeries) -> Vec<String> {
-    let mut finite: Vec<(usize, f64)> = present(&spread.values).collect();
+fn ends(fleet: &Fleet, series: &HostSeries) -> Vec<String> {
+    let mut finite: Vec<(usize, f64)> = present(&series.values).collect();
     finite.sort_by(|a, b| a.1.total_cmp(&b.1));
     let named = |(host, value): &(usize, f64)| {
-        format!("{} {}", figure(spread.unit, *value), fleet.hosts[*host].name)
+        format!("{} {}", figure(series.unit, *value), fleet.hosts[*host].name)
     };
     let (first, last) = (finite.first(), finite.last());
     let ratio = first.zip(last).filter(|(first, _)| first.1 > 0.0);
-    let apart: Vec<String> = spread
+    let apart: Vec<String> = series
         .judgement
         .outliers
         .iter()
@@ -120,7 +120,7 @@ fn ends(fleet: &Fleet, spread: &HostSeries) -> Vec<String> {
     vec![
         finite.len().to_string(),
         first.map(named).unwrap_or_default(),
-        figure(spread.unit, spread.judgement.median),
+        figure(series.unit, series.judgement.median),
         last.map(named).unwrap_or_default(),
         ratio.map_or_else(|| "-".to_owned(), |(first, last)| format!("{:.2}", last.1 / first.1)),
         apart.join(", "),
@@ -158,9 +158,9 @@ pub fn footer(fleet: &Fleet) -> Vec<Line> {
 fn host_apart(fleet: &Fleet, host: &OutlierHost) -> Line {
     let named = |places: &[usize], word: &str| {
         let figures = places.iter().map(|index| {
-            let spread = &fleet.figures[*index];
-            let ratio = spread.outlier(host.host).map(|outlier| by(outlier.ratio));
-            format!("{} {}", spread.name(), ratio.unwrap_or_default())
+            let series = &fleet.figures[*index];
+            let ratio = series.outlier(host.host).map(|outlier| by(outlier.ratio));
+            format!("{} {}", series.name(), ratio.unwrap_or_default())
         });
         let figures: Vec<String> = figures.collect();
         let (outlier, all) = (figures.len(), fleet.figures.len());

@@ -61,7 +61,7 @@ fn figures(summary: &Summary) -> String {
             let threads = row.threads().map(|threads| threads.to_string()).unwrap_or_default();
             let labels = [
                 ("suite", run.suite.as_str()),
-                ("case", &row.group.key),
+                ("key", &row.group.key),
                 ("engine", &row.group.label),
                 ("phase", row.phase),
                 ("role", row.role_name().unwrap_or_default()),

@@ -4,7 +4,7 @@ use kvdyno_analysis::answers::fleet::Fleet;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::answers::trend::entry::Entry;
 use kvdyno_record::case::CaseRecord;
-use kvdyno_record::engine::Description;
+use kvdyno_record::engine::PluginDescription;
 use kvdyno_record::run::RunRecord;
 use kvdyno_trace::Header;
 use schemars::{Schema, schema_for};
@@ -18,7 +18,7 @@ pub fn all() -> [(&'static str, Schema); 7] {
         ("history", schema_for!(Entry)),
         ("fleet", schema_for!(Fleet)),
         ("trace", schema_for!(Header)),
-        ("engine", schema_for!(Description)),
+        ("engine", schema_for!(PluginDescription)),
     ]
 }
 

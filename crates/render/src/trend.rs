@@ -7,7 +7,7 @@ use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
 use crate::versus::{Line, gate, harmless, some};
 use kvdyno_analysis::answers::trend::{Levels, Trend};
-use kvdyno_analysis::judge::versus::Verdict;
+use kvdyno_analysis::judge::versus::{BIAS, Verdict};
 use kvdyno_record::units;
 
 /// More runs with changes than this are only counted.
@@ -59,8 +59,19 @@ pub fn aid(trend: &Trend) -> String {
     format!(
         "Levels are medians of runs between two changes. A change is where the runs before and \
          after differ by more than {} and by more than chance (E-divisive, p < 0.001).",
-        units::percent(trend.least)
+        list_shares(trend)
     )
+}
+
+/// The shares that tell two levels apart: `1 %`; with counted instructions `0.1 % or 1 %`.
+fn list_shares(trend: &Trend) -> String {
+    let mut shares: Vec<f64> = trend.figures.iter().map(|series| series.judgement.least).collect();
+    shares.sort_by(f64::total_cmp);
+    shares.dedup();
+    if shares.is_empty() {
+        shares.push(BIAS);
+    }
+    shares.into_iter().map(units::percent).collect::<Vec<_>>().join(" or ")
 }
 
 /// The lines below the table: changes by run, the newest first, and the gate.

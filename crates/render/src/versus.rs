@@ -35,7 +35,7 @@ const AID: &str = "\
 Medians over {repeats}, of percentiles too; with too few, their range. ratio: the geometric mean of
 {ratios}, with its 99 % interval. A {judged} is called {words} where the interval leaves 1 out, and
 equal where it lies within {within} of 1; two builds differ by more than {least}. Figures without a
-verdict describe.";
+verdict are shown only.";
 
 /// What the sides are called, and what a difference is: of two engines one is better, and neither
 /// has got worse.
@@ -230,7 +230,7 @@ fn counted(n: usize, word: &str) -> String {
 fn chance(versus: &Versus) -> String {
     format!(
         "{} figures were judged, each at 99 %: if nothing differed, chance alone would call {} of \
-         them different; up to five times as many where --budget added trials",
+         them different; up to six times as many where --budget added trials",
         versus.counts.judged,
         expected_alarms(versus.false_alarms_expected)
     )
@@ -246,7 +246,9 @@ fn too_few(versus: &Versus) -> String {
     let figures = versus.counts.too_few;
     if versus.base.label.is_some() {
         return format!(
-            "{figures} figures have below {LEAST} pairs of trials: `--trials 4`, or `--budget 10m`"
+            "{figures} figures have fewer than {LEAST} pairs of trials: `kvdyno resume {} --budget \
+             10m` adds trials",
+            versus.base.run
         );
     }
     let [base, new] = [&versus.base.run, &versus.new.run];
@@ -264,7 +266,7 @@ pub(crate) fn gate(gate: &Gate, [passed, failed, whether]: &[String; 3]) -> Vec<
     let (tone, text) = match gate.result {
         GateResult::Passed => (Tone::Good, format!("passed: {passed} {allowed}")),
         GateResult::Undecided => {
-            let text = format!("UNDECIDED {whether} {allowed} (more repeats tell)");
+            let text = format!("UNDECIDED {whether} {allowed} (more trials would decide)");
             (Tone::Warning, text)
         }
         GateResult::Failed => {

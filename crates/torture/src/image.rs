@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-const BLOCK: usize = 4096;
+pub(crate) const BLOCK: usize = 4096;
 
 /// The contents of a drive.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! The history of some drives, in one order, and their possible contents after a power loss at any
 //! moment of it.
 
-use crate::image::Image;
+use crate::image::{BLOCK, Image};
 use crate::state::{State, reached};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -156,9 +156,19 @@ impl Recording {
                 head[which * 8..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
             });
             let drive = one as usize;
-            let of_a_drive = matches!(kind, BASE | WRITE | CLEAR | FLUSH);
             let has_bytes = matches!(kind, BASE | WRITE);
-            if of_a_drive && drive >= recording.lengths.len() || has_bytes && length > BYTES_MAX {
+            let drives = recording.lengths.len();
+            let fits = match kind {
+                DRIVE => recording.log.is_empty() && drives < DRIVES_MAX,
+                BASE | WRITE | CLEAR => recording.lengths.get(drive).is_some_and(|bytes| {
+                    // Blocks of an image are whole, also at its end.
+                    let end = other.checked_add(length);
+                    end.is_some_and(|end| end <= bytes.next_multiple_of(BLOCK as u64))
+                }),
+                FLUSH => drive < drives,
+                _ => true,
+            };
+            if !fits || has_bytes && length > BYTES_MAX {
                 return Err(damaged());
             }
             let mut bytes = vec![0; if has_bytes { length as usize } else { 0 }];
@@ -191,6 +201,9 @@ const WRITE: u64 = 2;
 const FLUSH: u64 = 3;
 const ACKNOWLEDGED: u64 = 4;
 const CLEAR: u64 = 5;
+
+/// No trial has more drives.
+const DRIVES_MAX: usize = 64;
 
 /// No write is longer: FUSE cuts them.
 const BYTES_MAX: u64 = 64 << 20;

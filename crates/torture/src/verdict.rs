@@ -186,7 +186,7 @@ pub enum Verdict {
     /// One was: which, in words.
     Broken(Vec<String>),
     /// Unknown, with the reason.
-    CannotTell(String),
+    Inconclusive(String),
 }
 
 /// Judges the trials of a class. What breaks which promise:
@@ -231,19 +231,19 @@ pub fn judge(class: Durability, power_loss: PowerLoss, trials: &[Trial]) -> Verd
     }
     let trial_of = |kind| trials.iter().find(|trial| trial.kind == kind);
     let Some(power) = trial_of(TrialKind::Power) else {
-        return Verdict::CannotTell("no power loss was tried".to_owned());
+        return Verdict::Inconclusive("no power loss was tried".to_owned());
     };
     let Tally { states, unmounted, .. } = power.tally;
     if unmounted > states / UNMOUNTED_SHARE {
         let why = format!("in {unmounted} of {states} states the filesystem did not mount");
-        return Verdict::CannotTell(why);
+        return Verdict::Inconclusive(why);
     }
     if class == Durability::Commit
         && trial_of(TrialKind::Control).is_none_or(|it| it.tally.sound_only())
     {
         let why = "the control (a drive that ignores flushes) lost nothing: the explorer detects \
             no loss";
-        return Verdict::CannotTell(why.to_owned());
+        return Verdict::Inconclusive(why.to_owned());
     }
     Verdict::Held
 }
@@ -339,7 +339,7 @@ mod tests {
         ) {
             Verdict::Held => "held",
             Verdict::Broken(_) => "broken",
-            Verdict::CannotTell(_) => "?",
+            Verdict::Inconclusive(_) => "?",
         };
         assert_eq!(word(Commit, TrialKind::Power, &lost), "broken");
         assert_eq!(word(Async, TrialKind::Power, &lost), "held");
@@ -374,8 +374,8 @@ mod tests {
         let power = trial(TrialKind::Power, &Tally::default());
         let blind = trial(TrialKind::Control, &Tally { sound: 10, ..Tally::default() });
         let verdict_of = |trials: &[Trial]| judge(Durability::Commit, PowerLoss::Keeps, trials);
-        assert!(matches!(verdict_of(&[power.clone(), blind]), Verdict::CannotTell(_)));
-        assert!(matches!(verdict_of(std::slice::from_ref(&power)), Verdict::CannotTell(_)));
+        assert!(matches!(verdict_of(&[power.clone(), blind]), Verdict::Inconclusive(_)));
+        assert!(matches!(verdict_of(std::slice::from_ref(&power)), Verdict::Inconclusive(_)));
         assert_eq!(judge(Durability::Async, PowerLoss::LosesLast, &[power]), Verdict::Held);
     }
 }

@@ -91,7 +91,8 @@ impl TraceReader {
         let unpacked = self.decoder.decode_all(&self.packed, &mut self.bytes);
         let whole = unpacked.is_ok_and(|unpacked| unpacked == bytes)
             && XxHash3_64::oneshot(&self.bytes) == sum
-            && block::decode(&self.bytes, count, self.before_ns, requests).is_some();
+            && block::decode(&self.bytes, count, self.before_ns, requests).is_some()
+            && self.has_keys(requests);
         if !whole {
             requests.clear();
             return Err(self.damaged(offset, "a block with its checksum"));
@@ -147,6 +148,12 @@ impl TraceReader {
             return Err(TraceError::malformed(&self.name, offset, "the end of the file", expected));
         }
         Ok(())
+    }
+
+    /// Keys are numbers below the header's; who counts them takes memory for as many.
+    fn has_keys(&self, requests: &[Request]) -> bool {
+        let keys = self.header.keys;
+        self.header.multiple_of > 0 || requests.iter().all(|request| request.key < keys)
     }
 
     fn damaged(&self, offset: u64, wanted: &str) -> TraceError {

@@ -18,7 +18,9 @@ const PIECE_BYTES: u64 = 1 << 30;
 /// Refuses a device that is not for these servers, and clears an unused one.
 pub(crate) fn prepare(path: &Path, options: &Options, data: &DataShape) -> Result<()> {
     let about = |error: Error| error.context(&path.display().to_string());
-    let mut file = File::options().read(true).write(true).open(path)?;
+    // The worker has it exclusively already: nothing is mounted from it.
+    let opened = File::options().read(true).write(true).open(path);
+    let mut file = opened.map_err(|error| about(error.into()))?;
     let bytes = file.seek(SeekFrom::End(0))?;
     check(bytes, options, data).map_err(about)?;
     if is_new(&file)? {

@@ -15,11 +15,12 @@
  * the system's words for a full volume ("No space left on device") as KVDYNO_FULL.
  *
  * THREADS. kvdyno calls
- *   - kvdyno_get_engine, describe and open once, on one thread, before anything else;
+ *   - kvdyno_get_engine and describe once, on one thread, before anything else;
+ *   - open and close on one thread, while there is no session. A process opens several databases,
+ *     one after another, in other folders or again in the same one: a close leaves nothing behind;
  *   - settle, sync, counters and events on any thread, one at a time, also while sessions work;
  *   - open_session on the thread that will use the session, and every function of a session on that
- *     thread alone. Sessions work at the same time;
- *   - close on one thread, after all sessions are closed, and nothing afterwards.
+ *     thread alone. Sessions work at the same time.
  * A plugin may have threads of its own, with names of their own. A plugin calls kvdyno back (`show`,
  * `add`) only on the thread of the call that handed the callback over, and only until that call
  * returns; from another thread, kvdyno reports it and ends the process. The plugin lets no C++
@@ -75,7 +76,7 @@ typedef enum kvdyno_durability {
 typedef enum kvdyno_kind {
   KVDYNO_BOOLEAN = 0, /* integer: 0 or 1 */
   KVDYNO_INTEGER = 1, /* integer: a number, or bytes */
-  KVDYNO_NUMBER = 2,  /* number */
+  KVDYNO_NUMBER = 2,  /* number; no option has this kind yet: a fraction is a text */
   KVDYNO_TEXT = 3     /* text: also a word of a choice */
 } kvdyno_kind;
 
@@ -97,7 +98,7 @@ typedef struct kvdyno_opening {
   /* The data to come. */
   uint64_t records;          /* after the load */
   uint64_t records_max;      /* after all inserts */
-  uint64_t key_bytes;        /* of every key */
+  uint64_t key_bytes;        /* of the longest key of the data; up to key_bytes_max may come */
   uint64_t value_bytes_mean; /* of the values */
   uint64_t value_bytes_max;  /* of the longest value */
   uint64_t sessions;         /* the most that are open at a time */
@@ -185,16 +186,17 @@ typedef struct kvdyno_engine {
   /* KVDYNO_ENGINE_VERSION. */
   uint32_t version;
 
-  /* The description, as JSON; it lives as long as the process. All names and types are those of
-   * `kvdyno schema suite`'s engines and of `kvdyno engines NAME --json`:
+  /* The description, as JSON; it lives as long as the process. `kvdyno schema engine` prints its
+   * JSON schema:
    *
    *   {
    *     "name": "mine",            as in libkvdyno-mine.so
    *     "title": "Mine",
    *     "version": "1.2.3",        of the engine's code
    *     "build": { "compiler": "gcc 12.2" },
-   *     "assertions": "mine.c:",   optional: words that only a build with assertions contains; kvdyno
-   *                                looks for them in the plugin (not in quotes) and in libmine*
+   *     "assertions": "node->refs > 0",   optional: the text of an assert(), which only a build with
+   *                                assertions contains; kvdyno looks for it in the plugin (not in
+   *                                quotes) and in libmine*
    *     "capabilities": {
    *       "durability": {          the classes that the engine has: none, async, commit
    *         "commit": { "settings": "fdatasync(2) after each write", "power_loss": "keeps" } },
@@ -213,7 +215,7 @@ typedef struct kvdyno_engine {
    *
    * A capability that is left out is one that the engine lacks. power_loss: keeps, loses_last,
    * loses_all, damages. planning: bytes on the volume, and bytes written by a load, per byte of
-   * data; least memory. `kvdyno schema engine` tells what each means. */
+   * data; least memory. Unknown fields are refused. */
   const char *(*describe)(void);
 
   /* Opens the database in the folder, or creates it. Refuses options that it cannot honour. */

@@ -193,7 +193,8 @@ pub(crate) fn error(call: &str, code: c_int, message: &str) -> Error {
         _ => {
             let what = format!(
                 "`{call}` of the plugin returned {code}: expected a KVDYNO_ result that it may \
-                 return"
+                 return; its message: {}",
+                if message.is_empty() { "none" } else { message }
             );
             return Error::new(ErrorClass::Other, what);
         }

@@ -237,6 +237,9 @@ unsafe extern "C" fn show_records<F: FnMut(&[u8], &[u8]) -> ControlFlow<()>>(
 ) -> c_int {
     // SAFETY: as in `show_value`.
     let frame = unsafe { Callback::frame::<ScanFrame<F>>(records) };
+    if frame.ended {
+        end_process("it showed records after `show` had returned 1, which ends a scan");
+    }
     for index in 0..count {
         if frame.ended {
             break;

@@ -2,56 +2,9 @@
 //! the header has no functions for, it cannot claim.
 
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, OptionSpec, Planning, PowerLoss, Promise,
-    Transactions, list_names,
+    BatchKind, Capabilities, Description, PluginDescription, PowerLoss, Promise, Transactions,
+    list_names,
 };
-use serde::Deserialize;
-use std::collections::BTreeMap;
-
-/// What a plugin writes.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    name: String,
-    title: String,
-    version: String,
-    #[serde(default)]
-    build: BTreeMap<String, String>,
-    assertions: Option<String>,
-    capabilities: WrittenCapabilities,
-    #[serde(default)]
-    options: Vec<OptionSpec>,
-    planning: Planning,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an independent ability, as data")]
-struct WrittenCapabilities {
-    durability: BTreeMap<Durability, Promise>,
-    #[serde(default)]
-    delete: bool,
-    #[serde(default)]
-    scan_forward: bool,
-    #[serde(default)]
-    scan_reverse: bool,
-    #[serde(default)]
-    native_multiget: bool,
-    batch: Option<BatchKind>,
-    #[serde(default)]
-    transactions: Transactions,
-    #[serde(default)]
-    atomic_read_modify_write: bool,
-    concurrent_writers: Option<u32>,
-    #[serde(default)]
-    in_memory: bool,
-    #[serde(default)]
-    stores_nothing: bool,
-    #[serde(default)]
-    counted: BTreeMap<String, String>,
-    key_bytes_max: Option<u64>,
-    value_bytes_max: Option<u64>,
-}
 
 /// Which optional functions a plugin has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,43 +21,25 @@ pub(crate) struct Present {
 /// The description in `json`, of a plugin with these functions, and the words of a build with
 /// assertions. `Err`: what is wrong with it.
 pub(crate) fn read(json: &str, present: Present) -> Result<(Description, Option<String>), String> {
-    let written: Written = serde_json::from_str(json)
-        .map_err(|error| format!("`describe` returns no description: {error}"))?;
-    let Written { name, title, version, build, assertions, capabilities, options, planning } =
-        written;
-    let capabilities = capabilities.into_capabilities();
-    check(&capabilities, present)?;
-    for option in &options {
+    let mut unknown = None;
+    let mut reader = serde_json::Deserializer::from_str(json);
+    let plugin: PluginDescription =
+        serde_ignored::deserialize(&mut reader, |field| unknown = Some(field.to_string()))
+            .map_err(|error| format!("`describe` returns no description: {error}"))?;
+    reader.end().map_err(|error| format!("`describe` returns more than a description: {error}"))?;
+    if let Some(field) = unknown {
+        return Err(format!("`describe` returns an unknown field: `{field}`"));
+    }
+    let assertions = plugin.assertions.clone();
+    let description = Description::from(plugin);
+    check(&description.capabilities, present)?;
+    for option in &description.options {
         option.kind.accept(&option.default).map_err(|expected| {
             let (name, default) = (&option.name, &option.default);
             format!("the default of option `{name}`: expected {expected}, found {default}")
         })?;
     }
-    let description = Description { name, title, version, build, capabilities, options, planning };
     Ok((description, assertions))
-}
-
-impl WrittenCapabilities {
-    fn into_capabilities(self) -> Capabilities {
-        Capabilities {
-            durability: self.durability,
-            delete: self.delete,
-            scan_forward: self.scan_forward,
-            scan_reverse: self.scan_reverse,
-            native_multiget: self.native_multiget,
-            batch: self.batch.unwrap_or(BatchKind::Loop),
-            transactions: self.transactions,
-            atomic_read_modify_write: self.atomic_read_modify_write,
-            concurrent_writers: self.concurrent_writers,
-            in_memory: self.in_memory,
-            stores_nothing: self.stores_nothing,
-            counted: self.counted,
-            key_bytes_max: self.key_bytes_max,
-            value_bytes_max: self.value_bytes_max,
-            library: true,
-            ..Capabilities::least([])
-        }
-    }
 }
 
 /// Every claim needs its function. The other way, a function is called where it is claimed.
@@ -140,15 +75,26 @@ fn check(claims: &Capabilities, present: Present) -> Result<(), String> {
     let missing = needs.iter().filter(|(claimed, has, ..)| *claimed && !has);
     let missing: Vec<String> =
         missing.map(|(_, _, claim, function)| format!("{claim} (needs {function})")).collect();
-    if missing.is_empty() {
-        return Ok(());
+    if !missing.is_empty() {
+        return Err(format!("it claims what it has no function for: {}", list_names(&missing)));
     }
-    Err(format!("it claims what it has no function for: {}", list_names(&missing)))
+    // They would be called, and what is planned and compared would not know.
+    let unclaimed = [
+        (present.write && claims.batch == BatchKind::Loop, "write", "batch"),
+        (present.multiget && !claims.native_multiget, "multiget", "native_multiget"),
+    ];
+    match unclaimed.iter().find(|(is_unclaimed, ..)| *is_unclaimed) {
+        None => Ok(()),
+        Some((_, function, claim)) => {
+            Err(format!("it has `{function}`, but claims no `{claim}`: claim it, or remove it"))
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_engine::Durability;
 
     fn json(capabilities: &str, options: &str) -> String {
         format!(
@@ -157,6 +103,17 @@ mod tests {
             {capabilities} }}, "options": [{options}],
             "planning": {{"space_factor": 1, "write_factor": 1, "ram_bytes_min": 1}} }}"#
         )
+    }
+
+    #[test]
+    fn unknown_fields_are_refused_wherever_they_are() {
+        let option = r#"{"name": "on", "kind": "boolean", "default": true, "help": "Is on.",
+            "preset": []}"#;
+        let refused = read(&json("", option), Present::default()).unwrap_err();
+        assert!(refused.contains("`options.0.preset`"), "{refused}");
+        let misspelt = json("", "").replace("power_loss\"", "exception\": [], \"power_loss\"");
+        let refused = read(&misspelt, Present::default()).unwrap_err();
+        assert!(refused.contains("`capabilities.durability.commit.exception`"), "{refused}");
     }
 
     #[test]

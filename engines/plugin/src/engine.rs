@@ -7,10 +7,11 @@ use crate::library::{self, Functions};
 use crate::session::PluginSession;
 use crate::sinks::Sinks;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, Location, Options,
-    Result, Settled, Transactions, Value,
+    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, ErrorClass, Location,
+    Options, Result, Settled, Transactions, Value,
 };
 use std::ffi::{CString, c_int, c_void};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 use std::time::Duration;
@@ -44,10 +45,10 @@ impl Engine for Plugin {
 
     fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let plugin = library::load(None)?;
-        let folder = c_string(&location.directory()?.to_string_lossy())?;
-        let names: Vec<CString> = each(options.values.keys(), |name| c_string(name))?;
+        let folder = c_string(location.directory()?.as_os_str().as_bytes())?;
+        let names: Vec<CString> = each(options.values.keys(), |name| c_string(name.as_bytes()))?;
         let texts: Vec<CString> = each(options.values.values(), |value| match value {
-            Value::Text(text) => c_string(text),
+            Value::Text(text) => c_string(text.as_bytes()),
             _ => Ok(CString::default()),
         })?;
         let of_values = options.values.values().zip(&names).zip(&texts);
@@ -76,13 +77,19 @@ impl Engine for Plugin {
             (functions.open)(&raw const opening, &raw mut database, message.as_mut_ptr())
         };
         api::check("open", code, &message)?;
-        let claims = &plugin.description.capabilities;
-        let rmw_get = match claims.transactions {
+        if database.is_null() {
+            let what = "`open` of the plugin returned KVDYNO_OK and set no database";
+            return Err(Error::new(ErrorClass::Other, what));
+        }
+        let rmw_get = match plugin.description.transactions(options) {
+            // The database was opened without them.
+            Transactions::None => None,
             // Its write conflicts if what it read was changed.
-            Transactions::Optimistic => functions.get,
-            _ => functions.get_for_update,
+            Transactions::Optimistic => Some(functions.get),
+            Transactions::Serial | Transactions::Locking => Some(functions.get_for_update),
         };
-        let rmw_get = claims.atomic_read_modify_write.then_some(rmw_get);
+        let claims = &plugin.description.capabilities;
+        let rmw_get = rmw_get.filter(|_| claims.atomic_read_modify_write);
         Ok(Self { functions, database, rmw_get, sinks: Sinks::new() })
     }
 
@@ -147,7 +154,9 @@ fn each<I, O>(items: impl Iterator<Item = I>, make: impl Fn(I) -> Result<O>) -> 
     items.map(make).collect()
 }
 
-fn c_string(text: &str) -> Result<CString> {
-    CString::new(text)
-        .map_err(|_| Error::invalid(format!("expected text without a zero byte, found {text:?}")))
+fn c_string(text: &[u8]) -> Result<CString> {
+    CString::new(text).map_err(|_| {
+        let text = String::from_utf8_lossy(text);
+        Error::invalid(format!("expected text without a zero byte, found {text:?}"))
+    })
 }

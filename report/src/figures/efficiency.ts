@@ -91,7 +91,7 @@ function ios(one: Case): Bar[] {
 /** Whose writes no ceiling covers. */
 function alone(cases: Case[]): string {
   const engines = cases.filter((one) => one.run?.efficiency?.reads_alone && one.run.efficiency.ceiling).map((one) => one.engine.name);
-  return engines.length > 0 ? `Of ${engines.join(", ")} reads alone are held against it: no baseline here covers its writes. ` : "";
+  return engines.length > 0 ? `${engines.join(", ")}: only reads are compared with it, because no baseline here covers its writes. ` : "";
 }
 
 /** Why engines have no share, each reason once. */

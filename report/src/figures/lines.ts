@@ -96,7 +96,7 @@ function withoutZeros(panel: LinePanel): LinePanel {
   return { ...panel, lines: lines.filter((line) => line.points.length > 0), gaps: [...(panel.gaps ?? []), ...zeros] };
 }
 
-/** `2, 4 threads`, `target rate 2.00 k`. */
+/** `2, 4 threads`, `offered rate 2.00 k`. */
 function placeWords({ name, format }: Axes["x"], places: number[]): string {
   return name === "threads" ? threadWords(places) : `${name.split(",")[0]} ${places.map(format).join(", ")}`;
 }

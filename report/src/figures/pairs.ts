@@ -19,7 +19,7 @@ export const pairs: Figure = { name: "pairs", draw };
 const ROWS_MAX = 6;
 
 const HOW = [
-  "Each trial of an engine is held against the base's trial of the same number, which ran next "
+  "Each trial of an engine is compared with the base's trial of the same number, which ran next "
   + "to it: what slows both cancels. The ratio is the geometric mean of the pairs; band and "
   + "whisker are its interval of 99 %, by Student's t of the logarithms.",
   "Decided: the interval leaves 1 out. Equal: all of it lies within 3 % of 1.",

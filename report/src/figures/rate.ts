@@ -54,17 +54,17 @@ function draw(view: View): Drawing | null {
   }))).filter((panel) => panel.lines.length > 0);
   if (list.length === 0) return null;
   return {
-    title: "Latency against target rate",
+    title: "Latency against offered rate",
     note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}, each a dot.${searchNote(search, list.map((panel) => panel.marks))}`,
     controls: [threads],
     cases,
     whiskers: true,
     chart: (width, theme) => lineChart(list, {
-      x: { name: "target rate, ops/s", type: "category", format: si, values: valuesOf(list) },
+      x: { name: "offered rate, ops/s", type: "category", format: si, values: valuesOf(list) },
       y: { name: "response time", type: "log", format: duration },
     }, width, theme),
     table: () => ({
-      head: ["engine", "role", "threads", "target/s", "achieved/s", ...TAILS.map(([, title]) => title)],
+      head: ["engine", "role", "threads", "offered/s", "achieved/s", ...TAILS.map(([, title]) => title)],
       words: 2,
       rows: all.flatMap((one) => roles.map((role) => {
         const metrics = roleOf(one, role)?.metrics;

@@ -51,7 +51,7 @@ function apart(fleet: Fleet): HTMLElement | null {
   return section("apart", "Hosts that stand apart",
     stacked({ head: ["host", "worse than the others", "better", "only on hosts that stand apart"], words: 4,
       rows: fleet.outlier_hosts.map((one) => [name(fleet, one.host), list(one, one.worse), list(one, one.better), only(one)]) }, "Hosts that stand apart"),
-    h("p", { class: "note" }, "That something is found on these hosts only proves nothing: change it, and run the suite again."));
+    h("p", { class: "note" }, "A difference that only these hosts have is not proof of a cause. Change it and run the suite again."));
 }
 
 /** Facts in which the hosts differ, what most have first. */
@@ -61,7 +61,7 @@ function differs(fleet: Fleet): HTMLElement | null {
     const values = unique(fact.values).sort((a, b) => Number(b === fact.most) - Number(a === fact.most));
     return values.map((value, at) => [at === 0 ? fact.name : "", value, fact.values.flatMap((other, host) => (other === value ? [name(fleet, host)] : [])).join(", ")]);
   });
-  return section("differs", "In what the hosts differ", table({ head: ["what", "value", "hosts"], words: 3, rows }, "In what the hosts differ"));
+  return section("differs", "Differences between hosts", table({ head: ["what", "value", "hosts"], words: 3, rows }, "Differences between hosts"));
 }
 
 function figures(data: FleetData, choice: Choice): HTMLElement {

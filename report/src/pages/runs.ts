@@ -41,7 +41,7 @@ export function runs(root: HTMLElement, first: RunsData): void {
     history.replaceState(null, "", write(choice) || location.pathname);
   };
   const list = h("div", { id: "runs" }), filters = h("div", { class: "controls" }), bar = h("div", { class: "chooser", role: "status" });
-  const missing = h("p", { class: "lost", role: "status", hidden: true }, "The server does not answer. It is asked again every few seconds.");
+  const missing = h("p", { class: "lost", role: "status", hidden: true }, "The server does not answer. Retrying every few seconds.");
 
   const show = (): void => {
     const there = choice.runs.filter((name) => data.runs.some((run) => run.name === name));

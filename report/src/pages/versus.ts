@@ -105,7 +105,7 @@ function gateLine({ gate, base, new: other }: Versus): HTMLElement | null {
   const named = `${gate.regressed.slice(0, NAMED).map(inTitles).join("; ")}${more}`;
   const words = {
     passed: ["Gate passed", engines ? `${other.label} is not worse than ${base.label} by more than ${share}.` : `nothing regressed by more than ${share}.`],
-    undecided: ["Gate undecided", `no figure is certainly worse by more than ${share}, but some may be: more trials tell.`],
+    undecided: ["Gate undecided", `no figure is certainly worse by more than ${share}, but some may be: more trials would decide.`],
     failed: ["Gate failed", `${engines ? `${other.label} is worse than ${base.label} by more than ${share} in ${what}` : `${what} regressed by more than ${share}`}: ${named}.`],
     cannot_judge: ["Gate cannot judge", `no figure is known to be worse by more than ${share}, but some could not be judged.`],
   }[gate.result];

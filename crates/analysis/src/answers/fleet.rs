@@ -6,7 +6,7 @@ mod namesakes;
 
 use super::series::{FigureSeries, present};
 use super::trend::LeftOut;
-use super::trend::entry::Entry;
+use super::trend::entry::{Entry, ScopeFigures};
 use crate::figures::lists::unique;
 use crate::figures::metric::{Definition, Direction};
 use crate::judge::versus::FigureChoice;
@@ -124,7 +124,7 @@ impl Fleet {
         }));
         let hosts = namesakes::hosts(members, &mut left_out);
         let runs: Vec<&Entry> = hosts.iter().map(|member| &member.entry).collect();
-        let judge = |definition: &Definition, _, values: &[Option<f64>]| {
+        let judge = |definition: &Definition, _: &ScopeFigures, values: &[Option<f64>]| {
             Spread::measure(definition, values)
         };
         let spreads = FigureSeries::collect(&runs, &runs, figures, judge);

@@ -4,7 +4,7 @@
 use super::trend::entry::{Entry, ScopeFigures};
 use crate::figures::catalogue;
 use crate::figures::metric::{Definition, Direction};
-use crate::judge::versus::{FigureChoice, FigureScope};
+use crate::judge::versus::FigureChoice;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ impl<Judgement> FigureSeries<f64, Judgement> {
         shown: &[&Entry],
         runs: &[&Entry],
         choice: &FigureChoice,
-        judge: impl Fn(&'static Definition, FigureScope, &[Option<f64>]) -> Judgement,
+        judge: impl Fn(&'static Definition, &ScopeFigures, &[Option<f64>]) -> Judgement,
     ) -> Vec<Self> {
         let mut chosen: Vec<(&ScopeFigures, &'static Definition)> = Vec::new();
         for (figures, definition) in shown.iter().flat_map(|run| choose(run, choice)) {
@@ -58,7 +58,7 @@ impl<Judgement> FigureSeries<f64, Judgement> {
                 role: figures.role.clone(),
                 figure: definition.name,
                 unit: definition.unit,
-                judgement: judge(definition, figures.scope(), &values),
+                judgement: judge(definition, figures, &values),
                 values,
             }
         });

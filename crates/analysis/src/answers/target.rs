@@ -3,7 +3,7 @@
 //! Each trial gives a value of each condition, and the rule decides as it does for a claim
 //! ([`crate::judge::rule`]): the interval of their mean lies within the bound, outside, or across.
 
-use super::search::judge::{self, JudgedTrial, TargetVerdict};
+use super::search::judge::{self, JudgedTrial, MeasuredPhase, TargetVerdict};
 use super::search::{Clause, Quantity, Target, TargetError, Unit};
 use crate::figures::Figures;
 use crate::figures::catalogue as c;
@@ -113,8 +113,8 @@ pub fn judge_target(
         let cases: Vec<&CaseEvidence> =
             evidence.cases.iter().filter(|case| case.case.key == group.key).collect();
         let Some(first) = cases.first() else { continue };
-        for (phase, mix) in measured(&first.case.phases) {
-            if let Err(error) = target.check(mix) {
+        for phase in measured(&first.case.phases) {
+            if let Err(error) = target.check(phase.mix) {
                 refused.get_or_insert(error);
                 continue;
             }
@@ -122,16 +122,16 @@ pub fn judge_target(
                 .iter()
                 .map(|case| {
                     let limited = case.case.ram_limit_bytes.is_some();
-                    judge::judge(evidence, case, target, (&phase.name, mix), limited)
+                    judge::judge(evidence, case, target, phase, limited)
                 })
                 .collect();
             let mut trials = trials?;
             for (index, trial) in trials.iter_mut().enumerate() {
-                sustain_rates(trial, group, (&phase.name, mix), target, index);
+                sustain_rates(trial, group, phase, target, index);
             }
-            let in_tables = |clause: &Clause| find_percentile(group, (&phase.name, mix), clause);
+            let in_tables = |clause: &Clause| find_percentile(group, phase, clause);
             let in_tables: Vec<Option<f64>> = target.clauses.iter().map(in_tables).collect();
-            rows.push(row(group, &naming, &phase.name, target, (&trials, &in_tables)));
+            rows.push(row(group, &naming, phase.name, target, (&trials, &in_tables)));
         }
     }
     match refused {
@@ -142,7 +142,7 @@ pub fn judge_target(
 }
 
 /// The measured phases; of one in windows the last.
-fn measured(phases: &[Phase]) -> impl Iterator<Item = (&Phase, &Mix)> {
+fn measured(phases: &[Phase]) -> impl Iterator<Item = MeasuredPhase<'_>> {
     let of_window = |phase: &Phase| phase.window.as_ref().map(|window| window.phase.clone());
     let is_last = move |index: usize| {
         let window = of_window(&phases[index]);
@@ -150,7 +150,7 @@ fn measured(phases: &[Phase]) -> impl Iterator<Item = (&Phase, &Mix)> {
     };
     let measured = phases.iter().enumerate().filter(move |(index, _)| is_last(*index));
     measured.filter_map(|(_, phase)| match &phase.work {
-        Activity::Measure(mix) => Some((phase, mix)),
+        Activity::Measure(mix) => Some(MeasuredPhase { name: &phase.name, mix }),
         _ => None,
     })
 }
@@ -160,11 +160,11 @@ fn measured(phases: &[Phase]) -> impl Iterator<Item = (&Phase, &Mix)> {
 fn sustain_rates(
     trial: &mut JudgedTrial,
     group: &Group,
-    (phase, mix): (&str, &Mix),
+    phase: MeasuredPhase<'_>,
     target: &Target,
     index: usize,
 ) {
-    let Some(run) = group.run(phase) else { return };
+    let Some(run) = group.run(phase.name) else { return };
     for (clause, value) in target.clauses.iter().zip(&mut trial.values) {
         let figure = match clause.figure {
             Quantity::Operations => &c::OPS_PER_S,
@@ -173,7 +173,7 @@ fn sustain_rates(
                 continue;
             }
         };
-        let rates = list_operations(run, mix, clause)
+        let rates = list_operations(run, phase.mix, clause)
             .map(|(_, metrics)| *metrics.get(figure)?.per_trial.get(index)?);
         *value = rates.sum::<Option<f64>>().filter(|_| value.is_some());
     }
@@ -181,13 +181,14 @@ fn sustain_rates(
 
 /// The percentile of the tables that a clause is about: of the worst role and operation. It may
 /// merge the samples of all trials.
-fn find_percentile(group: &Group, (phase, mix): (&str, &Mix), clause: &Clause) -> Option<f64> {
+fn find_percentile(group: &Group, phase: MeasuredPhase<'_>, clause: &Clause) -> Option<f64> {
     let Quantity::Percentile(thousandths) = clause.figure else { return None };
     let percentile = (f64::from(thousandths) / 1e3).to_string().replace('.', "_");
-    let values = list_operations(group.run(phase)?, mix, clause).map(|(row, metrics)| {
-        let clock = if row.open_loop { "response" } else { "service" };
-        metrics.named(&format!("{clock}_ns_p{percentile}"))?.value
-    });
+    let values =
+        list_operations(group.run(phase.name)?, phase.mix, clause).map(|(row, metrics)| {
+            let clock = if row.open_loop { "response" } else { "service" };
+            metrics.named(&format!("{clock}_ns_p{percentile}"))?.value
+        });
     values.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
 }
 

@@ -13,7 +13,7 @@ use crate::figures::metric::{Definition, Direction};
 use crate::judge::versus::FigureChoice;
 use crate::judge::versus::gate::{Gate, NotJudged};
 use crate::judge::versus::judge::Verdict;
-use crate::judge::versus::{BIAS, least};
+use crate::judge::versus::least;
 use crate::stats::{change_points, median};
 use entry::{Entry, ScopeFigures};
 use schemars::JsonSchema;
@@ -41,8 +41,6 @@ pub struct Trend {
     pub runs: Vec<TrendRun>,
     /// Runs of the file that were left out, and why.
     pub left_out: Vec<LeftOut>,
-    /// Levels closer than this share count as one.
-    pub least: f64,
     /// The figures of the newest run's cases, each over all runs.
     pub figures: Vec<RunSeries>,
     /// The result of the gate; null: there is none.
@@ -78,6 +76,8 @@ pub struct Levels {
     pub direction: Direction,
     /// The gate holds it against the newest run.
     pub primary: bool,
+    /// Levels closer than this share count as one.
+    pub least: f64,
     /// Where its level changed, in order.
     pub changes: Vec<Change>,
     /// The levels: medians of the runs between two changes, one more than changes; empty where no
@@ -110,9 +110,12 @@ impl Trend {
                 None => included.push(entry),
             }
         }
-        let judge = |definition: &Definition, scope, values: &[Option<f64>]| {
-            let primary = question.figures.judges(definition.name, scope);
-            Levels::find(definition, primary, values)
+        let included: Vec<Entry> =
+            included.into_iter().map(|entry| with_rates_of(newest, entry, &mut left_out)).collect();
+        let included: Vec<&Entry> = included.iter().collect();
+        let judge = |definition: &Definition, figures: &ScopeFigures, values: &[Option<f64>]| {
+            let primary = question.figures.judges(definition.name, figures.scope());
+            Levels::find(definition, primary && !figures.surroundings, values)
         };
         let courses = FigureSeries::collect(&[newest], &included, &question.figures, judge);
         let gate = question.gate.map(|allowed| gate(allowed, &courses, &included));
@@ -121,7 +124,6 @@ impl Trend {
             machine: newest.machine.clone(),
             runs: runs(&included),
             left_out,
-            least: BIAS,
             figures: courses,
             gate,
         })
@@ -164,6 +166,23 @@ fn stranger(entry: &Entry, newest: &Entry, question: &Question) -> Option<String
     Some("none of its cases did the newest run's work".to_owned())
 }
 
+/// A run without the phases in which the schedules asked for another rate than in the newest run:
+/// other roles did other work beside it.
+fn with_rates_of(newest: &Entry, entry: &Entry, left_out: &mut Vec<LeftOut>) -> Entry {
+    let has_other_rate = |series: &ScopeFigures| {
+        let same = newest.series.iter().find(|other| other.is_same_work(series));
+        same.is_some_and(|same| !series.is_rate_alike(same))
+    };
+    let (others, alike): (Vec<ScopeFigures>, Vec<ScopeFigures>) =
+        entry.series.iter().cloned().partition(has_other_rate);
+    let phases = unique(others.iter().map(|series| format!("{}, {}", series.case, series.phase)));
+    if !phases.is_empty() {
+        let reason = format!("for {}: its pilots found other rates", phases.join("; "));
+        left_out.push(LeftOut { run: entry.run.clone(), reason });
+    }
+    Entry { series: alike, ..entry.clone() }
+}
+
 fn runs(entries: &[&Entry]) -> Vec<TrendRun> {
     let before = std::iter::once(None).chain(entries.iter().map(|entry| Some(*entry)));
     let run = |(entry, before): (&&Entry, Option<&Entry>)| TrendRun {
@@ -178,7 +197,8 @@ fn runs(entries: &[&Entry]) -> Vec<TrendRun> {
 impl Levels {
     fn find(definition: &Definition, primary: bool, values: &[Option<f64>]) -> Self {
         let (indices, finite): (Vec<usize>, Vec<f64>) = present(values).unzip();
-        let points = change_points(&finite, least(definition.name));
+        let least = least(definition.name);
+        let points = change_points(&finite, least);
         let starts = std::iter::once(0).chain(points.iter().copied());
         let ends = points.iter().copied().chain(std::iter::once(finite.len()));
         let levels: Vec<f64> =
@@ -195,14 +215,14 @@ impl Levels {
             Change { run_index: indices[point], ratio, verdict }
         };
         let changes = points.iter().zip(levels.windows(2)).map(change).collect();
-        Self { direction, primary, changes, levels }
+        Self { direction, primary, least, changes, levels }
     }
 }
 
 fn gate(allowed: f64, courses: &[RunSeries], entries: &[&Entry]) -> Gate {
     let mut lists = level::judge_newest(courses, allowed);
     lists.not_judged.extend(lost(entries));
-    if courses.is_empty() {
+    if !courses.iter().any(|series| series.judgement.primary) {
         let why = "the newest run has no figure to judge".to_owned();
         lists.not_judged.push(NotJudged {
             case: "all cases".to_owned(),

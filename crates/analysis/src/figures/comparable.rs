@@ -161,7 +161,7 @@ pub fn unequal_writers<'g>(groups: &'g [Group]) -> Vec<UnequalWriters<'g>> {
     together(each, peers).into_iter().filter_map(unequal).collect()
 }
 
-/// The writers' rate, where the phase also has readers and no target rate.
+/// The writers' rate, where the phase also has readers and no offered rate.
 fn writers(run: &RunRow) -> Option<f64> {
     let mut closed = run.roles.iter().filter(|role| role.does.writes && !role.open_loop).peekable();
     closed.peek()?;

@@ -9,6 +9,7 @@ use super::evidence::CaseEvidence;
 use super::job::DriveJob;
 use super::lists::together;
 use super::metric::Metrics;
+pub use super::naming::without_part;
 use super::relative::RelativeTo;
 use super::scatter::Scatter;
 use super::trials::Trials;
@@ -68,6 +69,9 @@ pub struct Group {
     pub ram_limit_bytes: Option<u64>,
     /// The suite's name of the memory tier below that limit; null: there is none.
     pub tier: Option<String>,
+    /// The same, also where that tier is more of the same memory.
+    #[serde(skip)]
+    pub(crate) tier_name: Option<String>,
     /// The tier was as requested in every trial; null: there is no tier, or no trial started yet.
     pub tier_held: Option<bool>,
     /// A cgroup enforced the limit in every trial that started; null: there is no limit, or no
@@ -261,6 +265,7 @@ impl Group {
             ram_limit_bytes: case.ram_limit_bytes,
             ram_limit_held: ram_limit_held(trials),
             tier: case.tier_below().map(|tier| tier.name.clone()),
+            tier_name: case.tier.as_ref().map(|tier| tier.name.clone()),
             tier_held: case.tier_below().and_then(|_| tier_held(trials)),
             within,
             trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
@@ -372,12 +377,6 @@ impl Group {
         let ends = together(bad.map(|trial| trial.outcome.as_str()), PartialEq::eq);
         ends.into_iter().map(|equal| (equal[0], equal.len())).collect()
     }
-}
-
-/// A label without the part that it ends with.
-pub fn without_part<'l>(label: &'l str, part: Option<&str>) -> &'l str {
-    let rest = part.and_then(|part| label.strip_suffix(part)?.strip_suffix(' '));
-    rest.unwrap_or(label)
 }
 
 /// An outcome's word in the past tense.

@@ -73,3 +73,9 @@ pub(crate) fn list_settings(groups: &[Group], group: &Group, by_volume: bool) ->
     }
     settings
 }
+
+/// A label without the part that it ends with.
+pub fn without_part<'l>(label: &'l str, part: Option<&str>) -> &'l str {
+    let rest = part.and_then(|part| label.strip_suffix(part)?.strip_suffix(' '));
+    rest.unwrap_or(label)
+}

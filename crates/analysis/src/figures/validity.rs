@@ -147,11 +147,11 @@ fn deferred(role: &RoleRow) -> Option<String> {
     let share = burst / sustained - 1.0;
     (share >= DEFERRED_SHARE_MIN).then(|| {
         format!(
-            "{} left work for {} of their window: {}/s in it, {}/s with that work done",
+            "{}: {}/s in the window, {}/s with the work left behind ({} of the window)",
             role.role,
-            percent(share),
             units::count(burst.round() as u64),
-            units::count(sustained.round() as u64)
+            units::count(sustained.round() as u64),
+            percent(share)
         )
     })
 }

@@ -323,7 +323,7 @@ fn of_run<'g>(index: usize, group: &'g Group, run: &'g RunRow, entries: &mut Vec
             let run = Some(run);
             entries.push(Entry { index, group, question, phase, run, role, op, mix, metric });
         };
-        // A role with a target rate or pauses is not ranked by its rate.
+        // A role with an offered rate or pauses is not ranked by its rate.
         if !role.paced {
             let question = Question::of_mix(role.does, &role.mix);
             add(question, None, &role.metrics, question.figure());

@@ -8,7 +8,7 @@ use crate::{
 };
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 pub(super) fn describes_itself(field: &Field<'_>) -> Outcome {
     let description = &field.description;
@@ -177,6 +177,7 @@ pub(super) fn settles(field: &Field<'_>) -> Outcome {
 }
 
 pub(super) fn counters_and_events(field: &Field<'_>) -> Outcome {
+    let begun = unix_ns();
     let engine = field.open(2000)?;
     fill(field, &engine, 2000)?;
     engine.settle(Duration::from_secs(20))?;
@@ -185,11 +186,25 @@ pub(super) fn counters_and_events(field: &Field<'_>) -> Outcome {
     let events = engine.events();
     let ordered = events.windows(2).all(|pair| pair[0].at_unix_ns <= pair[1].at_unix_ns);
     expect(ordered, || "events are not in the order of time".to_owned())?;
+    // Another clock than the system's time of day would put them outside of every phase.
+    let span = begun.saturating_sub(SECOND_NS)..=unix_ns() + SECOND_NS;
+    let outside = events.iter().find(|event| !span.contains(&event.at_unix_ns));
+    expect(outside.is_none(), || {
+        let at = outside.map_or(0, |event| event.at_unix_ns);
+        format!("expected events at {} to {} ns of Unix time, found {at}", span.start(), span.end())
+    })?;
     let again = engine.events();
     expect(!events.iter().any(|event| again.contains(event)), || {
         "an event was reported twice".to_owned()
     })?;
     Ok(engine.close()?)
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn unix_ns() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |since| since.as_nanos() as u64)
 }
 
 /// Each key once in random order; all are counted, a sample is looked at.

@@ -1,7 +1,7 @@
 //! Ordered reading: bounds, limits, directions, breaking off, walks over everything.
 
 use super::erased::BoxSession;
-use super::field::{Field, Outcome, expect, needs, value};
+use super::field::{Field, Outcome, Stop, expect, needs, value};
 use crate::{Direction, Range, Walk};
 use std::ops::ControlFlow;
 
@@ -45,11 +45,39 @@ fn in_direction(field: &Field<'_>, direction: Direction, check: CheckFn) -> Outc
     let mut session = engine.session()?;
     let empty = Course { field, direction, stored: Vec::new() };
     check(&empty, &mut session)?;
+    let stored = store(field, &mut session)?;
+    check(&Course { stored, ..empty }, &mut session)?;
+    drop(session);
+    Ok(engine.close()?)
+}
+
+fn store(field: &Field<'_>, session: &mut BoxSession<'_>) -> Result<Vec<u64>, Stop> {
     let stored: Vec<u64> = (1..KEYS).filter(|number| number % 2 == 0).collect();
     for &number in stored.iter().rev() {
         session.put(&field.key(number), &value(number, 1, 50))?;
     }
-    check(&Course { stored, ..empty }, &mut session)?;
+    Ok(stored)
+}
+
+/// Both directions in turns on one session: neither goes on from where the other stands.
+pub(super) fn walks_in_turns(field: &Field<'_>) -> Outcome {
+    needs(field.capabilities().scan_forward, "forward scans")?;
+    needs(field.capabilities().scan_reverse, "reverse scans")?;
+    field.needs_contents()?;
+    let engine = field.open(KEYS)?;
+    let mut session = engine.session()?;
+    let stored = store(field, &mut session)?;
+    let mut both = [Direction::Forward, Direction::Reverse].map(|direction| {
+        let course = Course { field, direction, stored: stored.clone() };
+        let remaining: Vec<u64> = course.met().collect();
+        (course, Walk::new(direction), remaining)
+    });
+    // Half way they stand on one key.
+    for _ in &stored {
+        for (course, walk, remaining) in &mut both {
+            course.step(&mut session, walk, remaining, (1, usize::MAX))?;
+        }
+    }
     drop(session);
     Ok(engine.close()?)
 }
@@ -111,6 +139,27 @@ impl Course<'_, '_> {
         self.expect_records(&what, returned, &shown, expected)
     }
 
+    /// One step of a walk, of at most so many records, broken off after so many. False: it has come
+    /// around.
+    fn step(
+        &self,
+        session: &mut BoxSession<'_>,
+        walk: &mut Walk,
+        remaining: &mut Vec<u64>,
+        (limit, most): (u64, usize),
+    ) -> Result<bool, Stop> {
+        let mut shown = Vec::new();
+        let returned = session.walk(walk, limit, &mut |key, value| {
+            shown.push((key.to_vec(), value.to_vec()));
+            if shown.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        let now = remaining.len().min(limit as usize).min(most);
+        let expected: Vec<u64> = remaining.drain(..now).collect();
+        let what = || format!("walk {:?}, limit {limit}, {most} at most", self.direction);
+        self.expect_records(&what, returned, &shown, &expected)?;
+        Ok(shown.len() >= most.min(limit as usize))
+    }
+
     fn expect_records(
         &self,
         what: &dyn Fn() -> String,
@@ -136,24 +185,7 @@ fn walk_all(course: &Course<'_, '_>, session: &mut BoxSession<'_>) -> Outcome {
         let mut walk = Walk::new(course.direction);
         for _around in 0..2 {
             let mut remaining: Vec<u64> = course.met().collect();
-            loop {
-                let mut shown = Vec::new();
-                let returned = session.walk(&mut walk, limit, &mut |key, value| {
-                    shown.push((key.to_vec(), value.to_vec()));
-                    if shown.len() == most {
-                        ControlFlow::Break(())
-                    } else {
-                        ControlFlow::Continue(())
-                    }
-                })?;
-                let now = remaining.len().min(limit as usize).min(most);
-                let expected: Vec<u64> = remaining.drain(..now).collect();
-                let what = || format!("walk {:?}, limit {limit}, {most} at most", course.direction);
-                course.expect_records(&what, returned, &shown, &expected)?;
-                if shown.len() < most.min(limit as usize) {
-                    break;
-                }
-            }
+            while course.step(session, &mut walk, &mut remaining, (limit, most))? {}
         }
     }
     Ok(())

@@ -4,6 +4,7 @@ use super::field::{Field, Outcome, Stop, expect, expect_value, get, value, versi
 use super::writes::joined;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 /// A session that has read before must see what another session wrote since: a snapshot that is
 /// kept from call to call would make reads cheaper than they are.
@@ -69,7 +70,7 @@ pub(super) fn two_writers(field: &Field<'_>) -> Outcome {
 }
 
 /// One writer raises the versions of a few keys; readers must find whole values whose versions
-/// never go back.
+/// never go back. Counters, events and syncs are asked for meanwhile.
 pub(super) fn readers_and_writer(field: &Field<'_>) -> Outcome {
     const READERS: usize = 4;
     const KEYS: u64 = 16;
@@ -106,6 +107,18 @@ pub(super) fn readers_and_writer(field: &Field<'_>) -> Outcome {
             done.store(true, Ordering::Release);
             result
         });
+        // What one thread asks while the others work.
+        for round in 0.. {
+            if done.load(Ordering::Acquire) {
+                break;
+            }
+            engine.counters();
+            engine.events();
+            if round % 8 == 0 {
+                engine.sync()?;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
         joined(writer)?;
         readers.into_iter().try_for_each(|reader| {
             reader.join().unwrap_or_else(|_| Err(Stop::Fail("a reader panicked".to_owned())))

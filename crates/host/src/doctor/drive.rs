@@ -28,7 +28,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
     rule("rotational", |host| {
         let turns = host.drive.as_ref()?.rotational?;
-        let why = "the kernel's idea of the drive; virtual drives are often wrong";
+        let why = "as the kernel reports it; often wrong for virtual drives";
         diagnostic(if turns { "1 (a disk that turns)" } else { "0 (flash)" }, why).info()
     }),
     rule("scheduler", |host| {

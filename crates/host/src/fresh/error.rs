@@ -29,7 +29,8 @@ pub enum FreshError {
         source: io::Error,
     },
     /// It is still in use.
-    #[error("failed to unmount {}: {source}; it goes when its last user does", point.display())]
+    #[error("failed to unmount {}: {source}; it disappears when the last process that uses it ends",
+        point.display())]
     Unmount { point: PathBuf, source: io::Error },
     /// Anything else.
     #[error("failed to {act}: {source}")]

@@ -181,7 +181,7 @@ fn a_busy_volume_goes_with_its_last_user() {
     };
     let file = fs::File::create(data.join("file")).unwrap();
     let text = fresh.remove().unwrap_err().to_string();
-    assert!(text.contains("goes when its last user does"), "{text}");
+    assert!(text.contains("disappears when the last process"), "{text}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "it is off the tree");
     assert_eq!(loops_in(folder.path()).len(), 1);
     drop(file);

@@ -37,6 +37,12 @@ use std::time::Duration;
 /// How long a group is given to lose its last process.
 const REMOVE_LIMIT: Duration = Duration::from_secs(3);
 
+/// Fails where no group can be limited to so much memory: none can be made, or a group above allows
+/// less.
+pub fn check_limit(root: &Root, limit_bytes: u64) -> Result<(), Unavailable> {
+    parent::choose(root)?.check_room(root, limit_bytes)
+}
+
 /// A memory control group of ours. Dropped, it is removed with the processes in it.
 #[derive(Debug)]
 pub struct Group {

@@ -109,7 +109,8 @@ fn threads_that_are_there_already_are_counted_and_none_twice() {
     let all_ns = all.user_ns + all.system_ns;
     // What they took to begin was before.
     assert!(counted.count > 7 * BURNT_NS, "{counted:?}");
-    assert!(counted.count < all_ns + BURNT_NS, "{counted:?} of {all_ns}");
+    // Time that the hypervisor took is in one of the two; twice is far more.
+    assert!(counted.count < all_ns + all_ns / 2, "{counted:?} of {all_ns}");
 }
 
 #[test]

@@ -25,12 +25,12 @@ pub enum StateError {
         parent.display(), shell_path(parent))]
     NoParent { parent: PathBuf },
     /// A file, or a link to nowhere.
-    #[error("expected a folder for states, found that {} is not one; name an empty folder, or a \
-        new one", folder.display())]
+    #[error("expected a folder for states, found that {} is not one; use another \
+        `--runs DIR` or `--data-dir DIR`", folder.display())]
     NotAFolder { folder: PathBuf },
     /// Something in the store's folder is not the store's.
     #[error("expected only states in {}, found {}, which kvdyno did not make; move it away, or \
-        name an empty folder", folder.display(), entry.display())]
+        use another `--runs DIR` or `--data-dir DIR`", folder.display(), entry.display())]
     Foreign { folder: PathBuf, entry: PathBuf },
     /// No such state.
     #[error("expected the state {id}, found no folder {}; `kvdyno state list` lists the states \
@@ -71,7 +71,7 @@ pub enum StateError {
     /// The copy failed.
     #[error(
         "{0}; expected a database that can be copied to the volume of its state: make room \
-        there, or name a folder for states on the database's own volume"
+        there, or use `--data-dir` on the database's volume"
     )]
     Copy(#[source] CopyError),
     /// Anything else.

@@ -11,13 +11,14 @@ Examples:
   kvdyno bisect --repo ~/ldb --good 1.22 --bad main --engine leveldb --build ./b.sh --library l.so
   kvdyno bisect --good a --bad b --build make --library e.so --phase scans
 
-It finds the first commit after GOOD with which a phase costs as much as with BAD: as `git bisect
-run`, but the judgement is `kvdyno versus` of GOOD and a commit. First it builds both ends. If their
+It finds the first commit after GOOD whose phase costs as much as BAD's. It works like `git bisect
+run`, with `kvdyno versus` of GOOD and the commit as the test. First it builds both ends. If their
 instructions per operation differ (valgrind, as --why counts them), instructions decide for all
 commits: that needs no quiet machine. Otherwise the two take turns and their rates decide.
 
 The commit is built in a clone of the repository in RUNS/bisect_GOOD_BAD, so the repository stays
-as it is. A commit whose build fails is skipped. Interrupted, the same command goes on.
+as it is. A commit whose build fails is skipped. After an interrupt, the same command
+continues.
 
 Exit codes: 0 found; 4 the ends do not differ, or the rest cannot be decided; 130 interrupted")]
 pub(crate) struct BisectArgs {

@@ -45,11 +45,11 @@ Cases are paired by their work: engine, data, RAM limit, durability class, threa
 that did different work are refused, with the difference. A different host, drive, version or option
 is listed above the table.
 
-Two engines of one run are judged by their trials, pair by pair, from four pairs on. One engine in
-two durability classes is a question of its own: what the promise costs. Runs are judged
-by how much runs of one build differ: from four runs of both sides together. Two single runs have
-ratios and no verdict. Rates are judged, and p99 of groups on a schedule; with --figures only those.
-All others describe.
+Two engines of one run are judged by their trials, pair by pair, from four pairs on.
+--durability compares one engine in two classes: the cost of durability. Runs are judged by how much
+runs of one build differ: from four runs of both sides together. Two single runs have ratios and no
+verdict. Rates are judged, and p99 of groups on a schedule; with --figures only those. All others
+are shown without a verdict.
 
 Exit codes of the gate:
   5 a rate, or a named figure, regressed past it

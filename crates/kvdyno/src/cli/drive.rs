@@ -61,14 +61,14 @@ pub(crate) struct DriveArgs {
     /// Duration of each job [default: 10s; with a preset 30s or 60s, see docs/drive.md]
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
-    /// The same work before it, not measured; 0: none
+    /// Unmeasured work of the same kind before each job; 0: none
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub(crate) warmup: String,
     /// Number of trials of each job
     #[arg(long, value_name = "N", default_value_t = 4,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: u32,
-    /// Size of the file: as much as 16GiB, or `auto`: at most 1 GiB in a directory, all of a device
+    /// Size of the file, e.g. 16GiB; `auto`: at most 1 GiB in a directory, all of a device
     /// [default: auto; for etcd 22MiB]
     #[arg(long, value_name = "BYTES")]
     pub(crate) size: Option<String>,
@@ -78,19 +78,19 @@ pub(crate) struct DriveArgs {
           conflicts_with_all = ["preset", "read_only"],
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) sync: Option<u32>,
-    /// Operations per second of each job, at equal gaps, in place of as many as the drive does
+    /// Operations per second of each job, at equal intervals [default: as many as the drive does]
     #[arg(long, value_name = "N", conflicts_with_all = ["preset", "with_fio"],
           value_parser = units::parse_rate)]
     pub(crate) rate: Option<f64>,
-    /// What a completed write promises: async, or commit, which is `RWF_DSYNC` on each [default:
+    /// Durability of a completed write: async, or commit, which is `RWF_DSYNC` on each [default:
     /// async]
     #[arg(long, value_enum, value_name = "CLASS", conflicts_with = "preset")]
     pub(crate) durability: Option<WriteClass>,
     /// Go through the page cache, without `O_DIRECT`; blocks of any length
     #[arg(long, conflicts_with_all = ["preset", "iopoll"])]
     pub(crate) buffered: bool,
-    /// Write all of it this often before, in order, 128 KiB at a time (SNIA: twice)
-    #[arg(long, value_name = "TIMES", num_args = 0..=1, default_missing_value = "2")]
+    /// Before the first job, write the whole file sequentially N times, 128 KiB at a time (SNIA: 2)
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "2")]
     pub(crate) precondition: Option<u32>,
     /// Duration of each of the 56 jobs in one round of `snia-iops` [default: 60s]
     #[arg(long, value_name = "TIME")]

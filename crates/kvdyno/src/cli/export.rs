@@ -32,7 +32,7 @@ pub(crate) struct ExportArgs {
     /// CSV files into this directory; `-`: all figures on standard output
     #[arg(long, value_name = "DIR", group = "output")]
     pub(crate) csv: Option<PathBuf>,
-    /// With --csv DIR: percentiles.csv with these percentiles of all times, as 25,95,99.95
+    /// With --csv DIR: percentiles.csv with these percentiles of all times, e.g. 25,95,99.95
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_percentile)]
     pub(crate) percentiles: Vec<Percentile>,
     /// The summary as JSON on standard output

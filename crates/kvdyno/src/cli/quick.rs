@@ -34,11 +34,11 @@ pub(crate) struct QuickArgs {
     /// ones
     #[arg(value_name = "ENGINE")]
     pub(crate) engines: Vec<String>,
-    /// Number of records, as 10M [default: as many as fit into a size chosen for this host, at
+    /// Number of records, e.g. 10M [default: as many as fit into a size chosen for this host, at
     /// most 1 GiB]
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "size")]
     pub(crate) records: Vec<String>,
-    /// Bytes of all keys and values instead of --records, as 20GiB
+    /// Bytes of all keys and values instead of --records, e.g. 20GiB
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     pub(crate) size: Vec<String>,
     /// A database of your own in place of a load: its directory, or its file. A copy is
@@ -53,7 +53,7 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "keys",
           value_hint = ValueHint::FilePath)]
     pub(crate) keys_file: Option<PathBuf>,
-    /// Bytes of a value, as 1KB; several: each size with its own data
+    /// Bytes of a value, e.g. 1KB; several: each size with its own data
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "1000")]
     pub(crate) value: Vec<String>,
     /// Bytes of a key
@@ -66,7 +66,7 @@ pub(crate) struct QuickArgs {
     /// Reads are scans of this many records instead of single gets
     #[arg(long, value_name = "N")]
     pub(crate) scan: Option<String>,
-    /// Keys by Zipf's law with this exponent, as 0.99; uniform by default
+    /// Keys by Zipf's law with this exponent, e.g. 0.99; uniform by default
     #[arg(long, value_name = "THETA")]
     pub(crate) zipf: Option<f64>,
     /// Operations per second of all clients together; as fast as possible by default
@@ -87,7 +87,7 @@ pub(crate) struct QuickArgs {
     /// commit,async; async by default, or commit if an engine has no async
     #[arg(long, value_name = "CLASS")]
     pub(crate) durability: Option<String>,
-    /// Memory of an engine and the page cache of its files, as 1GiB; `all`: no limit
+    /// Memory of an engine and the page cache of its files, e.g. 1GiB; `all`: no limit
     #[arg(long, value_name = "BYTES", conflicts_with = "data_to_ram")]
     pub(crate) ram: Option<String>,
     /// Ratio of data to that memory; 4 by default, unless the data is small
@@ -169,5 +169,5 @@ impl From<PresetName> for Preset {
 /// `95` or `95%`.
 fn percent(typed: &str) -> Result<u32, String> {
     let number = typed.trim_end_matches('%').trim_end().parse().ok();
-    number.filter(|percent| *percent <= 100).ok_or_else(|| "expected 0 to 100, as 95".to_owned())
+    number.filter(|percent| *percent <= 100).ok_or_else(|| "expected 0 to 100, e.g. 95".to_owned())
 }

@@ -19,6 +19,6 @@ pub(crate) enum SchemaOf {
     Fleet,
     /// The header of a trace
     Trace,
-    /// What an engine says of itself: a plugin's description
+    /// The description that a plugin returns
     Engine,
 }

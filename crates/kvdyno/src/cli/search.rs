@@ -24,10 +24,10 @@ pub(crate) struct SearchArgs {
     /// The engine, by its label or name
     #[arg(long, value_name = "NAME")]
     pub(crate) engine: String,
-    /// The condition for every trial, as 'p99 < 1ms and reads > 50k/s'
+    /// The condition for every trial, e.g. 'p99 < 1ms and reads > 50k/s'
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: String,
-    /// The range to search, as 256MiB..4GiB or 1k..100k [default: size: chosen for the data;
+    /// The range to search, e.g. 256MiB..4GiB or 1k..100k [default: size: chosen for the data;
     /// capacity: from 1/64 of the measured highest rate up to it]
     #[arg(long, value_name = "LOW..HIGH")]
     pub(crate) between: Option<String>,
@@ -38,10 +38,10 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) trials: u32,
-    /// Duration of the phase that is judged, the last measured one, as 30s
+    /// Duration of the phase that is judged, the last measured one, e.g. 30s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
-    /// Start no further point that would end after this time, as 30m
+    /// Start no further point that would end after this time, e.g. 30m
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
     /// Threads of its roles with `threads = "sweep"`; the suite's highest number by default

@@ -56,7 +56,7 @@ pub(crate) struct ViewArgs {
     /// Which engines meet a target, as 'update.p99 < 5ms'; exit code 5 if one misses it
     #[arg(long, value_name = "TARGET", conflicts_with = "json", value_parser = parse_target)]
     pub(crate) target: Option<Target>,
-    /// A table of these percentiles of all times, as 25,95,99.95; each from 0.001 to 99.9999
+    /// A table of these percentiles of all times, e.g. 25,95,99.95; each from 0.001 to 99.9999
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "json",
           value_parser = parse_percentile)]
     pub(crate) percentiles: Vec<Percentile>,
@@ -136,12 +136,14 @@ Examples:
 Each engine, at each number of threads, meets the target, misses it, or is undecided. It meets the
 target if the 99 % interval of each figure lies within its bound. That takes four trials. Figures:
 p50 to p99.999, mean and max stay below a time; reads, writes and ops above a rate; of one role
-`readers.p99`, of one operation `get.p99`. Exit codes: 0 all meet it, 5 one misses it, 4 one is
-undecided.")]
+`readers.p99`, of one operation `get.p99`.
+
+Exit codes: 5 one misses it; else 4 findings void the figures, 3 an engine failed, 4 one is
+undecided; 0 all meet it.")]
 pub(crate) struct JudgeArgs {
     #[command(flatten)]
     pub(crate) name: RunName,
-    /// The conditions, as 'p99 < 1ms and reads > 50k/s'
+    /// The conditions, e.g. 'p99 < 1ms and reads > 50k/s'
     #[arg(long, value_name = "TARGET", value_parser = parse_target)]
     pub(crate) target: Target,
     /// As JSON

@@ -20,8 +20,8 @@ Examples:
 A state is a loaded database that is kept. A later run begins with copies of it, without a load, if
 all that it depends on is the same: engine, version, build, options, data, phases, RAM limit. With
 `database = \"state\"` each case gets a copy, with \"shared\" one copy serves all cases of a trial;
-\"fresh\" always loads. Each trial has a state of its own, and a trial takes those of all engines or
-of none. States lie in `runs/states`, or in `kvdyno-states` of a --data-dir, where copies can share
+\"fresh\" always loads. States are kept per trial, and a trial uses them only if all its engines
+have one. States lie in `runs/states`, or in `kvdyno-states` of a --data-dir, where copies can share
 blocks with them.")]
 pub(crate) struct StateArgs {
     #[command(subcommand)]

@@ -29,7 +29,7 @@ pub(crate) struct SuiteArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) threads: Vec<u32>,
-    /// Duration of each measured phase, as 30s
+    /// Duration of each measured phase, e.g. 30s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
     /// Number of trials of each case: four can show differences, six or more small ones

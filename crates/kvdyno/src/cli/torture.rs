@@ -3,6 +3,7 @@
 use super::RunsArgs;
 use clap::{Args, ValueEnum, ValueHint};
 use kvdyno_record::engine::Durability;
+use kvdyno_record::torture::WRITERS_MAX;
 use kvdyno_record::volume::FilesystemKind;
 use std::path::PathBuf;
 
@@ -17,8 +18,8 @@ Examples:
   kvdyno torture --replay runs/2026-11-22T18-00-00Z_torture_7f3a --engine lmdb --power-loss 17
 
 The unmodified engine runs on a real filesystem on a loop device. The file below it records every
-write and every flush, and in the same order every write that the engine acknowledged. From the
-recording follows what a drive may contain if the power fails at any moment: everything that was
+write and every flush, and in the same order every write that the engine acknowledged. The
+recording shows what a drive may contain if the power fails at any moment: everything that was
 flushed, and of the rest nothing, some writes, some sectors, another order, or all. Each such state
 is mounted, the engine recovers, and its data is compared with its durability promise. In further
 trials its process is killed at random moments, and the drive fails: EIO at one flush, ENOSPC, 30 s
@@ -26,10 +27,10 @@ without a reply.
 
 Each class must keep its promise: `commit` loses nothing; `async` loses nothing when its process is
 killed, and after a power loss shows no torn value and no partial batch; `none` opens or reports
-that it cannot. An engine that describes `async` as damaged by a power loss is judged after one
-as in `none`. `0 of 300 (< 1 %)` gives the upper bound of losses that remained undetected. The
-test must detect a drive that ignores flushes: otherwise the cell is `cannot tell`. docs/torture.md
-lists what it cannot detect. It needs root (loop devices, mounts) and FUSE.
+that it cannot. If an engine declares that a power loss can damage `async`, power losses in `async`
+are judged as in `none`. `0 of 300 (< 1 %)` gives the upper bound of losses that remained
+undetected. The test must detect a drive that ignores flushes: otherwise the cell is `inconclusive`.
+docs/torture.md lists what it cannot detect. It needs root (loop devices, mounts) and FUSE.
 
 Exit codes: 3 a promise was broken; 4 no conclusion; 2 a requirement is missing on this machine")]
 pub(crate) struct TortureArgs {
@@ -44,7 +45,7 @@ pub(crate) struct TortureArgs {
     pub(crate) power_losses: Option<u64>,
     /// Threads that write
     #[arg(long, value_name = "N", default_value_t = 4,
-          value_parser = clap::value_parser!(u64).range(1..=64))]
+          value_parser = clap::value_parser!(u64).range(1..=WRITERS_MAX))]
     pub(crate) writers: u64,
     /// The filesystem on the drive
     #[arg(long, value_enum, default_value_t, value_name = "ext4|xfs", hide_possible_values = true)]

@@ -31,6 +31,7 @@ suite with data larger than its RAM limit (--suite quick).
 Exit codes of the gate:
   5 a rate, or a named figure, regressed past it
   4 no regression, but a figure or case could not be judged at all; or the figures are invalid
+  3 a case failed, whatever the gate says
   0 passed, or undecided: the interval of a figure allows a larger loss (--budget decides it);
     with --strict an undecided gate ends with 4")]
 pub(crate) struct VersusArgs {
@@ -64,7 +65,8 @@ pub(crate) struct PairArgs {
         value_hint = ValueHint::FilePath
     )]
     pub(crate) suite: Option<String>,
-    /// Number of trials of each case: four can show differences, six or more small ones
+    /// Number of trials of each case: four can show differences, six or more small ones [default:
+    /// the suite's; four with --budget or --within, which add more]
     #[arg(long, value_name = "N", value_parser = trials)]
     pub(crate) trials: Option<u32>,
     /// Count the instructions of each function as well (valgrind), and name the functions, waits
@@ -81,10 +83,14 @@ pub(crate) struct PairArgs {
 
 impl PairArgs {
     pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
+        let bent = self.bend.overrides()?;
+        // With a budget, trials are added: it begins with the fewest that can decide.
+        let is_open = self.budget.time()?.is_some()
+            && !bent.set.iter().any(|set| set.starts_with("run.trials"));
         Ok(Overrides {
-            trials: self.trials,
+            trials: self.trials.or_else(|| is_open.then_some(LEAST as u32)),
             explain: self.why.then_some(Explain::Beside),
-            ..self.bend.overrides()?
+            ..bent
         })
     }
 }

@@ -32,8 +32,10 @@ pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> 
             folder.path.display(),
             units::files(changed.len())
         );
-        let hint =
-            "`kvdyno check` shows the contradictions; a bundle would present the record as intact";
+        let hint = format!(
+            "`kvdyno check {}` lists what differs; a bundle would present the record as intact",
+            folder.path.display()
+        );
         return Err(Complaint::usage(message).hint(hint).into());
     }
     let summary = runs::read_summary(&folder)?;

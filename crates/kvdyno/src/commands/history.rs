@@ -118,7 +118,12 @@ fn entries(file: &mut File, path: &Path) -> anyhow::Result<Vec<Entry>> {
         if format != u64::from(FORMAT) {
             let what =
                 format!("{} has format {format}, but this program reads {FORMAT}", at(number));
-            return Err(Complaint::usage(what).hint("read it with a newer kvdyno").into());
+            let hint = if format > u64::from(FORMAT) {
+                "use a newer kvdyno"
+            } else {
+                "it is no history of this version: start a new one with `kvdyno history add`"
+            };
+            return Err(Complaint::usage(what).hint(hint).into());
         }
         serde_json::from_str(line).with_context(|| at(number))
     };

@@ -18,7 +18,10 @@ pub(crate) fn run(args: &JudgeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
     let (rows, verdict) = judge_run(&folder, &args.target)?;
     if verdict != Exit::Ok {
-        printer.warning("findings invalidate figures of this run: `kvdyno show --findings`");
+        let run = folder.path.display();
+        printer.warning(&format!(
+            "figures of this run are invalid: `kvdyno show {run} --findings` gives the reasons"
+        ));
     }
     if args.json {
         printer.json(&rows)?;

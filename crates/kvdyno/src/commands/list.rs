@@ -69,7 +69,7 @@ fn read(path: &Path) -> anyhow::Result<Entry> {
                 1 => ", and removes 1 remaining database".to_owned(),
                 n => format!(", and removes {n} remaining databases"),
             };
-            format!("partial: `kvdyno resume` continues{databases}")
+            format!("partial: `kvdyno resume {}` continues{databases}", evidence.run.id)
         }
     };
     Ok(Entry {

@@ -113,7 +113,7 @@ fn prepared(
 
 /// Quoted as for a shell: these flags are read as a command line.
 fn options_flag(path: &str) -> String {
-    format!("--options_file='{}'", path.replace('\'', r"'\''"))
+    format!("--options_file={}", kvdyno_record::text::shell_word(path))
 }
 
 /// The options that the user's database of `RocksDB` was opened with last.
@@ -150,8 +150,9 @@ fn engines(args: &QuickArgs) -> Result<Vec<String>, Complaint> {
     let installed: Vec<String> =
         USUAL.iter().filter(|e| workers::find(e).is_ok()).map(ToString::to_string).collect();
     if installed.is_empty() {
-        return Err(Complaint::usage("neither LMDB nor RocksDB is installed")
-            .hint("expected an engine: `kvdyno engines` lists the installed ones"));
+        return Err(Complaint::usage("neither LMDB nor RocksDB is installed").hint(
+            "name an installed engine (`kvdyno engines` lists them): `kvdyno quick ENGINE`",
+        ));
     }
     Ok(installed)
 }
@@ -242,8 +243,8 @@ mod tests {
              recordcount=7 --duration 5s --set run.trials=2"
         );
         assert_eq!(
-            run_command("s.toml", &QuickArgs::default(), Some("/db/OPTIONS-7")),
-            r"kvdyno run s.toml --set-db_bench '--options_file='\''/db/OPTIONS-7'\'''"
+            run_command("s.toml", &QuickArgs::default(), Some("/my db/OPTIONS-7")),
+            r"kvdyno run s.toml --set-db_bench '--options_file='\''/my db/OPTIONS-7'\'''"
         );
     }
 }

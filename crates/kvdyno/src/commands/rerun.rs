@@ -202,8 +202,8 @@ fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
     });
     let Some((kind, name, what, path)) = volumes.chain(tiers).next() else { return Ok(()) };
     Err(Complaint::usage(format!(
-        "{kind} `{name}` of the recorded run is the {what} {}, and a rerun uses no path of a \
-         record",
+        "{kind} `{name}` of the recorded run is the {what} {}, but a rerun never uses \
+         a path of a record",
         path.display()
     ))
     .hint("copy its suite.toml, set paths of this machine, and use `kvdyno run`"))
@@ -213,7 +213,7 @@ fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
 fn check_crews(plan: &Plan) -> Result<(), Complaint> {
     let Some(crew) = plan.cases.iter().find_map(|case| case.crew.as_ref()) else { return Ok(()) };
     Err(Complaint::usage(format!(
-        "the recorded run starts a crew by `{}`, and a rerun runs no command of a record",
+        "the recorded run starts a crew by `{}`, but a rerun never runs a command of a record",
         crew.launch.join(" ")
     ))
     .hint("copy its suite.toml, check `launch`, and use `kvdyno run`"))

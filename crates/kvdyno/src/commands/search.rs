@@ -181,7 +181,9 @@ fn last_measured(plan: &Plan) -> Result<(&str, &Mix), Complaint> {
         Activity::Measure(mix) => Some((phase.name.as_str(), mix)),
         _ => None,
     });
-    measured.next_back().ok_or_else(|| Complaint::usage("the suite has no measured phase"))
+    measured.next_back().ok_or_else(|| {
+        Complaint::usage("expected a phase of kind `measure` in the suite, found none")
+    })
 }
 
 /// The most RAM and the lowest rate come first; without bounds, the rate as fast as possible.

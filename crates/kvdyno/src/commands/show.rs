@@ -177,7 +177,8 @@ fn percentiles(
     let rows = kvdyno_analysis::figures::percentiles::read(&evidence, summary, list)?;
     if rows.is_empty() {
         let what = format!("{} has no times of operations", summary.run.id);
-        return Err(Complaint::usage(what).hint("`kvdyno show --full` shows all figures").into());
+        let hint = format!("`kvdyno show {} --full` shows all figures", summary.run.id);
+        return Err(Complaint::usage(what).hint(hint).into());
     }
     table(&kvdyno_render::percentiles::table(summary, list, &rows, view.wide), printer);
     Ok(())

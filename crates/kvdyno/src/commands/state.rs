@@ -47,7 +47,9 @@ fn make(args: &MakeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let mut keep = args.keep.clone();
     keep.states.get_or_insert_with(|| MAKE_BYTES.to_owned());
     if keep.states_bytes()? == Some(0) {
-        return Err(Complaint::usage("--states: expected a size above 0, found 0").into());
+        return Err(Complaint::usage("--states: expected a size above 0, found 0")
+            .hint("for example `--states 50GiB`")
+            .into());
     }
     let (folder, ended) = start::run_prepared(&prepared, &keep, None, printer)?;
     let exit = show::show_ended(folder.clone(), ended, &ViewArgs::default(), printer)?;

@@ -82,8 +82,8 @@ pub(super) fn find_or_import(
 
 fn describe_copy(state: &StoredState, path: PathBuf) -> Result<Origin, String> {
     let description = &state.record().description;
-    let sample =
-        description.sample.clone().ok_or("its copy in the store of states has no sample")?;
+    let incomplete = "its kept copy is incomplete: remove it with `kvdyno state remove`";
+    let sample = description.sample.clone().ok_or(incomplete)?;
     Ok(Origin { path, state: description.id.clone(), keys: state.keys(), sample })
 }
 
@@ -115,7 +115,10 @@ impl Import<'_> {
         self.check_unused()?;
         let files = database_files(self.path).map_err(|error| cannot("list", self.path, &error))?;
         if signature(&files)? != before {
-            return Err(format!("{} changed while it was copied", self.path.display()));
+            return Err(format!(
+                "{} changed while it was copied: stop what writes it, and try again",
+                self.path.display()
+            ));
         }
         let keys = scratch.path().join("keys");
         let sample = self.sample(&copy, &keys);
@@ -153,7 +156,11 @@ impl Import<'_> {
             return Ok(());
         }
         let [needed, free] = [needed, free].map(units::bytes);
-        Err(format!("its copy needs {needed}, and {free} are free in {}", around.display()))
+        let around = around.display();
+        Err(format!(
+            "its copy needs {needed}, but {around} has {free} free: free space, or use \
+             `--data-dir` on another volume"
+        ))
     }
 
     /// A copy of a link leads to the original, which the engine would then open.
@@ -173,8 +180,8 @@ impl Import<'_> {
                 Err(format!("{} is locked: close what uses it", self.path.display()))
             }
             Some(User { pid, name }) => Err(format!(
-                "{} is open in process {pid} ({name}): close it, or copy it by the engine's own \
-                 backup and name the copy",
+                "{} is open in process {pid} ({name}): close it, or back it up with the engine's \
+                 own tool and use the copy",
                 self.path.display()
             )),
         }
@@ -263,12 +270,14 @@ fn check_kind(path: &Path, engine: &str) -> Result<(), String> {
     match kind {
         Some(kind) if kind == engine => Ok(()),
         Some(kind) => {
-            Err(format!("{} is a database of {kind}, and the engine {engine}", path.display()))
+            let path = path.display();
+            Err(format!("{path}: expected a database of {engine}, found one of {kind}"))
         }
         None => {
             let known: Vec<&str> = KINDS.iter().map(|(engine, _)| *engine).collect();
             let path = path.display();
-            Err(format!("{path} is no database of {}", known.join(", ")))
+            let known = known.join(", ");
+            Err(format!("{path}: expected a database of {known}, found another format"))
         }
     }
 }

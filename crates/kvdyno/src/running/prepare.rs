@@ -12,7 +12,7 @@ use crate::printer::Printer;
 use crate::records::traces;
 use anyhow::Context as _;
 use kvdyno_host::raw::{self, Consent};
-use kvdyno_host::{Root, Storage, data_directory};
+use kvdyno_host::{Root, Storage, data_directory, group};
 use kvdyno_record::engine::Description;
 use kvdyno_record::host::Host;
 use kvdyno_record::left_out;
@@ -192,8 +192,7 @@ pub(crate) fn check_load_allowed(plan: &Plan, allowed: &[String]) -> Result<(), 
          its full capacity"
     );
     Err(Complaint::usage(what).hint(format!(
-        "permit it with `kvdyno run ... --yes-load {host}`; only `run` and `resume` have this \
-         option"
+        "permit it with `--yes-load {host}`, an option of `run`, `resume` and `trace record`"
     )))
 }
 
@@ -326,10 +325,13 @@ pub(crate) fn warn_of_plan(prepared: &PreparedRun, printer: &Printer) {
 /// Warns if this machine cannot enforce the plan's RAM limit, before hours are spent on the
 /// figures.
 pub(crate) fn warn_of_limit(plan: &Plan, host: &Host, printer: &Printer) {
-    let Some(limit) = plan.cases.iter().filter_map(|case| case.ram_limit_bytes).min() else {
-        return;
-    };
+    let limits = || plan.cases.iter().filter_map(|case| case.ram_limit_bytes);
+    let Some((limit, most)) = limits().min().zip(limits().max()) else { return };
     if host.ram_limit.available {
+        if let Err(why) = group::check_limit(&Root::system(), most) {
+            let most = units::bytes(most);
+            printer.warning(&format!("the RAM limit of {most} will NOT be held: {why}"));
+        }
         return;
     }
     let memory = host.machine.memory_bytes;

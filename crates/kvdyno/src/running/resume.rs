@@ -28,16 +28,20 @@ pub(crate) fn start(
 ) -> anyhow::Result<(RunEnvironment, Plan)> {
     let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
     if folder.is_bundle() {
-        let message = format!("{} is a bundle, which cannot be changed", folder.named().display());
-        return Err(Complaint::usage(message).hint("`kvdyno rerun` repeats its run").into());
+        let bundle = folder.named().display();
+        let message = format!("{bundle} is a bundle, which cannot be changed");
+        let hint = format!("`kvdyno rerun {bundle}` repeats its run");
+        return Err(Complaint::usage(message).hint(hint).into());
     }
     let folder = RunFolder::open(std::path::absolute(&folder.path)?)?;
     let goes_on = args.budget.time()?.is_some();
     check_incomplete(&folder, goes_on)?;
     let altered = folder.changed_since_sealed()?;
     if let Some(file) = altered.first() {
-        let message = format!("{}: {file} has changed since the run ended", folder.path.display());
-        return Err(Complaint::usage(message).hint("`kvdyno check` lists what differs").into());
+        let run = folder.path.display();
+        let message = format!("{run}: {file} has changed since the run ended");
+        let hint = format!("`kvdyno check {run}` lists what differs");
+        return Err(Complaint::usage(message).hint(hint).into());
     }
     let plan = folder.plan()?;
     check_secrets(&plan)?;
@@ -84,8 +88,10 @@ fn check_incomplete(folder: &RunFolder, goes_on: bool) -> Result<(), Complaint> 
     if !folder.is_complete() || goes_on {
         return Ok(());
     }
-    let what = format!("{} is complete", folder.path.display());
-    let hint = "`kvdyno show` shows it; `--budget 10m` adds trials until it is decided";
+    let run = folder.path.display();
+    let what = format!("{run} is complete");
+    let hint =
+        format!("`kvdyno show {run}` shows it; `--budget 10m` adds trials until it is decided");
     Err(Complaint::usage(what).hint(hint))
 }
 

@@ -149,7 +149,8 @@ fn find_crew_in(folders: &[PathBuf], crew: &Crew) -> Result<PathBuf, Complaint> 
     let mut paths = folders.iter().map(|folder| folder.join(format!("{PREFIX}{CREW}")));
     paths.find(|path| is_program(path)).ok_or_else(|| {
         let what = "cannot find the program `kvdyno-crew`, which the suite's [crew] needs";
-        let hint = "`make crew` builds it, with OpenMPI; kvdyno searches it like an engine";
+        let hint = "`make crew` in kvdyno's sources builds it, with OpenMPI; kvdyno searches it \
+                    like an engine";
         Complaint::usage(what).hint(hint)
     })
 }
@@ -245,7 +246,7 @@ fn find_in(folders: &[PathBuf], name: &str) -> Result<Worker, Complaint> {
                 let plugin = plugin.display();
                 let what =
                     format!("cannot find the program `{PREFIX}{PLUGIN}`, which runs {plugin}");
-                Err(Complaint::usage(what).hint("`make engines` builds it"))
+                Err(Complaint::usage(what).hint("`make engines` in kvdyno's sources builds it"))
             }
         };
     }
@@ -257,7 +258,8 @@ fn find_in(folders: &[PathBuf], name: &str) -> Result<Worker, Complaint> {
     };
     let what = format!("cannot find the program `{PREFIX}{name}` of engine `{name}`");
     Err(Complaint::usage(what).hint(format!(
-        "{help}; `make engines` builds the engines, `kvdyno engines list` shows others to get; \
+        "{help}; `make engines` in kvdyno's sources builds engines, `kvdyno engines list` shows \
+         others to get; \
          kvdyno searches your own engines, programs \
          `{PREFIX}NAME` and plugins `lib{PREFIX}NAME.so`, next to its program, in {PATH_VARIABLE} \
          and in PATH"

@@ -54,7 +54,8 @@ pub(crate) fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit>
     }
     if engines.is_empty() {
         let hint = format!(
-            "`make engines` builds them; kvdyno searches its own directory, {} and PATH",
+            "`make engines` in kvdyno's sources builds them; kvdyno searches its own directory, {} \
+             and PATH",
             workers::PATH_VARIABLE
         );
         return Err(Complaint::usage("no engines found").hint(hint).into());

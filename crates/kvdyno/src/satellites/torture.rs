@@ -22,7 +22,7 @@ use kvdyno_record::engine::{
 use kvdyno_record::exit::Exit;
 use kvdyno_record::pledge::Units;
 use kvdyno_record::redact::redact;
-use kvdyno_record::torture::{ClassRecord, TortureRecord, Trial, TrialKind};
+use kvdyno_record::torture::{ClassRecord, TortureRecord, Trial, TrialKind, WRITERS_MAX};
 use kvdyno_record::volume::FilesystemKind;
 use kvdyno_record::{FORMAT, VERSION, units};
 use kvdyno_suite::{Pick, WorkerSpec};
@@ -48,10 +48,10 @@ const ESTIMATE: Duration = Duration::from_secs(60);
 pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let kind = FilesystemKind::from(args.filesystem);
     let victims = victims(args)?;
-    testbed::check(kind)?;
     if let (Some(replay), Some(state)) = (&args.replay, args.power_loss) {
         return again(args, &victims, replay, state, printer);
     }
+    testbed::check(kind)?;
     let interrupt = Interrupt::listen()?;
     let id = run_id("torture");
     let folder = std::path::absolute(args.runs.runs.join(&id))?;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit>
         let word = match text::verdict(&class) {
             Verdict::Held => "held",
             Verdict::Broken(_) => "broken",
-            Verdict::CannotTell(_) => "cannot tell",
+            Verdict::Inconclusive(_) => "inconclusive",
         };
         let power = class.trials.iter().find(|trial| trial.kind == TrialKind::Power);
         let headline = power.map(text::trial_result).unwrap_or_default();
@@ -96,7 +96,7 @@ fn exit(record: &TortureRecord) -> Exit {
     let verdicts: Vec<Verdict> = record.classes.iter().map(text::verdict).collect();
     if verdicts.iter().any(|verdict| matches!(verdict, Verdict::Broken(_))) {
         Exit::EngineFailed
-    } else if verdicts.iter().any(|verdict| matches!(verdict, Verdict::CannotTell(_))) {
+    } else if verdicts.iter().any(|verdict| matches!(verdict, Verdict::Inconclusive(_))) {
         Exit::Invalid
     } else {
         Exit::Ok
@@ -224,9 +224,11 @@ fn again(
 ) -> anyhow::Result<Exit> {
     let record = TortureRecord::read(replay)?;
     let (victim, class, recording) = find_recording(victims, &record, replay)?;
+    let victim = as_recorded(victim, class, args, printer)?;
     let kinds = [FilesystemKind::Ext4, FilesystemKind::Xfs];
     let kind = kinds.into_iter().find(|kind| kind.as_str() == record.filesystem);
     let kind = kind.with_context(|| format!("unknown filesystem `{}`", record.filesystem))?;
+    testbed::check(kind)?;
     enter(args, replay)?;
     let testbed = Testbed::replay(args.data_dir.as_deref(), kind, &replay.join(&recording))?;
     let (progress, interrupt) = (printer.progress(1, ESTIMATE), Interrupt::listen()?);
@@ -277,13 +279,20 @@ fn find_recording<'v>(
     record: &'v TortureRecord,
     replay: &Path,
 ) -> Result<(&'v Victim, &'v ClassRecord, String), Complaint> {
+    if !(1..=WRITERS_MAX).contains(&record.writers) {
+        let (replay, found) = (replay.display(), record.writers);
+        let what = format!("{replay}: expected 1 to {WRITERS_MAX} writers, found {found}");
+        return Err(Complaint::usage(what).hint("its record is damaged, or a stranger's"));
+    }
     let recorded = |victim: &'v Victim| {
         let mut classes = record.classes.iter();
         let is_it = |class: &&ClassRecord| {
             class.engine == victim.name && class.durability == victim.class()
         };
         let class = classes.find(is_it)?;
-        Some((victim, class, class.recording.clone()?))
+        // A name of the record is no path.
+        let name = recording(&class.engine, class.durability);
+        Some((victim, class, class.recording.clone().filter(|stored| *stored == name)?))
     };
     victims.iter().find_map(recorded).ok_or_else(|| {
         let what = format!("{} has no recording of this engine and class", replay.display());
@@ -291,6 +300,35 @@ fn find_recording<'v>(
             "recordings are stored if a power loss showed damage, and for all classes with --keep",
         )
     })
+}
+
+/// The engine with the options that it had when the recording was made.
+fn as_recorded(
+    victim: &Victim,
+    class: &ClassRecord,
+    args: &TortureArgs,
+    printer: &Printer,
+) -> anyhow::Result<Victim> {
+    let worker = &victim.worker;
+    let recorded = options(&worker.description.engine, class.durability, &class.options)?;
+    if !args.set.is_empty() && victim.options != recorded {
+        let made = match class.options.as_slice() {
+            [] => "its defaults".to_owned(),
+            options => format!("--set {}", options.join(" --set ")),
+        };
+        let typed: Vec<String> = args.set.iter().map(|option| redact(option)).collect();
+        let what = format!("--set {}: the recording was made with {made}", typed.join(" --set "));
+        return Err(Complaint::usage(what).hint("--replay uses those without --set").into());
+    }
+    let library = worker.library.as_ref().map(|library| &library.sha256);
+    if worker.sha256 != class.worker_sha256 || library != class.library_sha256.as_ref() {
+        let (name, version) = (&victim.name, &worker.description.engine.version);
+        printer.warning(&format!(
+            "another build than the recording's opens its database: {name} {version} instead of {}",
+            class.version
+        ));
+    }
+    Ok(Victim { options: recorded, ..victim.clone() })
 }
 
 /// Single records and batches, so few that each is written repeatedly.

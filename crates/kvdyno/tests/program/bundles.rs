@@ -44,7 +44,7 @@ fn a_bundle_stands_in_for_its_run() {
     let again = scratch.run(&["bundle", "test.tar.zst"]);
     again.assert_code(2);
     let resumed = scratch.run(&["resume", "test.tar.zst"]);
-    resumed.assert_code(2).assert_says("`kvdyno rerun`");
+    resumed.assert_code(2).assert_says("`kvdyno rerun ");
     scratch.assert_nothing_left();
 }
 

@@ -34,7 +34,7 @@ fn a_device_as_volume_is_refused_as_a_place_would_be() {
     if output("mkfs.ext4", &["-q", path]).is_none() {
         return skipped("mkfs", test, "no mkfs.ext4");
     }
-    refused(&[&confirm], &["ext4 filesystem (at byte 1080)", "nothing was touched"]);
+    refused(&[&confirm], &["ext4 filesystem (at byte 1080)", "nothing was changed"]);
     let point = scratch.path("point");
     let run = scratch.kvdyno_after(&mounting(path, &point), &["run", "s.toml", &confirm]);
     let says = format!("{path} is mounted at {}", point.display());

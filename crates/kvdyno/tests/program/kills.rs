@@ -114,9 +114,8 @@ fn a_worker_that_hangs_is_ended_by_its_budget_and_the_run_goes_on() {
     done.assert_code(3).assert_says("3 of 4");
     scratch.run(&["show"]).assert_code(3);
     let run = scratch.only_run();
-    let overrun =
-        Outcome::OutOfTime { message: "over its budget of 5.00 s in `measure`".to_owned() };
-    assert_eq!(record(&run, "hangs_t1").outcome, overrun);
+    let message = "over its time limit of 5.00 s (`budget` in [run]) in `measure`".to_owned();
+    assert_eq!(record(&run, "hangs_t1").outcome, Outcome::OutOfTime { message });
     assert_eq!(record(&run, "null_t1").outcome, Outcome::Done);
     assert!(run.is_complete(), "it would hang again");
     scratch.run(&["check"]).assert_code(0);

@@ -24,7 +24,7 @@ fn an_engine_that_loses_one_key_in_a_hundred_fails() {
     assert!((0.003..0.03).contains(&share), "{} of {looked_up}", get.misses);
     let (missing, all) = (grouped(get.misses), grouped(looked_up));
     let message =
-        format!("`measure`, role `readers`: {missing} of {all} keys looked up were not there");
+        format!("`measure`, role `readers`: {missing} of {all} keys looked up were missing");
     assert_eq!(record.outcome, Outcome::Failed { class: ErrorClass::Corrupt, message });
     assert_eq!(super::scratch::record(&run, "null_t1").outcome, Outcome::Done);
     scratch.run(&["check"]).assert_code(4).assert_says("loses_t1");
@@ -49,7 +49,7 @@ fn what_a_load_lost_is_noticed_before_anything_is_measured() {
     let verified = phases::first(&load, "verify").verified.clone().unwrap();
     assert_eq!(verified.sampled, RECORDS);
     let lost = verified.sampled - verified.hits;
-    let message = format!("{} of {} sampled keys are not there", grouped(lost), grouped(RECORDS));
+    let message = format!("{} of {} sampled keys are missing", grouped(lost), grouped(RECORDS));
     assert_eq!(load.outcome, Outcome::Failed { class: ErrorClass::Corrupt, message });
     assert!(matches!(record(&run, "loses_t1").outcome, Outcome::NotRun { .. }));
     assert!(run.is_complete(), "it would lose them again");

@@ -109,9 +109,9 @@ fn what_cannot_be_measured_is_refused_before_anything_is_copied() {
         assert!(!scratch.path("runs/states").exists(), "nothing is copied");
     };
     refused("lmdb", &scratch.path("gone"), "cannot find");
-    refused("lmdb", scratch.path("made.toml").as_path(), "is no database of");
+    refused("lmdb", scratch.path("made.toml").as_path(), "found another format");
     if needs("rocksdb", "what_cannot_be_measured_is_refused_before_anything_is_copied") {
-        refused("rocksdb", &own, "is a database of lmdb");
+        refused("rocksdb", &own, "found one of lmdb");
     }
     let linked = scratch.path("linked");
     fs::create_dir(&linked).unwrap();

@@ -96,7 +96,8 @@ fn run_as(scratch: &Scratch, engine: &str, class: &str, plugin: &Path) {
         "1",
     ]);
     let folders = [&scratch.path("engines"), plugin.parent().unwrap()];
-    command.env("KVDYNO_ENGINE_PATH", std::env::join_paths(folders).unwrap());
+    let folders = std::env::join_paths(folders).unwrap();
+    command.env("KVDYNO_ENGINE_PATH", &folders);
     scratch.start(command).wait().assert_ok();
     let records = records(&scratch.only_run());
     assert_eq!(records.len(), 3, "{records:?}");
@@ -107,6 +108,11 @@ fn run_as(scratch: &Scratch, engine: &str, class: &str, plugin: &Path) {
         assert_eq!((library.path.as_path(), library.build.as_str()), (plugin, "yours"));
     }
     scratch.run(&["check"]).assert_says("verify");
+    // Found there again by its checksum.
+    let mut again = scratch.kvdyno(&["rerun", "--plan"]);
+    again.env("KVDYNO_ENGINE_PATH", &folders);
+    scratch.start(again).wait().assert_ok();
+    scratch.run(&["rerun", "--plan"]).assert_code(2).assert_says("--library");
     scratch.assert_nothing_left();
 }
 

@@ -336,7 +336,7 @@ fn directories_are_volumes_too() {
     }
     // A rerun may be of a stranger's record: its paths are not written to.
     let done = scratch.run(&["rerun"]);
-    done.assert_code(2).assert_says("a rerun uses no path").assert_says("kvdyno run");
+    done.assert_code(2).assert_says("a rerun never uses a path").assert_says("kvdyno run");
     assert_eq!(scratch.runs().len(), 1);
     assert_nothing_left(&scratch);
 }

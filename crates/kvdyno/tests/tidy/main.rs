@@ -444,6 +444,33 @@ fn pages_that_are_named_are_there() {
     assert_none("pages that are named and not there", &missing);
 }
 
+#[test]
+fn tests_that_security_names_are_there() {
+    let text = fs::read_to_string(repository().join("SECURITY.md")).unwrap();
+    let column = |line: &str| Some(line.strip_suffix(" |")?.rsplit_once(" | ")?.1.to_owned());
+    let columns: Vec<String> = text.lines().filter_map(column).collect();
+    let names = columns.iter().flat_map(|tests| tests.split('`').skip(1).step_by(2));
+    let exists = |name: &&str| {
+        let program = format!("crates/kvdyno/tests/program/{name}.rs");
+        let source = format!("crates/record/src/{name}.rs");
+        let crate_folder = format!("crates/{}", name.trim_start_matches("kvdyno-"));
+        [program, source, crate_folder].iter().any(|path| repository().join(path).exists())
+    };
+    let missing: Vec<String> = names.filter(|name| !exists(name)).map(str::to_owned).collect();
+    assert_none("tests that SECURITY.md names and that are not there", &missing);
+}
+
+/// Engines that are compared are compiled alike.
+#[test]
+fn engines_are_compiled_in_one_piece() {
+    let text = fs::read_to_string(repository().join("Cargo.toml")).unwrap();
+    let folders = fs::read_dir(repository().join("engines")).unwrap();
+    let names = folders.map(|folder| folder.unwrap().file_name().into_string().unwrap());
+    let line = |name: &str| format!("\nkvdyno-{name} = {{ codegen-units = 1 }}");
+    let missing: Vec<String> = names.filter(|name| !text.contains(&line(name))).collect();
+    assert_none("engines that [profile.release.package] of Cargo.toml lacks", &missing);
+}
+
 /// What `](...)` leads to inside the repository.
 fn links(text: &str) -> Vec<&str> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());

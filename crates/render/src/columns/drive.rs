@@ -17,9 +17,9 @@ use kvdyno_record::units;
 
 const AID: &str = "\
 depth: I/Os that each thread keeps in flight; 1 waits for each. IOPS and MB/s (10^6 bytes) are of
-the jobs' own calls. I/Os/op are the device's of that kind over them: below 1 a cache served some,
-above 1 large ones were cut up, flushes made the filesystem write, or others were at the drive. CPU
-is the whole process's. *: a raw-device baseline: the limit of the engines. --wide: CPU %, context
+the jobs' own calls. I/Os/op: device I/Os per call. Below 1: a cache served some. Above 1: large
+calls were split, flushes made the filesystem write, or another process used the drive. CPU is the
+whole process's. *: a raw-device baseline: the limit of the engines. --wide: CPU %, context
 switches, queue.";
 
 const TIMES_AID: &str = "\

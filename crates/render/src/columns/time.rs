@@ -13,7 +13,7 @@ const AID: &str = "\
 Percent of the time of the load's or client group's own threads; a line adds up to 100. user, sys:
 on a CPU. wait CPU: ready but without a CPU. device: waiting in calls that read, write or sync
 files, or for a page of a mapped file. stall: held up by the engine, by its own account. lock:
-waiting for other threads. idle: a target rate with nothing due. other: anything else, and what is
+waiting for other threads. idle: nothing due at the offered rate. other: anything else, and what is
 not known. What a thread waited for is a sample, some twenty a second. most: what took half or more.
 --wide: what the device's part is made of, and how many samples it rests on.";
 

@@ -35,7 +35,7 @@ impl FleetData {
             // The others have tables of their own on the page.
             remarks: remarks(lines, &["apart", "differs", "drive"]),
             aid: aid(&fleet),
-            definitions: definitions(fleet.figures.iter().map(|spread| spread.figure)),
+            definitions: definitions(fleet.figures.iter().map(|series| series.figure)),
             fleet,
         }
     }

@@ -32,7 +32,7 @@ impl TrendData {
             program: kvdyno_record::VERSION.to_owned(),
             // Changes have a list of their own on the page.
             remarks: remarks(lines, &["changed"]),
-            definitions: definitions(trend.figures.iter().map(|course| course.figure)),
+            definitions: definitions(trend.figures.iter().map(|series| series.figure)),
             trend,
         }
     }

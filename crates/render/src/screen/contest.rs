@@ -75,7 +75,7 @@ impl<'s> Contest<'s> {
     }
 
     /// Engines and threads aside, everything is the same for all: data, RAM, volume, durability,
-    /// target rates.
+    /// offered rates.
     pub(super) fn is_one_setting(&self) -> bool {
         let all = self.groups.iter();
         let equal_sizes = !several(all.clone().map(|group| (group.data_sizes(), group.ram())))

@@ -325,7 +325,7 @@ pub(super) fn capitalised(name: &str) -> String {
     }
 }
 
-/// `Readers, get/s`; with a target rate `Readers at 2,000/s`.
+/// `Readers, get/s`; with an offered rate `Readers at 2,000/s`.
 fn title(role: &RoleRow) -> String {
     let name = capitalised(&role.role);
     match role.metrics.value(&c::OFFERED_OPS_PER_S).filter(|_| role.open_loop) {

@@ -22,9 +22,9 @@ impl Ending {
     }
 }
 
-/// `Claims: holds 3, does not hold 1, cannot tell here 2`.
+/// `Claims: holds 3, does not hold 1, undecided 2`.
 fn claims(summary: &Summary) -> Option<String> {
-    let verdicts = [ClaimVerdict::Holds, ClaimVerdict::DoesNotHold, ClaimVerdict::CannotTell];
+    let verdicts = [ClaimVerdict::Holds, ClaimVerdict::DoesNotHold, ClaimVerdict::Undecided];
     let counts = verdicts.into_iter().filter_map(|verdict| {
         let n = summary.claims.iter().filter(|claim| claim.verdict == verdict).count();
         (n > 0).then(|| format!("{} {n}", verdict.word()))

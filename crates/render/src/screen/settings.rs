@@ -272,7 +272,7 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
     }
     let rated = clients().any(|clients| clients.role.open_loop);
     if rated {
-        columns.push(right_column("target/s", |row| {
+        columns.push(right_column("offered/s", |row| {
             let role = row.clients.map(|clients| clients.role);
             role.and_then(offered).map_or_else(|| "-".to_owned(), units::grouped)
         }));
@@ -280,7 +280,7 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
     columns.push(right_column("ops/s", |row| {
         figure(row.group, row.clients.map(|clients| clients.metrics), &c::OPS_PER_S)
     }));
-    let title = if rated { "p99 us\n(with a target: response)" } else { "p99 us" };
+    let title = if rated { "p99 us\n(open loop: response)" } else { "p99 us" };
     columns.push(right_column(title, |row| {
         row.clients.map_or_else(
             || "-".to_owned(),

@@ -1,4 +1,4 @@
-//! The table of a suite's claims: what came of each, and why it cannot be told.
+//! The table of a suite's claims: the verdict on each, and why it is undecided.
 
 use crate::format::ratio;
 use crate::table::{Side, Table, Titled};
@@ -7,10 +7,10 @@ use kvdyno_analysis::judge::claim::Claimed;
 use kvdyno_record::units;
 
 const AID: &str = "\
-A claim is judged by each trial's own figures, at every point that it leaves open. value: what it
-looks at; of several points the least and the most. interval: 99 %, from four trials on; within the
-bounds the claim holds, outside it does not, across a bound it cannot be told. A claim never changes
-how a run ends.";
+A claim is judged by each trial's own figures, at every measured value of what it omits. value: the
+figure; of several points the lowest and the highest. interval: 99 %, from four trials on; the claim
+holds if it lies within the bounds, does not hold if outside, and is undecided across a bound.
+Claims do not change the exit code.";
 
 pub(crate) fn table(summary: &Summary) -> Option<Titled> {
     if summary.claims.is_empty() {

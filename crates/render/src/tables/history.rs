@@ -22,9 +22,9 @@ fn titled(history: &History, wide: bool) -> Titled {
     let versions = versions.map(|release| (release.version.clone(), Side::Right));
     let what = [("phase and role".to_owned(), Side::Left), ("figure".to_owned(), Side::Left)];
     let mut table = Table::new(what.into_iter().chain(versions));
-    for course in history.figures.iter().filter(|course| wide || FIRST.contains(&course.figure)) {
-        let cells = course.cells(|median| figure(course.unit, median));
-        let what = [course.place(), course.figure.to_owned()];
+    for series in history.figures.iter().filter(|series| wide || FIRST.contains(&series.figure)) {
+        let cells = series.cells(|median| figure(series.unit, median));
+        let what = [series.place(), series.figure.to_owned()];
         table.row(&what.into_iter().chain(cells).collect::<Vec<_>>());
     }
     let title = "Versions: what each step changed".into();

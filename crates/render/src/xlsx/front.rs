@@ -37,7 +37,7 @@ const SHEETS: [(&str, &str); 12] = [
     ),
     (RANKING, "engines in order, question by question: place, and how many times behind the best"),
     (PUBLISHED, "what a study published on another machine, next to the figures of this run"),
-    (CLAIMS, "what the suite claims, point by point: holds, does not hold, or cannot tell here"),
+    (CLAIMS, "what the suite claims, point by point: holds, does not hold, or undecided"),
     ("Load", "what each load took, with the columns of the published studies"),
     (
         "Run",

@@ -12,7 +12,7 @@ pub(crate) fn check(part: &Part, engine: &Engine, limited: bool, mistakes: &mut 
         return;
     }
     let label = &engine.label.0;
-    let ours = "expected a suite without it, or an engine that kvdyno starts itself";
+    let ours = "expected an engine that kvdyno starts itself with this";
     if limited {
         let what = format!("cannot limit the RAM of {label}: kvdyno does not run this server");
         mistakes

@@ -19,7 +19,7 @@ const HERE: [&str; 2] = ["localhost", "127.0.0.1"];
 pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     let Some(crew) = &typed.crew else { return };
     check_table(crew, mistakes);
-    let alone = "expected a suite without it, or no [crew]";
+    let alone = "expected no [crew] with this";
     if let Some(drive) = &typed.drive {
         let what = "a drive belongs to this machine: a crew cannot share it";
         mistakes.at(&drive.span, what).label(alone);
@@ -100,12 +100,12 @@ fn check_measure(measure: &Measure, inserts: bool, mistakes: &mut Mistakes) {
         // The end of a scan is unknown: inserts of other ranks lie in between.
         if does(role, |op| op.info().needs == Some(Ability::Scan)) {
             let what = "a crew that inserts cannot verify scans";
-            mistakes.at(&role.span, what).label("expected scans or inserts, or no [crew]");
+            mistakes.at(&role.span, what).label("expected either scans or inserts, or no [crew]");
         }
         if let Some(hits) =
             role.expected_hits.as_ref().filter(|hits| hits.value != ExpectedHitsKey::All)
         {
-            let what = "a crew that inserts has no keys that never exist";
+            let what = "with inserts, a crew cannot know which keys stay missing";
             mistakes.at(&hits.span, what).label("expected \"all\", or no insert");
         }
     }

@@ -46,16 +46,16 @@ pub(crate) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
             check_trims(job, drive, mistakes);
         }
         if let Some(keys) = job.keys.as_ref().filter(|_| drive.is_with_fio()) {
-            let mistake = mistakes.at(&keys.span, "fio is given no distribution of blocks");
+            let mistake = mistakes.at(&keys.span, "`with_fio` does not support `keys`");
             mistake.label("expected no `keys` beside `with_fio`");
         }
         let commits = job.durability.as_ref().filter(|class| class.value == Durability::Commit);
         if let Some(class) = commits.filter(|_| drive.is_with_fio() && job.io() == Way::Mmap) {
-            let mistake = mistakes.at(&class.span, "fio does not sync stores into a map");
+            let mistake = mistakes.at(&class.span, "fio does not flush writes to a memory map");
             mistake.label("expected no class commit of io = \"mmap\" beside `with_fio`");
         }
         if let Some(keys) = job.keys.as_ref().filter(|_| !job.rw().is_random()) {
-            let mistake = mistakes.at(&keys.span, "blocks in order have no distribution");
+            let mistake = mistakes.at(&keys.span, "`keys` needs random access");
             mistake.label("expected rw = \"randread\", \"randwrite\" or \"randrw\"");
         }
         if let Some(share) = job.read_share.as_ref().filter(|_| !job.rw().is_mixed()) {
@@ -78,7 +78,7 @@ fn check_trims(job: &At<DriveJob>, drive: &Drive, mistakes: &mut Mistakes) {
         mistake.label("expected io = \"psync\" or \"io_uring\" with this");
     }
     if drive.is_with_fio() {
-        let mistake = mistakes.at(span, "fio is given no discards");
+        let mistake = mistakes.at(span, "`with_fio` does not support discards");
         mistake.label("expected no discards beside `with_fio`");
     }
 }
@@ -89,7 +89,7 @@ fn check_pace(job: &DriveJob, drive: &Drive, mistakes: &mut Mistakes) {
     let think_time = job.think_time.as_ref().map(|time| ("think_time", &time.span));
     if drive.is_with_fio() {
         for (key, span) in rate.into_iter().chain(think_time) {
-            let mistake = mistakes.at(span, format!("fio is given no `{key}`"));
+            let mistake = mistakes.at(span, format!("`with_fio` does not support `{key}`"));
             mistake.label(format!("expected no `{key}` beside `with_fio`"));
         }
     }

@@ -51,15 +51,17 @@ fn check_roles(measure: &Measure, duration: &At<PhaseDuration>, mistakes: &mut M
     let help = "set a time such as `duration = \"10s\"`";
     let mut roles = measure.role.iter();
     if let Some(waving) = roles.find_map(|role| role.rate.as_ref().filter(|rate| rate.changes())) {
-        let mistake = mistakes.at(&waving.span, "rates beside one that changes are never steady");
+        let what = "with a changing rate the phase never becomes steady";
+        let mistake = mistakes.at(&waving.span, what);
         mistake.label("expected a constant rate in a phase with `least` and `most`");
         mistake.help(help);
     }
     let has_schedule =
         |role: &At<Role>| role.rate.is_some() || timed(role.speed.as_ref()).is_some();
     if !measure.role.is_empty() && measure.role.iter().all(has_schedule) {
-        let mistake = mistakes.at(&duration.span, "schedules set the rates of all roles");
-        mistake.label("expected a role without `rate` to wait for");
+        let what = "every role has a fixed rate: none can become steady";
+        let mistake = mistakes.at(&duration.span, what);
+        mistake.label("expected at least one role without `rate`");
         mistake.help(help);
     }
 }

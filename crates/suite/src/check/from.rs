@@ -16,7 +16,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     for phase in &typed.phase {
         let what = match phase.kind() {
             "load" => "the database is there already",
-            "verify" => "what its values are is not known",
+            "verify" => "kvdyno does not know its values",
             _ => continue,
         };
         let label = format!("expected no {} with `from` in [data]", phase.kind());
@@ -25,7 +25,8 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     let stems = typed.engine.iter().map(|engine| &engine.name.0);
     let first = stems.clone().next();
     if let Some(other) = typed.engine.iter().find(|engine| Some(&engine.name.0) != first) {
-        let what = "two engines do not share a database";
+        let names = [first.map_or("", String::as_str), &other.name.0].join("` and `");
+        let what = format!("found `{names}`: two engines cannot use one database");
         mistakes.at(&other.name.span, what).label("expected one engine with `from` in [data]");
     }
     if let Some(database) = &typed.run.database
@@ -70,14 +71,14 @@ pub(crate) fn check_entries(typed: &Typed, mistakes: &mut Mistakes) {
     for (role, entry) in entries {
         let keys = entry.keys.as_ref().or(role.keys.as_ref());
         let what = match entry.op {
-            _ if keys.is_some_and(|keys| !keys.finds()) => "which keys are missing is not known",
+            _ if keys.is_some_and(|keys| !keys.finds()) => "which keys are missing is unknown",
             Op::Insert => "new keys cannot be made in the form of your own",
-            Op::Delete => "keys that were asked for before would be missing",
-            _ if entry.op.is_of_graph() => "your database is no graph of kvdyno's",
+            Op::Delete => "deletes would remove keys that later requests read",
+            _ if entry.op.is_of_graph() => "graph requests need a graph that kvdyno loaded",
             _ => continue,
         };
         let mistake = mistakes.at(&entry.span, what);
-        mistake.label("expected reads, scans, updates or read_modify_write with `from` in [data]");
+        mistake.label("expected get, multiget, scan, walk, update or rmw with `from` in [data]");
     }
 }
 

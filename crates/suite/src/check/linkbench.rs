@@ -87,7 +87,7 @@ pub(crate) fn check_engine(
     let (abilities, name) = (&description.capabilities, &description.name);
     let consistency = linkbench.consistency.value_or(Consistency::Transaction);
     if abilities.graph.contains(&consistency.isolation()) {
-        return;
+        return refuse_warming(typed, name, mistakes);
     }
     let alone = abilities.batch != BatchKind::Atomic;
     let short = |most: Option<u64>, needed: u64| most.is_some_and(|most| most < needed);
@@ -111,4 +111,13 @@ pub(crate) fn check_engine(
         format!("leave {name} out with --engine, or remove the requirement")
     };
     mistakes.at(&linkbench.span, format!("{name} has no {missing}")).help(instead);
+}
+
+/// Refuses phases that read every record by its key: the engine keeps a graph in its own tables.
+fn refuse_warming(typed: &Typed, engine: &str, mistakes: &mut Mistakes) {
+    let phases = typed.phase.iter().filter(|phase| matches!(phase.value, Phase::Warm(_)));
+    for phase in phases {
+        let message = format!("{engine} keeps a graph in tables that a `warm` phase does not read");
+        mistakes.at(&phase.span, message).label("expected a `warmup` in the measured phase");
+    }
 }

@@ -8,7 +8,8 @@ use crate::written::worker::{Engines, InstalledWorker, Missing};
 use kvdyno_record::engine::{Description, Durability};
 use kvdyno_record::left_out::LeftOut;
 
-const TO_GET: &str = "`make engines` builds the engines, `kvdyno engines list` shows others to get";
+const TO_GET: &str = "`make engines` in kvdyno's sources builds engines, `kvdyno engines list` \
+    shows others to get";
 
 /// The engines of a part with their workers, and what is left out: missing optional engines, and
 /// classes of a list that an engine lacks. Any other missing engine is a mistake.
@@ -83,10 +84,12 @@ fn refuse(
             ));
         }
         Missing::Unusable(why) if engine.attached().is_some() => {
-            mistakes.at(span, format!("cannot attach {name}: {why}"));
+            let mistake = mistakes.at(span, format!("cannot attach {name}: {why}"));
+            mistake.help("check the URL in the variable that `attach` names");
         }
         Missing::Unusable(why) => {
-            mistakes.at(span, format!("cannot load {name}: {why}"));
+            let mistake = mistakes.at(span, format!("cannot load {name}: {why}"));
+            mistake.help(format!("`kvdyno engines get {name}` fetches the newest release"));
         }
     }
 }

@@ -17,9 +17,8 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
             if first.phase == pilot.phase {
                 check_rate(pilot, &earlier, typed, mistakes);
             } else {
-                let message = format!("another rate is of `{}`", first.phase);
-                let mistake = mistakes.at(&pilot.span, message);
-                mistake.label("expected the same phase: a pilot measures one");
+                let mistake = mistakes.at(&pilot.span, "a suite has one pilot phase");
+                mistake.label(format!("expected of = \"{}\", as another rate has", first.phase));
             }
         }
         if let Some(once) = measure.once.as_ref().filter(|once| once.value) {
@@ -31,7 +30,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
 
 fn check_rate(pilot: &At<PilotRate>, earlier: &[&Measure], typed: &Typed, mistakes: &mut Mistakes) {
     if typed.crew.is_some() {
-        let mistake = mistakes.at(&pilot.span, "a crew has no pilot");
+        let mistake = mistakes.at(&pilot.span, "a crew cannot use a rate `of` a phase");
         mistake.label("expected a number, or no [crew]");
         return;
     }
@@ -44,7 +43,7 @@ fn check_rate(pilot: &At<PilotRate>, earlier: &[&Measure], typed: &Typed, mistak
     };
     let rated = |role: &Role| role.rate.is_some() || role.trace.is_some();
     if phase.windows.is_some() || phase.role.iter().any(|role| rated(role) || sweeps(role)) {
-        let message = format!("`{}` cannot tell what an engine sustains", pilot.phase);
+        let message = format!("`{}` does not measure an engine's highest rate", pilot.phase);
         let mistake = mistakes.at(&pilot.span, message);
         mistake.label(
             "expected a phase whose roles have no `rate`, `trace` or threads = \"sweep\", and no \

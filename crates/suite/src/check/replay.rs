@@ -70,7 +70,7 @@ fn check_role(
         mistake.label(format!("expected no `{key}` here"));
     }
     if let (Some(depth), Some(_)) = (&role.depth, timed(role.speed.as_ref())) {
-        let message = "`depth` with recorded times: they decide how many requests are in flight";
+        let message = "recorded times already set how many requests are in flight";
         mistakes.at(&depth.span, message).label("expected either `speed` or `depth`");
     }
     if index > 0 {

@@ -231,7 +231,7 @@ fn check_ram(typed: &Typed, mistakes: &mut Mistakes) {
     let before_evict = typed.phase.iter().take_while(|one| !matches!(one.value, Phase::Evict(_)));
     let measures = |one: &&At<Phase>| matches!(one.value, Phase::Measure(_));
     if let (Some(held), Some(_)) = (made_without, before_evict.clone().find(measures)) {
-        let what = "a limit that does not hold while loading begins with an `evict` phase";
+        let what = "`while_loading = false` needs an `evict` phase: there the limit begins";
         mistakes.at(&held.span, what).label("expected an `evict` phase before the first measured");
     }
     if let (Some(_), Some(ratio)) = (&ram.limit, &ram.data_to_ram) {
@@ -389,7 +389,7 @@ fn check_stages(role: &Role, measure: &Measure, mistakes: &mut Mistakes) {
         mistake.label("expected no `windows` next to `ramp` or `steps`");
     }
     if let Some(operations) = &measure.operations {
-        let message = "a number of operations ends a ramp or steps at any time";
+        let message = "a phase with `ramp` or `steps` cannot end after a number of operations";
         let mistake = mistakes.at(&operations.span, message);
         mistake.label("expected `duration` alone next to `ramp` or `steps`");
     }
@@ -412,9 +412,9 @@ fn check_depth(depth: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
             &depth.span,
             "a role with a rate has no depth: the rate decides how many operations are in flight",
         );
-        mistake.label("expected either `rate` or `depth`").help(
-            "more `threads`, on few `os_threads` where the engine `shares_threads`, share a rate",
-        );
+        mistake
+            .label("expected either `rate` or `depth`")
+            .help("to allow more in flight, raise `threads` (and `os_threads` where possible)");
     }
 }
 
@@ -449,7 +449,9 @@ pub(crate) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
         }
     }
     let hits = typed.roles().filter_map(|role| role.expected_hits.as_ref());
-    for any in hits.filter(|hits| hits.value == ExpectedHitsKey::Any) {
+    let is_any = |hits: &&At<ExpectedHitsKey>| hits.value == ExpectedHitsKey::Any;
+    // What has expired in the user's database is gone for every case alike.
+    for any in hits.filter(is_any).filter(|_| typed.data.from.is_none()) {
         let message = "records that expire may be gone before the next case";
         mistakes.at(&any.span, message).label(FRESH);
     }
@@ -458,20 +460,20 @@ pub(crate) fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
     }
     let recorded = typed.roles().filter_map(|role| role.recorded_ttl.as_ref());
     for recorded in recorded.filter(|recorded| recorded.value) {
-        let message = "times to live take from a database that the next case shares";
+        let message = "records expire from a database that the next case uses";
         mistakes.at(&recorded.span, message).label(STATE);
     }
     let each = typed.roles().flat_map(|role| role.entries().iter().map(move |entry| (role, entry)));
     for (role, entry) in each {
         let what = match entry.op {
-            Op::Insert => "inserts add to",
-            Op::Delete if role.is_of_drive() => "discards take from",
-            Op::Delete => "deletes take from",
-            _ if entry.ttl.is_some() => "times to live take from",
+            Op::Insert => "inserts change",
+            Op::Delete if role.is_of_drive() => "discards change",
+            Op::Delete => "deletes change",
+            _ if entry.ttl.is_some() => "times to live change",
             _ if entry.op.is_of_graph() && entry.op.writes() => "requests change",
             _ => continue,
         };
-        let message = format!("{what} a database that the next case shares");
+        let message = format!("{what} a database that the next case uses");
         mistakes.at(&entry.span, message).label(STATE);
     }
 }

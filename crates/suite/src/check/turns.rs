@@ -22,7 +22,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
         mistake.help("`slice` in [run] sets the interval");
     }
     if typed.sharing() != Sharing::Fresh {
-        let what = "engines take turns on databases of their own";
+        let what = "`turns` needs a database of its own for each case";
         let mistake = mistakes.at(&turns.span, what);
         mistake.label("expected no `turns`, or `database = \"fresh\"` in [run]");
     }

@@ -88,8 +88,8 @@ pub(crate) fn select_engines(
         if !is_drive && !parts.iter().any(has) && installed.contains(name) {
             let message = format!("--engine: no part of the suite runs `{name}`");
             mistakes.anywhere(message).help(
-                "parts name their engines: copy the suite with `kvdyno suites show`, and add it to \
-                 the `engines` of a [[part]]",
+                "copy the suite (`kvdyno suites show NAME > mine.toml`), and add the engine to \
+                 `engines` of a [[part]]",
             );
         } else if !is_drive && !parts.iter().any(has) {
             let mut labels: Vec<&str> = Vec::new();

@@ -26,9 +26,11 @@ impl NoSpace {
         let times = self.needed_bytes.div_ceil(self.free_bytes.max(1));
         let mut hints = vec!["put the databases on another volume: --data-dir DIR".to_owned()];
         if self.free_bytes > 0 && times <= 1_000_000 {
-            hints.push(format!("run the suite smaller: --scale 1/{times}"));
+            let less = format!("`run --scale 1/{times}`, `quick --size`, `drive --size`");
+            hints.push(format!("use less data: {less}"));
         }
-        hints.push("leave out the engine that needs the most space: --engine NAME,...".to_owned());
+        let fewer = "run fewer engines: `run --engine NAME,...`, or fewer names after `quick`";
+        hints.push(fewer.to_owned());
         hints
     }
 }

@@ -159,7 +159,8 @@ pub(crate) fn fit_warnings(
         if description.capabilities.in_memory && data > limit as f64 {
             return Some(format!(
                 "{label} keeps all data in memory: {} do not fit its RAM limit of {}; use a \
-                 larger limit (`--ram`, `ram.limit`), less data, or `--no-ram-limit`",
+                 larger limit (`quick --ram`, `ram.limit` of a suite), less data, or `run \
+                 --no-ram-limit`",
                 units::bytes_in_words(data as u64),
                 units::bytes_in_words(limit),
             ));
@@ -169,10 +170,10 @@ pub(crate) fn fit_warnings(
             return Some(format!("{label}: {cache}"));
         }
         let (bound, bytes, remedy) = if limit > host.memory_bytes {
-            ("this machine's memory", host.memory_bytes, "smaller caches or a smaller `--scale`")
+            ("this machine's memory", host.memory_bytes, "smaller caches or less data")
         } else {
-            let remedy = "a larger limit (`--ram`, `ram.limit`, or more data with `data_to_ram`) \
-                          or `--no-ram-limit`";
+            let remedy = "a larger limit (`quick --ram`, `ram.limit` of a suite, or more data \
+                          with `data_to_ram`) or `run --no-ram-limit`";
             ("its RAM limit", limit, remedy)
         };
         let caches = fit::cache_bytes(description, options);

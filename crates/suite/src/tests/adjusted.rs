@@ -110,7 +110,7 @@ fn an_installed_engine_that_no_part_runs_is_told_with_the_remedy() {
     let parts = "\n[[part]]\nname = \"a\"\nengines = [\"null\"]\n";
     let refused = refusal(&format!("{SMALL}{parts}"), &with(&["lmdb"]));
     assert!(refused.contains("no part of the suite runs `lmdb`"), "{refused}");
-    assert!(refused.contains("`kvdyno suites show`"), "{refused}");
+    assert!(refused.contains("`kvdyno suites show NAME"), "{refused}");
 }
 
 /// A search judges the last measured phase: those before it prepare, and keep their time.

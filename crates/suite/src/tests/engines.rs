@@ -1,6 +1,7 @@
 //! The expansion of one `[[engine]]`: presets of its options, and packed records.
 
 use super::*;
+use kvdyno_record::engine::graph::Isolation;
 use kvdyno_record::work::{Purpose, Work};
 use kvdyno_record::workload::{Activity, Packing, Size};
 
@@ -127,6 +128,20 @@ mix = [{ op = "scan" }]
         "null is not run in `measure-2`: it has no reverse scan",
     ];
     assert_eq!(sentences(&plan.left_out), expected);
+}
+
+#[test]
+fn a_graph_in_an_engines_own_tables_is_not_warmed_by_keys() {
+    let text = SMALL.replace("value_bytes = 100", "linkbench = {}");
+    let text = text.replace("\"get\"", "\"get_node\"");
+    let warm = "kind = \"load\"\n[[phase]]\nkind = \"warm\"";
+    let suite = text.replace("kind = \"load\"", warm);
+    let suite = Suite::parse("suite.toml", &suite, &Overrides::default()).unwrap();
+    let mut engines = engines();
+    let null = engine_of(&mut engines, "null");
+    null.capabilities.graph = vec![Isolation::Transaction];
+    let refused = expand(&suite, &engines, &HOST).unwrap_err().render(false);
+    assert!(refused.contains("null keeps a graph in tables that a `warm` phase"), "{refused}");
 }
 
 #[test]

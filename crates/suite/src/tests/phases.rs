@@ -468,11 +468,20 @@ fn times_to_live_are_kept_or_refused_by_name() {
     // What expires is not there for the next case.
     let text = SMALL.replace("mix = [{ op = \"get\" }]", &format!("mix = [{both}]"));
     let shared = refusal(&text, &set(&["run.database=shared"]));
-    assert!(shared.contains("times to live take from a database"), "{shared}");
+    assert!(shared.contains("times to live change a database"), "{shared}");
     // Of an engine whose whole database expires, a kept one too.
     let all = SMALL.replace("mix =", "expected_hits = \"any\"\nmix =");
     for database in ["shared", "state"] {
         let refused = refusal(&all, &set(&[&format!("run.database={database}")]));
         assert!(refused.contains("may be gone before the next case"), "{refused}");
     }
+}
+
+#[test]
+fn a_share_of_hits_may_be_a_whole_number() {
+    for share in ["0", "1", "0.5"] {
+        plan(&SMALL.replace("mix =", &format!("expected_hits = {share}\nmix =")), &[]);
+    }
+    let over = refusal(&SMALL.replace("mix =", "expected_hits = 2\nmix ="), &Overrides::default());
+    assert!(over.contains("2 is not a share of keys"), "{over}");
 }

@@ -125,7 +125,7 @@ fn what_goes_with_no_trace_is_refused() {
     for (set, words) in [
         ("phase.measure.warmup=1s", "it has no `warmup`"),
         ("phase.measure.windows=1s", "it has no `windows`"),
-        ("run.database=shared", "deletes take from a database"),
+        ("run.database=shared", "deletes change a database"),
     ] {
         let message = refused("", &[FRESH, set], &Ok(trace()));
         assert!(message.contains(words), "{set}: {message}");
@@ -142,7 +142,7 @@ fn what_goes_with_no_trace_is_refused() {
         "{message}"
     );
     let message = refused("depth = 4\nspeed = 1.0", &[FRESH], &Ok(trace()));
-    assert!(message.contains("`depth` with recorded times"), "{message}");
+    assert!(message.contains("recorded times already set how many"), "{message}");
     let fold = SMALL.replace("mix = ", "fold = true\nmix = ");
     assert!(refusal(&fold, &Overrides::default()).contains("`fold` without a trace of a drive"));
     let empty = Trace { requests: BTreeMap::new(), ..trace() };
@@ -170,9 +170,7 @@ fn a_trace_of_a_drive_is_replayed_on_a_drive() {
         expanded_for("drive", lines, &set, &Ok(trace)).map_err(|error| error.render(false))
     };
     let shared = drive("", &["data.records=1048576", "run.database=shared"], of_drive());
-    assert!(
-        shared.unwrap_err().contains("discards take from a database that the next case shares")
-    );
+    assert!(shared.unwrap_err().contains("discards change a database that the next case uses"));
     let plan = drive("depth = 32", &["data.records=1048576"], of_drive()).unwrap();
     let mix = mix_of(&plan);
     let ops: Vec<_> = mix.roles[0].mix.iter().map(|entry| entry.op.name()).collect();
@@ -267,7 +265,7 @@ fn recorded_times_to_live_are_kept_where_the_engine_can() {
         assert!(message.contains(reason), "{message}");
     }
     let shared = refused("recorded_ttl = true", &["run.database=shared"], &trace);
-    assert!(shared.contains("times to live take from a database"), "{shared}");
+    assert!(shared.contains("records expire from a database"), "{shared}");
     let message = refused("recorded_ttl = true", &[FRESH], &Ok(self::trace()));
     assert!(message.contains("this trace has no times to live"), "{message}");
     let alone = refusal(&SMALL.replace("mix =", "recorded_ttl = true\nmix ="), &set(&[FRESH]));

@@ -21,7 +21,7 @@ use toml::de::DeTable;
 ///
 /// The verdict needs four trials: each gives a value of the condition, and their mean has a 99 %
 /// interval. The claim holds if the interval lies within the bounds. It does not hold if the
-/// interval lies outside. Otherwise the verdict is `cannot tell here`, with about how many more
+/// interval lies outside. Otherwise the verdict is `undecided`, with about how many more
 /// trials would decide; `--budget` adds them.
 ///
 /// A cell without a measurement has no verdict either: `volume flash-raw was not measured`.

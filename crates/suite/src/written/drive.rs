@@ -99,8 +99,8 @@ pub(crate) struct DriveJob {
     /// Operations per second of the whole job, at equal gaps: an open loop, as fio's `rate_iops` of
     /// all its jobs. Not beside `with_fio`. Default: a closed loop.
     pub(crate) rate: Option<At<Rated>>,
-    /// The pause of a thread after each operation, as fio's `thinktime`. Not with `rate` and
-    /// `io_uring`, and not beside `with_fio`. Default: none.
+    /// The pause of a thread after each operation, as fio's `thinktime`. Needs `io = "psync"` or
+    /// `"mmap"`; not with `rate`, and not beside `with_fio`. Default: none.
     pub(crate) think_time: Option<At<Nanoseconds>>,
     /// The promise of a completed write. Default: async.
     pub(crate) durability: Option<At<Durability>>,

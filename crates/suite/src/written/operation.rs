@@ -19,8 +19,8 @@ pub(crate) struct Entry {
     pub(crate) op: Op,
     /// The frequency relative to the other operations, above 0. Default: 1.
     pub(crate) weight: Option<At<f64>>,
-    /// The keys of this operation; not for `walk` and the requests of a graph. Default: those of
-    /// the role.
+    /// The keys of this operation; not for `insert`, `walk`, `open`, `recover` and the requests of
+    /// a graph. Default: those of the role.
     pub(crate) keys: Option<At<Choice>>,
     /// How long a record lives that this operation writes; for `insert`, `update` and `rmw` on
     /// engines with `time_to_live`. Misses are then counted and fail nothing. Needs

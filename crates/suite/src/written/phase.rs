@@ -181,10 +181,10 @@ pub(crate) struct Role {
     /// with `shares_threads`, without TLS. Default: one for each thread.
     pub(crate) os_threads: Option<At<Several>>,
     /// The share of looked-up keys that must exist. It is `"all"`, `"none"`, `"any"` (misses fail
-    /// nothing), `"drawn"` (the share after a load with `order = "drawn"`), or a number such as
-    /// 0.5. A share that is six standard deviations off fails the case. After deletes, and where
-    /// records have a `ttl`, kvdyno checks nothing. Default: all, or drawn
-    /// after a load in that order.
+    /// nothing; needs `database = "fresh"`, or `from` in `[data]`), `"drawn"` (the share after a
+    /// load with `order = "drawn"`), or a number such as 0.5. A share that is six standard
+    /// deviations off fails the case. After deletes, and where records have a `ttl`, kvdyno checks
+    /// nothing. Default: all, or drawn after a load in that order.
     pub(crate) expected_hits: Option<At<ExpectedHitsKey>>,
     /// A trace file to replay in place of a mix, relative to the suite (docs/traces.md). Only in
     /// the first role, without `mix`, `keys`, `rate`, `think_time`, `os_threads`, `expected_hits`,
@@ -241,10 +241,13 @@ impl FromToml for ExpectedHitsKey {
                 Some((_, hits)) => return Some(*hits),
                 None => format!("`{text}` is not a share of keys"),
             },
-            DeValue::Float(float) => match float.as_str().parse::<f64>() {
-                Ok(share) if (0.0..=1.0).contains(&share) => return Some(Self::Share(share)),
-                _ => format!("{} is not a share of keys", float.as_str()),
-            },
+            number @ (DeValue::Float(_) | DeValue::Integer(_)) => {
+                let share = f64::from_toml(Toml::new(span.clone(), number), mistakes)?;
+                if (0.0..=1.0).contains(&share) {
+                    return Some(Self::Share(share));
+                }
+                format!("{share} is not a share of keys")
+            }
             _ => "the value is not a share of keys".to_owned(),
         };
         mistakes.at(&span, text).label(EXPECTED);

@@ -108,9 +108,9 @@ struct Scheduled {
     of: Option<At<Name>>,
     /// The share of the rate of the phase `of`, above 0 and at most 1. Default: 0.5.
     share: Option<At<Share>>,
-    /// The gaps between the starts. Default: poisson.
+    /// The gaps between the starts. Not with `of`. Default: poisson.
     schedule: Option<At<Gaps>>,
-    /// A wave on the rate. Default: a constant rate.
+    /// A wave on `per_second`. Default: a constant rate.
     sine: Option<At<Wave>>,
     /// A rate that rises or falls linearly.
     ramp: Option<At<Ramp>>,

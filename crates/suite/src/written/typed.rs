@@ -48,8 +48,9 @@ pub(crate) struct Typed {
     #[schemars(default)]
     pub(crate) volume: Vec<At<Volume>>,
     /// The drive behind each `medium` of a volume or memory tier, by name. A value is a block
-    /// device below `/dev`, a directory for images on loop devices, or `"data-dir"`. `"data-dir"`
-    /// puts the images in the run's data directory. The option `--medium NAME=PATH` sets it too.
+    /// device below `/dev`, `"data-dir"`, or, for volumes, a directory for images on loop devices.
+    /// `"data-dir"` puts the images in the run's data directory. The option `--medium NAME=PATH`
+    /// sets it too.
     #[schemars(default)]
     pub(crate) media: Media,
     /// Threads, trials, time limits and the use of databases.
@@ -153,7 +154,7 @@ pub(crate) struct Data {
     pub(crate) verify: Option<At<bool>>,
     /// Updates after the load, for each record: a database in use is not as its load left it. The
     /// keys are drawn evenly. The updates belong to the load, and a state is kept after them. Not
-    /// for graphs, traces and loads with `order = "drawn"`. Default: 0.
+    /// for graphs, and for loads with `order = "drawn"` or `"first_read"`. Default: 0.
     pub(crate) overwritten: Option<At<Count>>,
     /// The records are ids of a social graph: nodes and their links, as in the benchmark
     /// `LinkBench`. The suite then sets `records` (1,024 or more) and `seed`, and no other key of
@@ -222,14 +223,15 @@ pub(crate) struct Run {
     /// The time limit of a case. kvdyno ends a longer case and records it as out of time. Default:
     /// five times the case's estimate, at least 10 minutes.
     pub(crate) budget: Option<At<Nanoseconds>>,
-    /// The interval of the time series, at least 1 ms. An interval takes about 530 bytes of the
-    /// record for each kind of operation. Default: 1s; a fifth of a `least` below 5 s; 2 to 60 s
-    /// if a record would exceed 150 MB a day.
+    /// The interval of the time series, at least 1 ms. An interval takes 530 to 960 bytes of the
+    /// record for each kind of operation; with a `rate` or `depth` more. Default: 1s; a fifth of a
+    /// `least` below 5 s; 2 to 60 s if a record would exceed 150 MB a day.
     pub(crate) slice: Option<At<Nanoseconds>>,
     /// Runs two engines side by side, as `kvdyno versus` does. While one works, the other is
     /// stopped. Phases that only read are measured in turns of this length, a multiple of `slice`.
-    /// The others are run by one engine and then by the other. It needs two engines and
-    /// `database = "fresh"`. Default: no turns.
+    /// The others are run by one engine and then by the other. It needs
+    /// `database = "fresh"`. Without exactly two engines, kvdyno warns and runs each by itself.
+    /// Default: no turns.
     pub(crate) turns: Option<At<Nanoseconds>>,
     /// Observes block I/O in the kernel; it needs root or the matching capabilities. A part may set
     /// it for its own cases. Default: as the option `--io-latency`.

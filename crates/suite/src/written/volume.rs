@@ -38,7 +38,8 @@ pub(crate) struct Volume {
     pub(crate) path: Option<At<String>>,
     /// The medium in place of a path, from `[media]`. Only for `device`.
     pub(crate) medium: Option<At<Name>>,
-    /// The size of a loop device's image. Default: auto, the engine's stated need plus a quarter.
+    /// The size of a loop device's image, at least 320 MiB. `--scale` scales it. Default: auto, the
+    /// engine's stated need plus a quarter and 128 MiB.
     pub(crate) size: Option<At<DataSize>>,
     /// The filesystem to make. With `raw` the engine works on the device itself. Required for
     /// `loop` and `device`.
@@ -65,8 +66,8 @@ pub(crate) enum Kind {
     /// A loop device on an image in the data directory. Needs root.
     Loop,
     /// A block device; its data is lost. Needs root and `--destroy-data-on=PATH`. The device must
-    /// be unmounted, unused, writable, large enough, and without a signature in its first MiB. Data
-    /// further in is overwritten. kvdyno returns it blank.
+    /// be unmounted, unused, writable, large enough, and without a signature at its beginning or
+    /// end. Other data is overwritten. kvdyno returns it blank.
     Device,
 }
 

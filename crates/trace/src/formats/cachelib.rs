@@ -22,8 +22,7 @@ pub(super) struct Cachelib {
 }
 
 impl Cachelib {
-    /// The first line has the columns' names; in files that were cut apart it may be missing, and
-    /// their order is the first one.
+    /// The first line has the columns' names.
     fn begin(&mut self, line: &[u8]) -> Result<Line, Wrong> {
         let names: Vec<&[u8]> = line.split(|byte| *byte == b',').collect();
         let column = |name: &str| names.iter().position(|other| *other == name.as_bytes());

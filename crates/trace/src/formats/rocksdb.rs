@@ -13,6 +13,8 @@ use std::collections::VecDeque;
 const FRONT: usize = 13;
 /// Of one record: `RocksDB` refuses batches of 4 GiB, and nobody traces batches like that.
 const PAYLOAD_MAX: usize = 1 << 30;
+/// Of one record; they are in memory together.
+const REQUESTS_MAX: usize = 1 << 22;
 const MAGIC: &str = "feedcafedeadbeef";
 
 /// Kinds of records that are looked at.
@@ -251,6 +253,10 @@ impl Batch<'_> {
                 _ => (tag, 0),
             };
             self.record(tag, family as u32, to, notes)?;
+            if to.len() > REQUESTS_MAX {
+                let found = format!("a write batch of more than {REQUESTS_MAX} requests");
+                return Err(Wrong::new(found, "a smaller one"));
+            }
         }
         Ok(())
     }

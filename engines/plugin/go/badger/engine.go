@@ -133,6 +133,7 @@ type session struct {
 	// Those of a walk.
 	walking *badger.Txn
 	records *badger.Iterator
+	reverse bool
 }
 
 func (s *session) Close() { s.endWalk() }
@@ -268,8 +269,11 @@ func showItem(item *badger.Item, show func(key, value []byte) bool) (more bool, 
 
 // Walk keeps one transaction from its beginning to its end.
 func (s *session) Walk(r kvdyno.Range, show func(key, value []byte) bool) error {
-	if s.records == nil || r.From == nil || !s.records.Valid() || !bytes.Equal(s.records.Item().Key(), r.From) {
+	goesOn := s.records != nil && s.reverse == r.Reverse && r.From != nil && s.records.Valid() &&
+		bytes.Equal(s.records.Item().Key(), r.From)
+	if !goesOn {
 		s.endWalk()
+		s.reverse = r.Reverse
 		s.walking = s.db.NewTransaction(false)
 		all := r
 		all.Limit = uint64(badger.DefaultIteratorOptions.PrefetchSize)

@@ -8,6 +8,8 @@ package kvdyno
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -34,18 +36,46 @@ type Opening struct {
 	ValueBytesMean uint64
 	ValueBytesMax  uint64
 	Sessions       uint64
-	integers       map[string]uint64
-	texts          map[string]string
+	options        map[string]option
+}
+
+// The kinds of kvdyno_kind.
+const (
+	kindBoolean = 0
+	kindInteger = 1
+	kindText    = 3
+)
+
+// A value of an option; the kind says which.
+type option struct {
+	kind    int
+	integer uint64
+	text    string
 }
 
 // Integer is the value of an option: a number, or bytes.
-func (o *Opening) Integer(name string) uint64 { return o.integers[name] }
+func (o *Opening) Integer(name string) uint64 { return o.option(name, kindInteger, "integer").integer }
 
 // Bool is the value of an option of kind boolean.
-func (o *Opening) Bool(name string) bool { return o.integers[name] != 0 }
+func (o *Opening) Bool(name string) bool { return o.option(name, kindBoolean, "boolean").integer != 0 }
 
 // Text is the value of an option: a text, or a word of a choice.
-func (o *Opening) Text(name string) string { return o.texts[name] }
+func (o *Opening) Text(name string) string { return o.option(name, kindText, "text").text }
+
+// The option of this name and kind; ends the process if there is none.
+func (o *Opening) option(name string, kind int, wanted string) option {
+	value, has := o.options[name]
+	if has && value.kind == kind {
+		return value
+	}
+	found := "none"
+	if has {
+		found = "another kind"
+	}
+	fmt.Fprintf(os.Stderr, "error: expected an option `%s` of kind %s, found %s\nhint: `describe` lists the options\n", name, wanted, found)
+	os.Exit(1)
+	return value
+}
 
 // Database is an open database. Any goroutine may use it.
 type Database interface {
@@ -175,7 +205,7 @@ const (
 	Failed
 )
 
-// Error is an error with its class. Errors without one get theirs from the operating system's.
+// Error is an error with its class. An error without a class gets one from the operating system's.
 type Error struct {
 	Class Class
 	Err   error
@@ -197,11 +227,17 @@ func MemoryLimit(share string) string {
 		"source": "go.dev/doc/gc-guide, Suggested uses"}]}`
 }
 
-// SetMemoryLimit sets the limit of option `gomemlimit`.
+// The limit that the process began with.
+var memoryLimit = debug.SetMemoryLimit(-1)
+
+// SetMemoryLimit sets the limit of option `gomemlimit`; with 0 it is the one that the process began
+// with.
 func SetMemoryLimit(o *Opening) {
-	if limit := o.Integer("gomemlimit"); limit > 0 {
-		debug.SetMemoryLimit(int64(limit))
+	limit := memoryLimit
+	if typed := o.Integer("gomemlimit"); typed > 0 {
+		limit = int64(typed)
 	}
+	debug.SetMemoryLimit(limit)
 }
 
 // ModuleVersion is the version of a module that this plugin was built with, without its `v`.

@@ -118,15 +118,14 @@ func kvdynoGoOpen(opening *C.kvdyno_opening, database *unsafe.Pointer, message *
 		ValueBytesMean: uint64(opening.value_bytes_mean),
 		ValueBytesMax:  uint64(opening.value_bytes_max),
 		Sessions:       uint64(opening.sessions),
-		integers:       map[string]uint64{},
-		texts:          map[string]string{},
+		options:        map[string]option{},
 	}
-	for _, option := range unsafe.Slice(opening.options, opening.option_count) {
-		name := C.GoString(option.name)
-		o.integers[name] = uint64(option.integer)
-		if option.text != nil {
-			o.texts[name] = C.GoString(option.text)
+	for _, typed := range unsafe.Slice(opening.options, opening.option_count) {
+		value := option{kind: int(typed.kind), integer: uint64(typed.integer)}
+		if typed.text != nil {
+			value.text = C.GoString(typed.text)
 		}
+		o.options[C.GoString(typed.name)] = value
 	}
 	opened, err := engine.open(o)
 	if err != nil {
@@ -214,7 +213,8 @@ func kvdynoGoMultiGet(session unsafe.Pointer, keys *C.kvdyno_key, count C.size_t
 }
 
 func (h *handle) showValueAt(index int, value []byte) {
-	C.kvdyno_go_show_value_at(h.values, C.size_t(index), unsafe.Pointer(unsafe.SliceData(value)), C.size_t(len(value)))
+	// `value[:]`: cgo then looks for pointers in these bytes, not in all that they are a part of.
+	C.kvdyno_go_show_value_at(h.values, C.size_t(index), unsafe.Pointer(unsafe.SliceData(value[:])), C.size_t(len(value)))
 }
 
 //export kvdynoGoPut
@@ -284,8 +284,8 @@ func (p *page) addRecord(key, value []byte) bool {
 	}
 	p.left--
 	if size > pageBytes {
-		p.ended = C.kvdyno_go_show_record(p.records, unsafe.Pointer(unsafe.SliceData(key)), C.size_t(len(key)),
-			unsafe.Pointer(unsafe.SliceData(value)), C.size_t(len(value))) != 0
+		p.ended = C.kvdyno_go_show_record(p.records, unsafe.Pointer(unsafe.SliceData(key[:])), C.size_t(len(key)),
+			unsafe.Pointer(unsafe.SliceData(value[:])), C.size_t(len(value))) != 0
 		return !p.ended
 	}
 	to := p.bytes[p.used:]
@@ -410,10 +410,14 @@ func failed(err error, message *C.char) C.int {
 	var classed *Error
 	var errno syscall.Errno
 	switch {
-	case errors.As(err, &classed):
+	case errors.As(err, &classed) && classed.Class >= Unsupported && classed.Class <= Failed:
 		return C.int(classed.Class)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return C.KVDYNO_FULL
+	case errors.Is(err, syscall.ENOMEM):
+		return C.KVDYNO_MEMORY
+	case errors.Is(err, syscall.EINVAL):
+		return C.KVDYNO_INVALID
 	case errors.As(err, &errno):
 		return C.KVDYNO_IO
 	}

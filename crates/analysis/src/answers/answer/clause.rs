@@ -103,7 +103,7 @@ pub(super) fn leader(standings: Vec<Standing<'_>>) -> Option<&str> {
     leads.then_some(*best)
 }
 
-/// `readers, target rate 2.00 k/s, have 99 % answered within 1.2 ms by LMDB and 3.4 ms by RocksDB`.
+/// `readers, offered rate 2.00 k/s, have 99 % answered within 1 ms by LMDB and 3 ms by RocksDB`.
 pub(super) fn responses(
     standings: Vec<Standing<'_>>,
     role: &str,
@@ -117,7 +117,7 @@ pub(super) fn responses(
     let each: Vec<String> =
         ranked.iter().map(|(label, figure)| format!("{} by {label}", time(figure))).collect();
     let (each, rate) =
-        (list(&each), offered.map(|rate| format!(", target rate {},", units::rate(rate))));
+        (list(&each), offered.map(|rate| format!(", offered rate {},", units::rate(rate))));
     let rate = rate.unwrap_or_default();
     Some(format!("{role}{rate} have 99 % answered within {each}{without}"))
 }

@@ -48,8 +48,8 @@ fn describe_claim<'c>(figures: &Figures, claim: &'c Claimed) -> Vec<(&'c str, St
         let verdict = match (point.verdict, &point.reason) {
             (ClaimVerdict::Holds, _) => "met".to_owned(),
             (ClaimVerdict::DoesNotHold, _) => "not met".to_owned(),
-            (ClaimVerdict::CannotTell, None) => "undecided".to_owned(),
-            (ClaimVerdict::CannotTell, Some(why)) => format!("undecided ({why})"),
+            (ClaimVerdict::Undecided, None) => "undecided".to_owned(),
+            (ClaimVerdict::Undecided, Some(why)) => format!("undecided ({why})"),
         };
         let place = volume.map_or_else(String::new, |volume| format!("on {volume}: "));
         let (what, name) = (drive_words(op).0, name.replace('_', "."));

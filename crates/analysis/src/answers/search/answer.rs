@@ -2,7 +2,7 @@
 //! `size` said, and `resume` knows where to go on.
 
 use super::edge::{Edge, Goal, Votes, round};
-use super::judge::{self, JudgedTrial, TargetVerdict};
+use super::judge::{self, JudgedTrial, MeasuredPhase, TargetVerdict};
 use super::result::{Condition, Next, Outcome, Point, SearchResult};
 use super::target::{Clause, Quantity, Target, Unit};
 use super::words;
@@ -120,7 +120,8 @@ fn points(
         let Some(mix) = judged_mix(&case.case, search) else { continue };
         let value = value(&case.case, mix, &search.axis);
         let needs_limit = search.axis == Axis::Ram;
-        let mut trial = judge::judge(evidence, case, target, (&search.phase, mix), needs_limit)?;
+        let measured = MeasuredPhase { name: &search.phase, mix };
+        let mut trial = judge::judge(evidence, case, target, measured, needs_limit)?;
         // What is only measured for the bounds is held against no target.
         let unjudged = value.is_none() && case.is_done();
         if unjudged {

@@ -45,7 +45,7 @@ pub(super) struct Edge {
     hardest: u64,
     /// As close as this, as a ratio of the two sides, is close enough.
     close: f64,
-    told: BTreeMap<u64, Votes>,
+    votes: BTreeMap<u64, Votes>,
 }
 
 impl Edge {
@@ -56,16 +56,16 @@ impl Edge {
             Goal::Smallest => (high.max(low), low),
             Goal::Largest => (low, high.max(low)),
         };
-        Self { wanted, easiest, hardest, close: 1.0 + within, told: BTreeMap::new() }
+        Self { wanted, easiest, hardest, close: 1.0 + within, votes: BTreeMap::new() }
     }
 
     /// The value to try next; nothing: the search is over.
     pub(super) fn next(&self) -> Option<u64> {
-        let Some(easiest) = self.told.get(&self.easiest) else { return Some(self.easiest) };
+        let Some(easiest) = self.votes.get(&self.easiest) else { return Some(self.easiest) };
         if !easiest.all() {
             return None;
         }
-        let Some(hardest) = self.told.get(&self.hardest) else { return Some(self.hardest) };
+        let Some(hardest) = self.votes.get(&self.hardest) else { return Some(self.hardest) };
         if hardest.all() {
             return None;
         }
@@ -79,15 +79,15 @@ impl Edge {
 
     /// How a point went.
     pub(super) fn record(&mut self, value: u64, votes: Votes) {
-        self.told.insert(value, votes);
+        self.votes.insert(value, votes);
     }
 
     /// What is known; nothing before the ends were tried.
     pub(super) fn outcome(&self) -> Option<Outcome> {
-        if !self.told.get(&self.easiest)?.all() {
+        if !self.votes.get(&self.easiest)?.all() {
             return Some(Outcome::Never { easiest: self.easiest });
         }
-        if self.told.get(&self.hardest)?.all() {
+        if self.votes.get(&self.hardest)?.all() {
             return Some(Outcome::Always { hardest: self.hardest });
         }
         let (met, missed) = self.met_side()?;
@@ -104,7 +104,7 @@ impl Edge {
 
     /// The most points that are still to be tried where trials agree from here on.
     pub(super) fn points_left(&self) -> u32 {
-        let told = |value: u64| self.told.contains_key(&value);
+        let tried = |value: u64| self.votes.contains_key(&value);
         if self.next().is_none() {
             return 0;
         }
@@ -113,9 +113,9 @@ impl Edge {
             let ratio = (high as f64 / low.max(1) as f64).ln() / self.close.ln();
             ratio.log2().ceil().max(0.0) as u32
         };
-        if !(told(self.easiest) && told(self.hardest)) {
+        if !(tried(self.easiest) && tried(self.hardest)) {
             let ends = if self.easiest == self.hardest { 1 } else { 2 };
-            return ends - u32::from(told(self.easiest)) + steps((self.easiest, self.hardest));
+            return ends - u32::from(tried(self.easiest)) + steps((self.easiest, self.hardest));
         }
         let met = self.met_side().map_or(0, steps);
         if met > 0 { met } else { self.missed_side().map_or(0, steps) }
@@ -135,9 +135,9 @@ impl Edge {
 
     /// The hardest value at which some trial met the target, and the next harder one.
     fn missed_side(&self) -> Option<(u64, u64)> {
-        let told: Vec<(u64, Votes)> = self.ascent().collect();
-        let last = told.iter().rposition(|(_, votes)| !votes.none())?;
-        Some((told[last].0, told.get(last + 1)?.0))
+        let ascent: Vec<(u64, Votes)> = self.ascent().collect();
+        let last = ascent.iter().rposition(|(_, votes)| !votes.none())?;
+        Some((ascent[last].0, ascent.get(last + 1)?.0))
     }
 
     /// Halfway between two values, where they are too far apart.
@@ -153,10 +153,10 @@ impl Edge {
 
     /// All points tried, the easiest first.
     fn ascent(&self) -> Box<dyn Iterator<Item = (u64, Votes)> + '_> {
-        let told = self.told.iter().map(|(value, votes)| (*value, *votes));
+        let votes = self.votes.iter().map(|(value, votes)| (*value, *votes));
         match self.wanted {
-            Goal::Smallest => Box::new(told.rev()),
-            Goal::Largest => Box::new(told),
+            Goal::Smallest => Box::new(votes.rev()),
+            Goal::Largest => Box::new(votes),
         }
     }
 }
@@ -284,7 +284,7 @@ mod tests {
                 let noise = |value: u64| (value ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62;
                 let (edge, _) = search(edge, |value| Votes { met: noise(value) as u32, of: 3 });
                 assert!(edge.outcome().is_some());
-                assert!(edge.told.keys().all(|v| (low..=low + span).contains(v)));
+                assert!(edge.votes.keys().all(|v| (low..=low + span).contains(v)));
             }
         }
     }

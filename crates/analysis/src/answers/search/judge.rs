@@ -41,18 +41,25 @@ impl JudgedTrial {
     }
 }
 
-/// Judges the phase `name` of a case, which does what `mix` says. `needs_limit`: without its RAM
-/// limit nothing can be said.
+/// A measured phase, and what it does.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::answers) struct MeasuredPhase<'p> {
+    pub(in crate::answers) name: &'p str,
+    pub(in crate::answers) mix: &'p Mix,
+}
+
+/// Judges a phase of a case. `needs_limit`: without its RAM limit nothing can be said.
 pub(in crate::answers) fn judge(
     evidence: &Evidence,
     case: &CaseEvidence,
     target: &Target,
-    (name, mix): (&str, &Mix),
+    measured: MeasuredPhase<'_>,
     needs_limit: bool,
 ) -> Result<JudgedTrial, RecordError> {
     if let Some(verdict) = without_figures(evidence, case, needs_limit) {
         return Ok(JudgedTrial::without(target, verdict));
     }
+    let MeasuredPhase { name, mix } = measured;
     let phase = match case.phase(name) {
         Ok(phase) => phase,
         Err(why) => return Ok(JudgedTrial::without(target, TargetVerdict::Void(why.to_string()))),
@@ -277,7 +284,9 @@ mod tests {
         let evidence = Evidence::read(&run).unwrap();
         let case = evidence.cases.iter().find(|case| case.case.id.contains("_lmdb_t1_")).unwrap();
         let found = case.case.phases.iter().find_map(|phase| match &phase.work {
-            kvdyno_record::workload::Activity::Measure(mix) => Some((phase.name.as_str(), mix)),
+            kvdyno_record::workload::Activity::Measure(mix) => {
+                Some(MeasuredPhase { name: &phase.name, mix })
+            }
             _ => None,
         });
         let judged = |text: &str| {

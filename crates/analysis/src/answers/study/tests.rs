@@ -56,10 +56,7 @@ fn every_figure_is_the_catalogues_or_said() {
     for study in all() {
         let own: BTreeSet<&str> = study.figure.iter().map(|own| own.name.as_str()).collect();
         let known = |name: &str| catalogue::ALL.iter().any(|figure| figure.name == name);
-        for figure in &study.figure {
-            let known = catalogue::ALL.iter().find(|known| known.name == figure.name);
-            assert!(known.is_none_or(|known| known.unit == figure.unit), "{}", figure.name);
-        }
+        assert!(!own.iter().any(|name| known(name)), "{own:?}");
         let mut used = BTreeSet::new();
         for (table, row) in study.table.iter().flat_map(|t| t.row.iter().map(move |r| (t, r))) {
             let place = format!("{} {} {:?}", study.study.id, table.name, row.selectors);

@@ -1,12 +1,13 @@
 //! A run as a line of a history's file.
 
 use crate::answers::summary::Summary;
+use crate::figures::catalogue as c;
 use crate::figures::engines::EngineInfo;
 use crate::figures::findings::Severity;
-use crate::figures::group::Group;
+use crate::figures::group::{Group, RunRow};
 use crate::figures::metric::{Direction, Metrics};
 use crate::figures::naming::Naming;
-use crate::judge::versus::FigureScope;
+use crate::judge::versus::{FigureScope, are_alike, is_judged};
 use kvdyno_record::host::Host;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,13 @@ pub struct ScopeFigures {
     /// It works on a schedule: response times count.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open_loop: bool,
+    /// The null engine, or the drive beside engines: shown and not judged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub surroundings: bool,
+    /// Operations per second that each schedule of its phase asked for: a pilot may find another
+    /// rate in each run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered_ops_per_s: Vec<f64>,
     /// Figures by their names in the catalogue, over the trials.
     pub figures: BTreeMap<String, f64>,
 }
@@ -80,6 +88,8 @@ impl Entry {
             Some((engine.label.clone(), format!("{} ({program})", worker.version)))
         };
         let naming = Naming::for_groups(&summary.groups.iter().collect::<Vec<_>>());
+        let is_judged = is_judged(&summary.groups);
+        let series = |group| series(group, &naming, !is_judged(group));
         Ok(Self {
             format: FORMAT,
             run: summary.run.id.clone(),
@@ -91,7 +101,7 @@ impl Entry {
             hostname: summary.host.hostname.clone(),
             kernel: summary.host.kernel.clone(),
             engines: summary.engines.iter().filter_map(engine).collect(),
-            series: summary.groups.iter().flat_map(|group| series(group, &naming)).collect(),
+            series: summary.groups.iter().flat_map(series).collect(),
         })
     }
 
@@ -126,6 +136,12 @@ impl ScopeFigures {
         (&self.key, &self.phase, &self.role) == (&other.key, &other.phase, &other.role)
     }
 
+    /// Whether the schedules of both phases asked for about as much.
+    pub(super) fn is_rate_alike(&self, other: &Self) -> bool {
+        let mut rates = self.offered_ops_per_s.iter().zip(&other.offered_ops_per_s);
+        rates.all(|(one, other)| are_alike(*one, *other))
+    }
+
     /// The scope of its figures.
     pub(in crate::answers) fn scope(&self) -> FigureScope {
         match (self.load, &self.role) {
@@ -137,7 +153,7 @@ impl ScopeFigures {
     }
 }
 
-fn series(group: &Group, naming: &Naming) -> Vec<ScopeFigures> {
+fn series(group: &Group, naming: &Naming, surroundings: bool) -> Vec<ScopeFigures> {
     let one = |phase: &str, role: Option<&str>, metrics: &Metrics| {
         let figures = metrics.0.iter().filter(|metric| metric.direction != Direction::Neither);
         let figures = figures.filter_map(|metric| Some((metric.name.to_owned(), metric.value?)));
@@ -148,6 +164,8 @@ fn series(group: &Group, naming: &Naming) -> Vec<ScopeFigures> {
             role: role.map(str::to_owned),
             load: false,
             open_loop: false,
+            surroundings,
+            offered_ops_per_s: group.run(phase).map(offered).unwrap_or_default(),
             figures: figures.collect(),
         }
     };
@@ -166,6 +184,11 @@ fn series(group: &Group, naming: &Naming) -> Vec<ScopeFigures> {
         std::iter::once(one(&run.phase, None, &run.metrics)).chain(roles)
     });
     load.chain(runs).filter(|series| !series.figures.is_empty()).collect()
+}
+
+/// What the schedules of a phase ask for, by role.
+fn offered(run: &RunRow) -> Vec<f64> {
+    run.roles.iter().filter_map(|role| role.metrics.value(&c::OFFERED_OPS_PER_S)).collect()
 }
 
 /// The machine's properties that affect figures.

@@ -110,3 +110,29 @@ fn few_runs_other_machines_and_cases_that_are_gone_cannot_be_judged() {
     assert!(gate.not_judged[0].reason.contains("no such case"), "{gate:?}");
     assert!(Trend::from_entries(&[], &Question::default()).is_none());
 }
+
+#[test]
+fn the_null_engine_and_other_rates_of_pilots_are_not_judged() {
+    let surroundings = |series: &&ScopeFigures| series.surroundings;
+    let entry = Entry::from_summary(&Fixture::new().summary(), None).unwrap();
+    assert!(entry.series.iter().filter(surroundings).all(|series| series.case.contains("null")));
+    assert!(entry.series.iter().any(|series| series.case.contains("null") && series.surroundings));
+    let mut fell = nights(about(1000.0, 12).chain([900.0]));
+    for entry in &mut fell {
+        entry.series[0].surroundings = true;
+    }
+    assert_eq!(gated(&fell).result, GateResult::CannotJudge);
+
+    // The writer beside the readers became faster, and they slower.
+    let mut fell = nights(about(1000.0, 12).chain([900.0]));
+    for (entry, rate) in fell.iter_mut().zip((0..13).map(|night| 500.0 + f64::from(night))) {
+        entry.series[0].offered_ops_per_s = vec![2000.0, rate];
+    }
+    assert_eq!(gated(&fell).result, GateResult::Failed);
+    fell[12].series[0].offered_ops_per_s = vec![2000.0, 700.0];
+    let question = Question { gate: Some(0.05), ..Question::default() };
+    let trend = Trend::from_entries(&fell, &question).unwrap();
+    assert_eq!(trend.gate.unwrap().result, GateResult::CannotJudge);
+    assert_eq!(trend.left_out.len(), 12);
+    assert!(trend.left_out[0].reason.contains("its pilots found other rates"));
+}

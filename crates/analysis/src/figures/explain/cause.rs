@@ -71,7 +71,7 @@ impl Cause {
             Self::Device => "limited by the latency of the drive",
             Self::Stalls => "limited by the engine's stalls",
             Self::Lock => "limited by waits for other threads",
-            Self::Schedule => "at its target rate",
+            Self::Schedule => "at its offered rate",
             Self::Server => "limited by the server",
             Self::Turns => "no single bottleneck",
         }

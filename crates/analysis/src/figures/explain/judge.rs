@@ -75,7 +75,7 @@ pub(super) fn judge(role: &RoleTime<'_>) -> Option<(Cause, String)> {
         let percent = role.percent(&[Part::Idle]);
         (
             Cause::Schedule,
-            format!("had nothing due for {percent} of the time: it has a target rate"),
+            format!("had nothing due for {percent} of the time: it has an offered rate"),
         )
     } else if share(&[Part::Network]) >= MAIN {
         let percent = role.percent(&[Part::Network]);

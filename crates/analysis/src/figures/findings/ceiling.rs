@@ -30,7 +30,8 @@ fn drive_shared(groups: &[Group]) -> Option<Finding> {
         let own_per_s: f64 = run.roles.iter().filter_map(|r| in_window(&r.metrics)?.value).sum();
         let many = own_per_s > 0.0 && device_per_s > own_per_s * (1.0 + OTHERS);
         let (label, own, device) = (&group.label, si(own_per_s), si(device_per_s));
-        let words = format!("{label} made {own} I/Os per second, and the device did {device}");
+        let words =
+            format!("expected {own} I/Os per second of {label}, found {device} at the device");
         many.then_some((group.trials.first()?.case.clone(), words))
     });
     Finding::of_cases(Id::DriveShared, shared)
@@ -43,8 +44,8 @@ fn above_ceiling(groups: &[Group]) -> Option<Finding> {
         let ceiling = standing.ceiling.as_ref()?;
         let times = standing.above_percent? / 100.0;
         let words = format!(
-            "{} made {} I/Os per second at the device, {:.2} times what the raw device gave {} in \
-             flight ({}, {})",
+            "{} made {} I/Os per second at the device, {:.2} times the raw-device baseline with {} \
+             in flight ({}, {})",
             group.label,
             si(times * ceiling.ios_per_s),
             times,

@@ -71,7 +71,7 @@ fn overlay(_: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
     (kind == "overlay" || kind.starts_with("fuse")).then(|| {
         storage.finding(
             Id::DataDirOverlay,
-            format!("{what} is {kind}: a layer that copies lies above the drive"),
+            format!("{what} is on {kind}, a layer above the drive that may copy files"),
         )
     })
 }

@@ -30,11 +30,11 @@ pub(super) fn altered(files: &[String]) -> Option<Finding> {
     let first = files.first()?;
     let more = match files.len() - 1 {
         0 => String::new(),
-        more => format!(", nor {} more", units::files(more)),
+        more => format!(" and {} more", units::files(more)),
     };
     Some(Finding::of_run(
         Id::RecordAltered,
-        format!("the record was altered: {first} is not what was sealed when the run ended{more}"),
+        format!("the record was altered since the run ended: {first}{more}"),
     ))
 }
 
@@ -79,13 +79,8 @@ fn failed(op: &OpResult) -> Option<String> {
     let classes: Vec<String> =
         op.errors.iter().map(|(class, n)| format!("{class:?} {n}").to_lowercase()).collect();
     let words = || {
-        let done = op.count;
-        format!(
-            "{} operations failed ({}), {} did not",
-            grouped(count),
-            classes.join(", "),
-            grouped(done)
-        )
+        let all = count + op.count;
+        format!("{} of {} operations failed ({})", grouped(count), grouped(all), classes.join(", "))
     };
     (count > 0).then(words)
 }
@@ -220,7 +215,7 @@ fn partial(evidence: &Evidence) -> Option<Finding> {
             format!("{recorded} of {} cases are recorded{again}", evidence.cases.len()),
         )
         .with_advice(format!(
-            "`kvdyno resume {}` does the {} left",
+            "`kvdyno resume {}` runs the remaining {}",
             evidence.run.id,
             left.len()
         ))

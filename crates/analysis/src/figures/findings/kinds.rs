@@ -50,16 +50,16 @@ macro_rules! kinds {
 kinds! {
     /// Keys that must be there were not found.
     KeysMissing = Invalid,
-        "an engine that loses data has no figures: report it with this record's folder";
+        "figures of an engine that loses data are invalid: report it with this record's directory";
     /// Values came back with the wrong key, length or checksum.
     ValuesWrong = Invalid,
-        "an engine that loses data has no figures: report it with this record's folder";
+        "figures of an engine that loses data are invalid: report it with this record's directory";
     /// The verify phase found fewer records or other values than were loaded.
     VerifyFailed = Invalid,
-        "an engine that loses data has no figures: report it with this record's folder";
+        "figures of an engine that loses data are invalid: report it with this record's directory";
     /// The engine reported that its data is damaged.
     DataDamaged = Invalid,
-        "an engine that loses data has no figures: report it with this record's folder";
+        "figures of an engine that loses data are invalid: report it with this record's directory";
     /// The record is not what was sealed when the run ended.
     RecordAltered = Invalid,
         "its figures may not be the measured ones: fetch the record from its source again, or \
@@ -78,8 +78,8 @@ kinds! {
     CasesNotDone = Warning;
     /// A case that came to its end had failed before.
     CaseRetried = Warning,
-        "its figures are of the last attempt; log.txt of the earlier ones has the engine's output: \
-         an engine that fails now and then fails";
+        "its figures come from the last attempt; log.txt of the earlier ones has the engine's \
+         output: an engine that fails intermittently is not reliable";
     /// An engine does not fit its RAM limit.
     DoesNotFit = Info,
         "that is a result; smaller caches in the engine's options, or a higher RAM limit, would \
@@ -105,8 +105,8 @@ kinds! {
          phase's limit";
     /// Writers left a tenth of their window's time or more in work behind.
     WritesDeferred = Info,
-        "rates of writers are over their window and this work; the burst's rate is without it. A \
-         longer phase shows which of them lasts";
+        "rates of writers include the time of this work; the burst rate excludes it. A longer \
+         phase shows which of them is sustained";
     /// An engine called writes committed that were not flushed to the drive.
     CommitNotFlushed = Warning,
         "do not read its figures as class `commit`: check the engine's options, the mount's \
@@ -132,7 +132,8 @@ kinds! {
     ReadaheadLarge = Warning;
     /// The hypervisor took CPU time away.
     CpuStolen = Warning,
-        "rates are too low and tails too long by as much: use a dedicated machine, or more trials";
+        "rates are too low and tail latencies too high, by up to this share: use a dedicated \
+         machine, or more trials";
     /// The machine was busy when the run began.
     BusyHost = Warning,
         "let the machine come to rest, or stop its other work, and run again";
@@ -154,8 +155,8 @@ kinds! {
          suite";
     /// CPU limits from outside stopped threads during the run.
     CpuThrottled = Warning,
-        "rates are too low and tails too long by as much: raise the limit, or start outside of \
-         that group";
+        "rates are too low and tail latencies too high, by up to this share: raise the limit, or \
+         start outside of that group";
     /// A limit from outside applies to our I/O.
     IoLimitAbove = Warning,
         "these may be figures of the limit: raise it, or start outside of that group";
@@ -169,8 +170,8 @@ kinds! {
         "build the engine without assertions (NDEBUG)";
     /// A worker's clock ran at another rate than the system's.
     ClockDrifted = Warning,
-        "times and rates of these cases are wrong by as much: the machine was suspended or moved \
-         during the run, or its processor has no steady clock";
+        "times and rates of these cases are wrong by up to this share: the machine was suspended \
+         or moved during the run, or its processor has no steady clock";
     /// The system's time of day was moved while a case ran.
     ClockStepped = Info,
         "rates and latencies are valid, their clock is never moved; times of day in the record \
@@ -216,7 +217,7 @@ kinds! {
          engines NAME` lists the options)";
     /// Engines of one durability class lose different data in a power loss.
     PowerLossDiffers = Warning,
-        "their writes promise different things: `kvdyno engines NAME` has each class, and \
+        "their classes differ in durability: `kvdyno engines NAME` describes each class, and \
          `durability = \"commit\"` is the same for all";
     /// Cases worked on a database that others had written to before.
     DatabaseShared = Info,
@@ -236,17 +237,16 @@ kinds! {
          phase";
     /// Too few trials for an interval.
     FewTrials = Info,
-        "`--trials 4`, or `--budget 10m`: as many as it takes to decide";
+        "`kvdyno resume RUN --budget 10m` adds trials until it is decided";
     /// A server's client was the limit, not the server.
     ClientBound = Warning,
         "these are figures of the client: a faster server would not change them; use fewer client \
          threads on more CPUs, or deeper pipelines";
         /// Ranks of a crew differ widely.
     ClientsUneven = Warning,
-        "these are figures of unequal clients: the slow ones lower the totals, percentiles mix \
-         them with the others, and slices of late ranks are of another time; `--table ranks` names \
-         the hosts: look for other work there, slower processors or a longer way to the server; \
-         give such a host fewer ranks, or none";
+        "slow ranks lower the totals, and percentiles mix fast and slow ones. `--table ranks` \
+         names the hosts. Look there for other load, slower CPUs or a longer network path, or give \
+         the host fewer ranks";
     /// A slower clock was used.
     SlowClock = Info,
         "each operation costs about 15 ns more than with the processor's own clock; the load \
@@ -255,8 +255,8 @@ kinds! {
     TailBelowLoadGenerator = Info;
     /// Threads were ready to run without a free CPU.
     CpuWanting = Warning,
-        "rates are too low and tails too long by as much: use fewer threads, more CPUs, or stop \
-         other work on the machine";
+        "rates are too low and tail latencies too high, by up to this share: use fewer threads, \
+         more CPUs, or stop other work on the machine";
     /// Most of the time went into waiting for flushes, about one per write.
     BoundByFlushes = Info;
     /// Most of the time went into waiting for single requests to the drive.

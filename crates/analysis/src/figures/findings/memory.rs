@@ -160,7 +160,7 @@ fn limit_above(evidence: &Evidence) -> Option<Finding> {
     open.then(|| {
         Finding::of_run(
             Id::MemoryLimitAbove,
-            format!("{group} limits program, workers and page cache together to {}", bytes(limit)),
+            format!("{group} limits kvdyno, workers and page cache together to {}", bytes(limit)),
         )
     })
 }

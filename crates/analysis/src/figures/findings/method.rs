@@ -138,7 +138,8 @@ fn load_generator_share(
         let share = load_generator?.ns_per_op / mean;
         (share > LOAD_GENERATOR_SHARE_MAX).then(|| {
             let words = format!(
-                "{} take {mean:.0} ns on average, of which the load generator is at most {}",
+                "operations of {} take {mean:.0} ns on average, of which the load generator \
+                 takes at most {}",
                 role.role,
                 percent(share.min(1.0))
             );
@@ -209,8 +210,10 @@ fn tail_below_machine(groups: &[Group], alone_ns: f64, who: &str) -> Option<Find
             role.metrics.value(&c::SERVICE_P9999).or(role.metrics.value(&c::SERVICE_P999))?;
         (tail < alone_ns).then(|| {
             let (tail, alone) = (duration(tail as u64), duration(alone_ns as u64));
-            let words =
-                format!("the tail of {} is {tail}; the machine alone took {alone} once", role.role);
+            let role = &role.role;
+            let words = format!(
+                "the tail of {role} is {tail}; without an engine the machine paused for {alone}"
+            );
             (group.trials[0].case.clone(), words)
         })
     });

@@ -110,10 +110,11 @@ fn a_drive_that_flushes_is_not_called_shared() {
 #[test]
 fn more_than_the_bare_drive_can_do_is_reported() {
     let above = at_drive(Id::AboveCeiling, "lmdb_t1", 60_000);
-    let words = "LMDB made 14.4 k I/Os per second at the device, 1.53 times what the raw device";
+    let words =
+        "LMDB made 14.4 k I/Os per second at the device, 1.53 times the raw-device baseline";
     assert!(above.evidence.contains(words), "{above:?}");
     let shared = at_drive(Id::DriveShared, "psync-2_t2", 20_000);
-    let words = "psync-2 made 9.38 k I/Os per second, and the device did 11.4 k";
+    let words = "expected 9.38 k I/Os per second of psync-2, found 11.4 k at the device";
     assert!(shared.evidence.contains(words), "{shared:?}");
 }
 
@@ -122,7 +123,7 @@ fn an_engine_that_loses_data_makes_the_run_invalid() {
     let lost = finding_after(Id::KeysMissing, |fixture| {
         fixture.case("lmdb_t1_r1").op("measure", "readers", "get").misses = 240;
     });
-    assert!(lost.evidence.contains("240 of 111,197 keys looked up were not there"), "{lost:?}");
+    assert!(lost.evidence.contains("240 of 111,197 keys looked up were missing"), "{lost:?}");
     assert_eq!(lost.severity, Severity::Invalid);
     finding_after(Id::ValuesWrong, |fixture| {
         fixture.case("lmdb_t1_r1").op("measure", "readers", "get").wrong = 1;
@@ -131,7 +132,7 @@ fn an_engine_that_loses_data_makes_the_run_invalid() {
         let verify = fixture.case("lmdb_load_r1").phase("verify");
         verify.verified.as_mut().unwrap().counted = Some(632_121);
     });
-    assert!(short.evidence.contains("632,121 records are there"), "{short:?}");
+    assert!(short.evidence.contains("expected 1,000,000 records, found 632,121"), "{short:?}");
     let mut fixture = Fixture::new();
     fixture.case("lmdb_t1_r1").op("measure", "readers", "get").misses = 1;
     assert_eq!(fixture.summary().verdict, Exit::Invalid);
@@ -361,7 +362,7 @@ fn an_idle_thread_stands_in_for_the_null_engine() {
         fixture.run.hiccups = Some(Hiccups { length_ns: 1, max_ns: 60 * SECOND, histogram: gaps });
     };
     let below = finding_after(Id::TailBelowLoadGenerator, without_null);
-    assert!(below.evidence.contains("the machine alone took 1m once"), "{below:?}");
+    assert!(below.evidence.contains("without an engine the machine paused for 1m"), "{below:?}");
     assert!(below.advice.contains("an idle thread's readings"), "{below:?}");
 }
 

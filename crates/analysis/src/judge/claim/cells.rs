@@ -137,7 +137,7 @@ fn find<'g>(cell: &Cell, groups: &'g [Group]) -> Result<Vec<CellMatch<'g>>, Stri
     candidates.keep("part", cell.part.as_ref(), |group| group.part == cell.part)?;
     candidates.keep("engine", Some(&cell.engine), |group| group.is_called(&cell.engine))?;
     candidates.keep("volume", cell.volume.as_ref(), |group| group.volume == cell.volume)?;
-    candidates.keep("tier", cell.tier.as_ref(), |group| group.tier == cell.tier)?;
+    candidates.keep("tier", cell.tier.as_ref(), |group| group.tier_name == cell.tier)?;
     let ram = cell.ram_bytes.map(units::bytes);
     candidates.keep("RAM of", ram, |group| group.ram_limit_bytes == cell.ram_bytes)?;
     let records = cell.records.map(units::count);
@@ -187,7 +187,7 @@ fn find_row<'g>(cell: &Cell, row: Row<'g>) -> Result<CellMatch<'g>, String> {
     let open = [
         open(cell.part.is_some(), group.part.as_ref().map(|part| format!("{part}:"))),
         open(cell.volume.is_some(), group.volume.as_ref().map(|volume| format!("@{volume}"))),
-        open(cell.tier.is_some(), group.tier.as_ref().map(|tier| format!("%{tier}"))),
+        open(cell.tier.is_some(), group.tier_name.as_ref().map(|tier| format!("%{tier}"))),
         open(one, group.threads_swept.map(|threads| format!("#{threads}"))),
         open(cell.ram_bytes.is_some() || keyless, group.ram_limit_bytes.map(units::bytes)),
         open(cell.records.is_some() || keyless, Some(units::count(group.records))),

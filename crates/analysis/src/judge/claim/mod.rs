@@ -46,7 +46,7 @@ pub enum ClaimVerdict {
     /// It does not hold at one point at least.
     DoesNotHold,
     /// It was not measured, or not often enough.
-    CannotTell,
+    Undecided,
 }
 
 /// A point in the dimensions that a claim leaves open.
@@ -79,7 +79,7 @@ impl ClaimVerdict {
         match self {
             Self::Holds => "holds",
             Self::DoesNotHold => "does not hold",
-            Self::CannotTell => "cannot tell here",
+            Self::Undecided => "undecided",
         }
     }
 }
@@ -110,14 +110,14 @@ pub fn judge(claims: &[Claim], figures: &Figures) -> Vec<Claimed> {
 
 /// `11 of 40 claims decided`; none: there are none.
 pub fn words(claims: &[Claimed]) -> Option<String> {
-    let decided = claims.iter().filter(|claim| claim.verdict != ClaimVerdict::CannotTell).count();
+    let decided = claims.iter().filter(|claim| claim.verdict != ClaimVerdict::Undecided).count();
     let all = claims.len();
     (all > 0).then(|| format!("{decided} of {all} claims decided"))
 }
 
 /// The engines of points at which further trials may decide a claim, by their labels.
 pub fn open_labels(claims: &[Claimed]) -> impl Iterator<Item = &str> {
-    let open = |verdict: ClaimVerdict| verdict == ClaimVerdict::CannotTell;
+    let open = |verdict: ClaimVerdict| verdict == ClaimVerdict::Undecided;
     let points =
         claims.iter().filter(move |claim| open(claim.verdict)).flat_map(|claim| &claim.points);
     let measured = points.filter(move |point| open(point.verdict) && point.value.is_some());
@@ -134,17 +134,17 @@ fn judged(claim: &Claim, figures: &Figures) -> Claimed {
         relation: claim.relation.clone(),
     };
     if let Some(why) = claim.needs.iter().find_map(|need| lacking(need, figures)) {
-        return claimed(ClaimVerdict::CannotTell, Some(why), Vec::new());
+        return claimed(ClaimVerdict::Undecided, Some(why), Vec::new());
     }
     let matches = match cells::points(&claim.relation.cells(), &figures.groups) {
         Ok(matches) => matches,
-        Err(why) => return claimed(ClaimVerdict::CannotTell, Some(why), Vec::new()),
+        Err(why) => return claimed(ClaimVerdict::Undecided, Some(why), Vec::new()),
     };
     let points: Vec<ClaimPoint> =
         matches.iter().map(|(name, cells)| point(&claim.relation, name, cells)).collect();
     let with_verdict = |verdict| points.iter().filter(move |point| point.verdict == verdict);
     let (against, open) =
-        (with_verdict(ClaimVerdict::DoesNotHold), with_verdict(ClaimVerdict::CannotTell));
+        (with_verdict(ClaimVerdict::DoesNotHold), with_verdict(ClaimVerdict::Undecided));
     let against: Vec<&str> = against.map(|point| point.label.as_str()).collect();
     let (verdict, why) = if let Some(first) = against.first() {
         let all = points.len();
@@ -160,7 +160,7 @@ fn judged(claim: &Claim, figures: &Figures) -> Claimed {
         let prefix =
             if first.label.is_empty() { String::new() } else { format!("{}: ", first.label) };
         let why = first.reason.as_ref().map(|why| format!("{prefix}{why}"));
-        (ClaimVerdict::CannotTell, why)
+        (ClaimVerdict::Undecided, why)
     } else {
         (ClaimVerdict::Holds, None)
     };
@@ -175,7 +175,7 @@ fn point(relation: &Relation, name: &str, cells: &[CellMatch<'_>]) -> ClaimPoint
         low: None,
         high: None,
         trials: 0,
-        verdict: ClaimVerdict::CannotTell,
+        verdict: ClaimVerdict::Undecided,
         more_trials: None,
         reason: None,
         labels: cells.iter().map(|cell| cell.group.label.clone()).collect(),
@@ -202,7 +202,7 @@ fn point(relation: &Relation, name: &str, cells: &[CellMatch<'_>]) -> ClaimPoint
     point.verdict = match judged.inside {
         Some(true) => ClaimVerdict::Holds,
         Some(false) => ClaimVerdict::DoesNotHold,
-        None => ClaimVerdict::CannotTell,
+        None => ClaimVerdict::Undecided,
     };
     point.reason = open(&judged, point.trials, cells);
     point
@@ -278,7 +278,9 @@ fn lacking(need: &Need, figures: &Figures) -> Option<String> {
             not("volume", name)
         }
         Need::Part(name) if !has(&|group| group.part.as_ref() == Some(name)) => not("part", name),
-        Need::Tier(name) if !has(&|group| group.tier.as_ref() == Some(name)) => not("tier", name),
+        Need::Tier(name) if !has(&|group| group.tier_name.as_ref() == Some(name)) => {
+            not("tier", name)
+        }
         Need::Threads(n) if !has(&|group| group.threads >= Some(*n)) => {
             Some(format!("no point with {n} threads was measured"))
         }

@@ -48,14 +48,14 @@ fn a_ratio_holds_or_does_not_by_its_interval() {
     assert_eq!(not.verdict, ClaimVerdict::DoesNotHold, "{not:?}");
     let value = holds.points[0].value.unwrap();
     let across = judged(6, claim(ratio(one), Test::Above(Bound::Number(value))));
-    assert_eq!(across.verdict, ClaimVerdict::CannotTell, "{across:?}");
+    assert_eq!(across.verdict, ClaimVerdict::Undecided, "{across:?}");
 }
 
 #[test]
 fn below_four_trials_nothing_is_decided_and_more_are_asked_for() {
     let one = Some(Threads::Exactly(1));
     let few = judged(3, claim(ratio(one), Test::Above(Bound::Number(0.1))));
-    assert_eq!(few.verdict, ClaimVerdict::CannotTell);
+    assert_eq!(few.verdict, ClaimVerdict::Undecided);
     assert_eq!(few.reason.as_deref(), Some("expected 4 trials, found 3"));
     let point = &few.points[0];
     assert!(point.value.is_some() && point.low.is_none() && point.more_trials == Some(1));
@@ -71,7 +71,7 @@ fn an_open_dimension_has_every_point() {
     let all = judged(6, claim(ratio(None), Test::Above(Bound::Number(1.1))));
     let names: Vec<&str> = all.points.iter().map(|point| point.label.as_str()).collect();
     assert_eq!(names, ["#1", "#2"]);
-    assert_eq!(all.verdict, ClaimVerdict::CannotTell);
+    assert_eq!(all.verdict, ClaimVerdict::Undecided);
     assert_eq!(all.reason.as_deref(), Some("#2: RocksDB: does not fit"));
     let scaled =
         Side::Ratio(reads("lmdb", Some(Threads::Most)), reads("lmdb", Some(Threads::Exactly(1))));
@@ -200,5 +200,5 @@ fn parts_with_one_limit_each_may_have_different_ones() {
     let claims = [claim(Side::Ratio(lmdb, rocksdb), above()), claim(ratio(one), above())];
     let claimed = super::judge(&claims, &summary);
     assert_eq!(claimed[0].verdict, ClaimVerdict::Holds, "{claimed:?}");
-    assert_eq!(claimed[1].verdict, ClaimVerdict::CannotTell, "{claimed:?}");
+    assert_eq!(claimed[1].verdict, ClaimVerdict::Undecided, "{claimed:?}");
 }

@@ -22,8 +22,10 @@ pub use choice::{FigureChoice, UnknownFigure};
 pub use explanation::Explanation;
 pub use gate::{Gate, GateResult, NotJudged};
 pub use judge::{BIAS, Row, Sample, Verdict, least};
+pub(crate) use pairing::are_alike;
 pub use pairing::{Pair, Unpaired};
 pub use refusal::Refusal;
+pub(crate) use sides::is_judged;
 pub use sides::{Record, Side, Sides};
 pub use work::Difference;
 

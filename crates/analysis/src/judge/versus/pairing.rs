@@ -222,14 +222,16 @@ fn piloted_rate(case: &Case) -> Option<(&str, f64)> {
     Some((&role.name, role.rate.as_ref()?.operations_per_s))
 }
 
-/// Rates of two pilots that differ by less than this share are alike.
-const ALIKE: f64 = 0.2;
+/// Whether rates of two pilots are alike: beside them, other roles do the same work.
+pub(crate) fn are_alike(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 0.2 * one.max(other)
+}
 
 impl Unit<'_> {
     /// The rates that the pilots of both sides found, where they are not alike.
     fn rate_difference(&self, other: &Self) -> Option<Difference> {
         let ((role, base), (_, new)) = (self.rate?, other.rate?);
-        ((base - new).abs() > ALIKE * base.max(new)).then(|| Difference {
+        (!are_alike(base, new)).then(|| Difference {
             subject: format!("the rate of {role}"),
             base: units::rate(base),
             new: units::rate(new),

@@ -277,19 +277,26 @@ impl Side {
     }
 }
 
-/// The compared groups: those of an engine, or all that store anything. The null engine counts only
-/// where there is no other.
+/// The compared groups: those of an engine, or all that are judged.
 fn chosen<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
     let groups = &record.figures.groups;
-    let stores = groups.iter().any(|group| !group.stores_nothing);
-    let competes = groups.iter().any(Group::competes);
-    // Next to engines the drive is part of the machine, except for its jobs that limit no engine.
-    let surroundings = |group: &Group| group.ceiling || (group.bare_drive && group.runs.is_empty());
+    let is_judged = is_judged(groups);
     let takes_part = |group: &&Group| match label {
         Some(label) => group.label == label,
-        None if stores && group.stores_nothing => false,
-        None if group.explains => false,
-        None => !(competes && surroundings(group)),
+        None => is_judged(group),
     };
     Chosen { record, groups: groups.iter().filter(takes_part).collect() }
+}
+
+/// Whether a group of a run is judged where nobody names it. The null engine counts only where
+/// nothing stores anything. Beside engines the drive is part of the machine, except for its jobs
+/// that limit no engine.
+pub(crate) fn is_judged(groups: &[Group]) -> impl Fn(&Group) -> bool {
+    let stores = groups.iter().any(|group| !group.stores_nothing);
+    let competes = groups.iter().any(Group::competes);
+    let surroundings = |group: &Group| group.ceiling || (group.bare_drive && group.runs.is_empty());
+    move |group| {
+        let without_data = stores && group.stores_nothing;
+        !(without_data || group.explains || competes && surroundings(group))
+    }
 }

@@ -1,11 +1,12 @@
-//! Finds the libraries of a recorded run: by checksum or version among the installed ones, or at
-//! the user's path. Code is never loaded from a recorded path.
+//! Finds the libraries of a recorded run: by checksum or version among the installed ones, by
+//! checksum among the plugins, or at the user's path. Code is never loaded from a recorded path.
 
 use crate::exit::Complaint;
 use crate::running::libraries::{choose, of_file, of_installed};
-use crate::running::workers::{self, Workers};
+use crate::running::workers::{self, CodeSource, Workers};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::library::{self, Installed};
+use kvdyno_record::files::sha256;
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_suite::{Missing, Pick, WorkerSpec};
@@ -93,6 +94,11 @@ fn worker(
     }
     if let Some(installed) = find_equal(&case.engine, recorded) {
         return Ok(Some(of_installed(worker.path, &installed).map_err(cannot)?));
+    }
+    if let CodeSource::Library(plugin) = &worker.source
+        && sha256(plugin)? == recorded.sha256
+    {
+        return Ok(Some(of_file(worker.path, plugin).map_err(cannot)?));
     }
     if recorded.is_official() {
         to_get.entry(case.engine.clone()).or_default().insert(recorded.version.clone());

@@ -66,7 +66,8 @@ pub(super) fn judge(
     }
     if ending.cut == Some(EarlyEnd::Overrun) {
         let budget = kvdyno_record::units::duration(case.budget_ns);
-        return Outcome::OutOfTime { message: format!("over its budget of {budget} in `{phase}`") };
+        let message = format!("over its time limit of {budget} (`budget` in [run]) in `{phase}`");
+        return Outcome::OutOfTime { message };
     }
     if let Some(EarlyEnd::Overtime(message)) = &ending.cut {
         return Outcome::OutOfTime { message: message.clone() };
@@ -92,7 +93,7 @@ pub(super) fn judge(
         },
         _ => Outcome::Failed {
             class: ErrorClass::Other,
-            message: format!("the worker {exit} in `{phase}` without a message"),
+            message: format!("the worker {exit} in `{phase}` without a message; see log.txt"),
         },
     }
 }

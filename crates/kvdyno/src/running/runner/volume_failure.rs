@@ -39,7 +39,7 @@ fn unexplained_end(ending: &Ending, exit: &ExitStatus) -> Option<(ErrorClass, St
     let words = match &ending.cut {
         Some(EarlyEnd::Interrupted) => return None,
         Some(EarlyEnd::Overtime(message)) => message.clone(),
-        Some(EarlyEnd::Overrun) => format!("over its budget in `{}`", ending.phase),
+        Some(EarlyEnd::Overrun) => format!("over its time limit in `{}`", ending.phase),
         None if ending.is_done || exit.signal.is_some_and(is_from_outside) => return None,
         None => format!("the worker {exit} in `{}`", ending.phase),
     };

@@ -103,7 +103,7 @@ fn check_room(case: &Case, plan: &Plan) -> Result<(), Complaint> {
         case.id,
         units::bytes(least)
     );
-    let remedy = "use smaller data (`--scale`, `data.records`), or a larger device";
+    let remedy = "use less data (`run --scale`, `quick --size`), or a larger device";
     Err(Complaint::usage(what).hint(remedy))
 }
 

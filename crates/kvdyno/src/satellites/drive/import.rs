@@ -44,9 +44,12 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
     for (index, job) in report.jobs.iter().enumerate() {
         let mut case = planned::case(index, job);
         // Jobs of one name that differ, or run one after another, are not trials of one case.
-        if cases.iter().any(|other| other.label == case.label) {
-            case.label = format!("{}-{}", case.label, index + 1);
-            case.key = format!("{}/{}", case.key, index + 1);
+        let (label, key) = (case.label.clone(), case.key.clone());
+        let mut number = index;
+        while cases.iter().any(|other| other.label == case.label) {
+            number += 1;
+            case.label = format!("{label}-{number}");
+            case.key = format!("{key}/{number}");
         }
         cases.push(case);
     }

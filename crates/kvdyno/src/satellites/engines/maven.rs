@@ -43,7 +43,9 @@ pub(super) fn copy(
     let status = child.wait()?;
     if !status.success() {
         errors.rewind()?;
-        errors.take(SAID_BYTES_MAX as u64).read_to_string(&mut output)?;
+        let mut bytes = Vec::new();
+        errors.take(SAID_BYTES_MAX as u64).read_to_end(&mut bytes)?;
+        output.push_str(&String::from_utf8_lossy(&bytes));
         return Err(failed(coordinates, &output).into());
     }
     let jar = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jar");

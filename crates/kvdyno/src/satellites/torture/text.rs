@@ -2,6 +2,7 @@
 
 use crate::printer::Printer;
 use kvdyno_analysis::figures::lost::Lost;
+use kvdyno_record::text::shell_word;
 use kvdyno_record::torture::{ClassRecord, TortureRecord, Trial, TrialKind};
 use kvdyno_record::units;
 use kvdyno_render::table::{Side, Table};
@@ -87,7 +88,7 @@ fn print_class(class: &ClassRecord, folder: &Path, printer: &Printer) {
     let (tone, words) = match verdict(class) {
         Verdict::Held => (Tone::Good, "held".to_owned()),
         Verdict::Broken(broken) => (Tone::Bad, format!("broken: {}", broken.join("; "))),
-        Verdict::CannotTell(why) => (Tone::Warning, format!("cannot tell: {why}")),
+        Verdict::Inconclusive(why) => (Tone::Warning, format!("inconclusive: {why}")),
     };
     printer.marked(tone, &label, &format!(": {words}"));
     let has_examples =
@@ -105,8 +106,8 @@ fn print_class(class: &ClassRecord, folder: &Path, printer: &Printer) {
         );
         printer.data(&format!("  {}", wrap(&text, 4)));
         if trial.kind == TrialKind::Power && class.recording.is_some() {
-            let (folder, engine) = (folder.display(), &class.engine);
-            let class = class.durability.as_str();
+            let folder = shell_word(&folder.display().to_string());
+            let (engine, class) = (&class.engine, class.durability.as_str());
             printer.data(&format!(
                 "    again: kvdyno torture --replay {folder} --engine {engine} \
                  --durability {class} --power-loss {state}"
@@ -117,7 +118,7 @@ fn print_class(class: &ClassRecord, folder: &Path, printer: &Printer) {
 
 pub(super) fn verdict(class: &ClassRecord) -> Verdict {
     match &class.failed {
-        Some(why) => Verdict::CannotTell(why.clone()),
+        Some(why) => Verdict::Inconclusive(why.clone()),
         None => judge(class.durability, class.power_loss, &class.trials),
     }
 }

@@ -68,7 +68,7 @@ impl Count {
         let damage = match recovery {
             Recovery::Answered(recovery) => promised.damage(recovery),
             Recovery::Crashed(words) => {
-                self.tally.crashes += 1;
+                self.tally.crashes += u64::from(!promised.is_nothing());
                 Damage { unopened: Some(words.clone()), ..Damage::default() }
             }
         };

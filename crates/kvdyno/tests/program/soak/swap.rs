@@ -117,7 +117,7 @@ fn a_device_as_swap_is_refused_as_a_place_would_be_and_given_back_blank() {
     write("32MiB");
     refused(&[], &["would be lost", &confirm]);
     if output("mkfs.ext4", &["-q", path]).is_some() {
-        refused(&[&confirm], &["ext4 filesystem (at byte 1080)", "nothing was touched"]);
+        refused(&[&confirm], &["ext4 filesystem (at byte 1080)", "nothing was changed"]);
         File::options().write(true).open(path).unwrap().write_all_at(&[0; 8192], 0).unwrap();
     }
     for _ in 0..2 {

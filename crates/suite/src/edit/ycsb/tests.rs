@@ -303,6 +303,7 @@ fn the_end_is_a_count_or_a_time() {
     assert!(paced.contains("rate = { per_second = 500, schedule = \"fixed\" }"), "{paced}");
     assert!(!phase("target=0").contains("rate"));
     parsed(SUITE, &["recordcount=1000 operationcount=10 target=500 threadcount=3"]);
+    parsed(&SUITE.replace("threads = [1, 2]", ""), &["recordcount=1000 operationcount=10"]);
 }
 
 #[test]

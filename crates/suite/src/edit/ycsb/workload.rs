@@ -67,12 +67,17 @@ impl<'p, 'm> Workload<'p, 'm> {
         if threads > 0 && overrides.threads.is_empty() {
             self.set.push(format!("run.threads=[{threads}]"));
         }
+        let run = suite.get("run").and_then(|run| run.get_ref().as_table());
+        let sweeps = run.is_some_and(|run| run.contains_key("threads"));
+        if threads == 0 && overrides.threads.is_empty() && !sweeps {
+            // YCSB's own default.
+            self.set.push("run.threads=[1]".to_owned());
+        }
         let mix = self.mix();
         self.set_phases(suite, file, &mix, overrides);
         if suite.get("fidelity").is_none() {
             self.set.push("fidelity=as-run".to_owned());
         }
-        let run = suite.get("run").and_then(|run| run.get_ref().as_table());
         let database = run.and_then(|run| run.get("database")?.get_ref().as_str());
         if mix.inserts && database.is_none_or(|database| database == "shared") {
             self.set.push("run.database=state".to_owned());

@@ -86,7 +86,7 @@ fn the_advice_names_what_a_resume_repeats() {
     let killed = |signal| Outcome::Killed { signal, message: String::new() };
     let (words, partial) = advice(&[("lmdb_t1_r1", killed(9))], false);
     assert!(words.contains("`kvdyno resume` tries them again"), "{words}");
-    assert!(partial.unwrap().advice.ends_with("does the 1 left"));
+    assert!(partial.unwrap().advice.ends_with("runs the remaining 1"));
     let (words, partial) = advice(&[("lmdb_t1_r1", killed(11))], true);
     assert!(words.contains("retrying would fail the same way; not retried"), "{words}");
     assert_eq!(partial, None);

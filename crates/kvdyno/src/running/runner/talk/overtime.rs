@@ -88,7 +88,7 @@ impl Overtime {
         let late = units::duration(self.late().as_secs() * 1_000_000_000);
         let waiting = match self.threads {
             None => format!("it waits for a reply of {engine}"),
-            Some(0) => format!("the counters of {engine} are awaited"),
+            Some(0) => format!("it waits for the counters of {engine}"),
             Some(1) => format!("1 thread waits for a reply of {engine}"),
             Some(threads) => format!("{threads} threads wait for a reply of {engine}"),
         };
@@ -170,7 +170,7 @@ mod tests {
             ("should have ended 7.00 s ago", "has completed no operation for 11.0 s");
         for (duration, threads, when, what) in [
             (Some(5), 1, late, "1 thread waits for a reply of redis"),
-            (Some(5), 0, late, "the counters of redis are awaited"),
+            (Some(5), 0, late, "it waits for the counters of redis"),
             (None, 4, idle, "4 threads wait for a reply of redis"),
         ] {
             let text = overtime(duration, 12, Some(threads)).describe("reads", "redis");

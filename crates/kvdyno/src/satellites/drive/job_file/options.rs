@@ -120,7 +120,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("offset_increment", "jobs work on the whole file", "use a file of its size"),
     ("rate_min", "no job ends because its rate is low", "remove it; `--target` judges rates"),
     ("rate_process", "a rate has equal gaps", "remove it, or set a `schedule` in a suite"),
-    ("read_iolog", "a job file with a trace is a trace", "`kvdyno trace import` reads the log"),
+    ("read_iolog", "job files do not replay traces", "`kvdyno trace import` reads the log"),
     ("startdelay", "each job starts alone", "remove it"),
     ("thinktime_spin", "a pause does not compute", "remove it"),
     ("verify", "kvdyno's own blocks are not fio's", "remove it, or verify with fio"),
