@@ -15,7 +15,7 @@ export function driveTables(view: View): HTMLElement[] {
   return [h("div", { class: "load" },
     h("p", { class: "note" }, `Medians over trials.${view.cases.some((one) => one.group.ceiling) ? " A star: a raw-device baseline, with which engines are compared." : ""}`),
     stacked({ head: ["job", "I/O", "calls", "block", "depth", "threads", "IOPS", "range", "MB/s", "CPU/op", "CPU", "I/Os/op"], words: 3, rows: rows.map(({ one, role }) => rates(one, role)) }, "What the drive gave"),
-    h("p", { class: "note" }, "slat: submission latency; clat: completion latency, from there on; lat: both. All trials' I/Os together."),
+    h("p", { class: "note" }, "slat: submission latency; clat: completion latency, from there on; lat: both. Medians of the trials' percentiles."),
     stacked({ head: ["job", "I/O", "time", "threads", "p50", "p95", "p99", "p99.9", "p99.99", "max"], words: 3, rows: rows.flatMap(({ one, role }) => times(one, role)) }, "How long its I/Os took"),
     h("details", { class: "how" }, h("summary", {}, "How this is measured"), ...paragraphs(
       "I/Os/op: device I/Os per call. Below 1: a cache served some. Above 1: large calls were split, or another process used the drive.",
@@ -47,7 +47,7 @@ function rates(one: Case, role: RoleRow): string[] {
   return [
     name(one), job?.io ?? NONE, job?.method ?? NONE, bytes(job?.block_bytes ?? 0), String(role.depth ?? 1), String(role.threads),
     rate?.value == null ? rate?.missing ?? NONE : si(rate.value), range ? `${si(range[0])} to ${si(range[1])}` : NONE,
-    rate?.value == null || !job ? NONE : three(rate.value * job.block_bytes / 1e6),
+    rate?.value == null || !job ? NONE : three((metricOf(role.metrics, "user_bytes_per_s")?.value || rate.value * job.block_bytes) / 1e6),
     said(cost("cpu_ns_per_op")), said(cost("cpu_percent")),
     each == null ? NONE : each.toFixed(2),
   ];

@@ -298,9 +298,9 @@ export const relativeOf = (one: Case, role: string): Relative | null =>
 export const costOf = (one: Case, name: string): Metric | null =>
   metricOf((one.load ?? one.run)?.metrics, name);
 
-/** The interval, or below six trials the extremes; as the program compares. */
+/** The interval, or below six trials the extremes; none of all trials' samples together. As the program compares. */
 export function rangeOf(metric: Metric | null): [low: number, high: number] | null {
-  if (!metric || metric.n < 2) return null;
+  if (!metric || metric.n < 2 || metric.combine === "merged_histograms") return null;
   if (metric.interval) return [metric.interval.low, metric.interval.high];
   return metric.min != null && metric.max != null ? [metric.min, metric.max] : null;
 }

@@ -253,6 +253,15 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+impl PhaseRecord {
+    /// How long the case worked on after it, until all that it had written was in its place: the
+    /// volume's sync, and the settle phase with its own.
+    pub fn deferred_ns(&self, settle: Option<&Self>) -> u64 {
+        let synced = |phase: &Self| phase.synced.as_ref().map_or(0, |(_, took_ns)| *took_ns);
+        synced(self) + settle.map_or(0, |settle| settle.wall_ns + synced(settle))
+    }
+}
+
 /// An open loop that leaves more of its operations undone than this share has fallen behind.
 pub const BEHIND: f64 = 0.01;
 
@@ -280,6 +289,13 @@ impl RoleResult {
     /// exact only if all threads have the same share of it.
     pub fn per_second(&self, count: u64) -> Option<f64> {
         let window_ns = self.rate_window_ns();
+        (window_ns > 0.0).then(|| count as f64 * 1e9 / window_ns)
+    }
+
+    /// The same, with the time for the work that its writes left behind.
+    pub fn sustained_per_second(&self, count: u64, deferred_ns: u64) -> Option<f64> {
+        let pays = self.offered_per_s.is_none() && self.ops.values().any(|op| op.write_bytes > 0);
+        let window_ns = self.rate_window_ns() + if pays { deferred_ns as f64 } else { 0.0 };
         (window_ns > 0.0).then(|| count as f64 * 1e9 / window_ns)
     }
 

@@ -10,6 +10,7 @@ use crate::recorder::Recorder;
 use crate::recording;
 use crate::shared::{Shared, Task, ThreadContext};
 use crate::tally::{OVER, Tally};
+use crate::usage;
 
 /// A block is prepared for about this long, so that a thread looks up often enough to stop on time
 /// and seldom enough that looking up costs nothing.
@@ -183,7 +184,11 @@ fn work_off<K: Kind, C: Clock>(
             }
         }
         if ends_turn {
+            // What it waits for a CPU between turns is in no window.
+            let waited = usage::runqueue_ns();
             recorder.paused_ns += shared.pause.wait(clock, || recorder.time.wake_collector());
+            let both = waited.zip(usage::runqueue_ns());
+            recorder.paused_runqueue_ns += both.map_or(0, |(before, after)| after - before);
         }
         // A block that takes long is cut where the phase is over.
         if recorder.edge == OVER || shared.is_over() {

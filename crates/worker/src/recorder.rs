@@ -23,6 +23,8 @@ pub(crate) struct Recorder {
     pub(crate) own_ns: u64,
     /// How long it has waited between turns.
     pub(crate) paused_ns: u64,
+    /// How long it has waited for a CPU meanwhile.
+    pub(crate) paused_runqueue_ns: u64,
     /// Where its requests are recorded.
     pub(crate) requests: Option<Spool>,
 }
@@ -40,6 +42,7 @@ impl Recorder {
             not_begun: 0,
             own_ns: 0,
             paused_ns: 0,
+            paused_runqueue_ns: 0,
             requests: None,
         }
     }

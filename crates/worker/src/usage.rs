@@ -31,15 +31,20 @@ pub(crate) fn of_this_process() -> ProcessUsage {
     }
 }
 
+/// How long the calling thread has waited for a CPU so far; none: the kernel does not count it.
+pub(crate) fn runqueue_ns() -> Option<u64> {
+    let schedstat = fs::read_to_string("/proc/thread-self/schedstat").ok();
+    schedstat.and_then(|text| parse_waited(&text))
+}
+
 /// The total usage of the calling thread, at a time given by the caller.
 pub(crate) fn of_this_thread(now_ns: u64) -> ThreadsUsage {
     let usage = rusage(libc::RUSAGE_THREAD);
-    let schedstat = fs::read_to_string("/proc/thread-self/schedstat").ok();
     ThreadsUsage {
         time_ns: now_ns,
         user_ns: ns(usage.ru_utime),
         system_ns: ns(usage.ru_stime),
-        runqueue_ns: schedstat.and_then(|text| parse_waited(&text)),
+        runqueue_ns: runqueue_ns(),
         voluntary_switches: usage.ru_nvcsw as u64,
         involuntary_switches: usage.ru_nivcsw as u64,
         minor_faults: usage.ru_minflt as u64,

@@ -23,6 +23,7 @@ pub struct Plugin {
     /// What reads in a read-modify-write within a transaction; none: it is none.
     rmw_get: Option<api::Get>,
     sinks: Sinks,
+    closed: bool,
 }
 
 // SAFETY: by the header, a plugin's database is for all threads.
@@ -90,7 +91,7 @@ impl Engine for Plugin {
         };
         let claims = &plugin.description.capabilities;
         let rmw_get = rmw_get.filter(|_| claims.atomic_read_modify_write);
-        Ok(Self { functions, database, rmw_get, sinks: Sinks::new() })
+        Ok(Self { functions, database, rmw_get, sinks: Sinks::new(), closed: false })
     }
 
     fn session(&self) -> Result<PluginSession<'_>> {
@@ -114,7 +115,8 @@ impl Engine for Plugin {
         self.functions.sync.map_or(Ok(()), |sync| self.call("sync", sync))
     }
 
-    fn close(self) -> Result<()> {
+    fn close(mut self) -> Result<()> {
+        self.closed = true;
         self.call("close", self.functions.close)
     }
 
@@ -128,6 +130,16 @@ impl Engine for Plugin {
         let Some(events) = self.functions.events else { return Vec::new() };
         // SAFETY: as above.
         self.sinks.events(|sink| unsafe { events(self.database, sink) })
+    }
+}
+
+/// A plugin has one database open after another, also where something failed in between.
+impl Drop for Plugin {
+    fn drop(&mut self) {
+        if !self.closed {
+            // What failed before is what is reported.
+            let _ = self.call("close", self.functions.close);
+        }
     }
 }
 

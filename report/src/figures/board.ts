@@ -4,7 +4,7 @@ import type { Relative, Metric } from "../data";
 import type { Theme } from "../colour";
 import { h, svg } from "../dom";
 import { inUnit, NONE, ratio, si } from "../format";
-import { markOf, meanRatio, pairsOf, PAIRS_MIN, type Mark } from "../judge";
+import { markOf, meanRatio, pairsOf, type Mark } from "../judge";
 import { cut, ENGINES_MAX } from "../layout";
 import type { Engine } from "../model";
 import { wrapped } from "../save";
@@ -65,7 +65,7 @@ export function judgedRatio(row: Row, engine: Engine, base: Engine): { ratio: nu
   const trials = (id: string, metric: Metric) => ({ metric, numbers: numbers(id, metric) });
   const pairs = pairsOf(trials(base.id, of), trials(engine.id, own));
   return {
-    ratio: pairs.length < PAIRS_MIN ? own.value / of.value : meanRatio(pairs),
+    ratio: pairs.length === 0 ? own.value / of.value : meanRatio(pairs),
     mark: markOf(pairs, [of, own]),
   };
 }
@@ -77,7 +77,7 @@ const MARKS = { base: "", different: "", not_distinguishable: "~", spread_unknow
 
 /** A ratio with the program's own verdict. */
 export const relativeToBase = (relative: Relative | null): string =>
-  relative ? marked(ratio(relative.ratio), MARKS[relative.verdict]) : NONE;
+  relative ? marked(ratio(relative.ratio), relative.decided && relative.verdict === "not_distinguishable" ? "=" : MARKS[relative.verdict]) : NONE;
 
 /** What more of it is called: of counts, of sizes, of all else. */
 const WORDS: Record<string, [more: string, less: string]> = {
@@ -89,7 +89,6 @@ const WORDS: Record<string, [more: string, less: string]> = {
 export function inWords(value: number, base: number, unit: string): string {
   const factor = value >= base ? value / base : base / value;
   const times = factor < 1.995 ? factor.toFixed(2) : factor < 9.95 ? factor.toFixed(1) : factor < 999.5 ? factor.toFixed(0) : si(factor);
-  if (times === "1.00") return "equal";
   const [more, less] = WORDS[unit] ?? ["higher", "lower"];
   return `${times}x ${value >= base ? more : less}`;
 }
@@ -116,7 +115,7 @@ function cellOf(row: Row, engine: Engine, base: Engine, most: number): Cell {
   const { mark } = judged, words = mark === "=" ? "equal" : inWords(judged.ratio, 1, metric.unit);
   const length = bar(judged.ratio, 1, metric.direction, most);
   if (metric.direction === "neither") return { ...nothing, absolute, words };
-  const worth: Worth = mark === "~" || words === "equal" ? "same" : mark === "?" ? "unsure" : length > 0 ? "better" : "worse";
+  const worth: Worth = mark === "~" || mark === "=" ? "same" : mark === "?" ? "unsure" : length > 0 ? "better" : "worse";
   return { engine, absolute, missing: null, worth, length, words: words === "equal" ? words : marked(words, mark) };
 }
 

@@ -46,7 +46,7 @@ pub type VersionSeries = FigureSeries<Sample, Steps>;
 /// The step from one version to the next.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Step {
-    /// The later version's median over the earlier one's.
+    /// The later version over the earlier one: the geometric mean over their pairs of trials.
     pub ratio: Option<f64>,
     /// Lower end of its 99 % interval; null: too few trials.
     pub ratio_low: Option<f64>,

@@ -6,7 +6,6 @@
 use super::search::judge::{self, JudgedTrial, MeasuredPhase, TargetVerdict};
 use super::search::{Clause, Quantity, Target, TargetError, Unit};
 use crate::figures::Figures;
-use crate::figures::catalogue as c;
 use crate::figures::evidence::{CaseEvidence, Evidence};
 use crate::figures::group::{Group, RoleRow, RunRow};
 use crate::figures::lists::unique;
@@ -125,10 +124,7 @@ pub fn judge_target(
                     judge::judge(evidence, case, target, phase, limited)
                 })
                 .collect();
-            let mut trials = trials?;
-            for (index, trial) in trials.iter_mut().enumerate() {
-                sustain_rates(trial, group, phase, target, index);
-            }
+            let trials = trials?;
             let in_tables = |clause: &Clause| find_percentile(group, phase, clause);
             let in_tables: Vec<Option<f64>> = target.clauses.iter().map(in_tables).collect();
             rows.push(row(group, &naming, phase.name, target, (&trials, &in_tables)));
@@ -153,30 +149,6 @@ fn measured(phases: &[Phase]) -> impl Iterator<Item = MeasuredPhase<'_>> {
         Activity::Measure(mix) => Some(MeasuredPhase { name: &phase.name, mix }),
         _ => None,
     })
-}
-
-/// Replaces the rates of a trial by those of the tables: they count the time in which the engine
-/// worked on after its writes.
-fn sustain_rates(
-    trial: &mut JudgedTrial,
-    group: &Group,
-    phase: MeasuredPhase<'_>,
-    target: &Target,
-    index: usize,
-) {
-    let Some(run) = group.run(phase.name) else { return };
-    for (clause, value) in target.clauses.iter().zip(&mut trial.values) {
-        let figure = match clause.figure {
-            Quantity::Operations => &c::OPS_PER_S,
-            Quantity::Reads | Quantity::Writes => &c::ITEMS_PER_S,
-            Quantity::Percentile(_) | Quantity::Mean | Quantity::Longest | Quantity::Hits => {
-                continue;
-            }
-        };
-        let rates = list_operations(run, phase.mix, clause)
-            .map(|(_, metrics)| *metrics.get(figure)?.per_trial.get(index)?);
-        *value = rates.sum::<Option<f64>>().filter(|_| value.is_some());
-    }
 }
 
 /// The percentile of the tables that a clause is about: of the worst role and operation. It may

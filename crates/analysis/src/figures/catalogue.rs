@@ -258,7 +258,7 @@ figures! {
     RESIDENT_AFTER: "resident_after_percent", "%", Neither, Kernel, Median;
     /// Bytes of keys and values over the RAM limit asked for.
     DATA_TO_RAM_ASKED: "data_to_ram_asked", "B/B", Neither, Plan, Median;
-    /// Bytes allocated over the RAM limit in force, or over the machine's memory.
+    /// Bytes used by its files over the RAM limit in force, or over the machine's memory.
     DATA_TO_RAM: "data_to_ram", "B/B", Neither, Kernel, Median;
     /// Mean time of a read at the device, the wait in the kernel's queue in it.
     DEVICE_READ_LATENCY: "device_read_ns_mean", "ns", Lower, Device, Median;

@@ -61,13 +61,15 @@ pub(super) fn of_measure(
     };
     add(&c::DEVICE_READS_PER_S, &|spent| per_s(spent, spent.device(|device| device.reads)));
     add(&c::DEVICE_WRITES_PER_S, &|spent| per_s(spent, spent.device(|device| device.writes)));
-    add(&c::DEVICE_IOS_PER_RECORD, &|spent| {
-        over(spent.device_ios()?, spent.items() as f64, "no record was dealt with")
-    });
     add(&c::READ_AMPLIFICATION, &|spent| {
         let device = spent.device(|device| device.read_bytes)?;
         over(device, spent.read_bytes() as f64, "nothing was read")
     });
+    let ios = trials.of_phase(phase, |spent, case| {
+        let ios = device_ios(spent, case, settle)?;
+        over(ios, spent.items() as f64, "no record was dealt with")
+    });
+    metrics.add(&c::DEVICE_IOS_PER_RECORD, ios);
     by_processor(&mut metrics, trials, phase);
     space(&mut metrics, trials, phase, settle, host);
     metrics
@@ -85,6 +87,12 @@ fn device_settled(
         None => spent.synced()?,
     };
     device(&spent.phase.before, end, pick)
+}
+
+/// Its reads in a phase, and its writes until all that the phase left behind was done.
+fn device_ios(spent: Spent<'_>, case: &CaseEvidence, settle: Option<&str>) -> Reading {
+    let writes = device_settled(spent, case, settle, |device| device.writes)?;
+    Ok(spent.device(|device| device.reads)? + writes)
 }
 
 /// What the processor counted, where the plan requires it.
@@ -130,7 +138,7 @@ pub(crate) fn of_load(
         over(outputs, spent.records(&case.case.data), "nothing was loaded")
     });
     add(&c::DEVICE_IOS_PER_RECORD, &|spent, case| {
-        over(spent.device_ios()?, spent.records(&case.case.data), "nothing was loaded")
+        over(device_ios(spent, case, settle)?, spent.records(&case.case.data), "nothing was loaded")
     });
     let together = |spent: Spent<'_>, case: &CaseEvidence| {
         device_settled(spent, case, settle, |device| device.write_bytes)

@@ -60,7 +60,7 @@ pub struct CaseEvidence {
     /// The attempts before that, in order.
     pub earlier: Vec<Earlier>,
     /// Phases whose rates leave out waits for a CPU.
-    pub(super) without_waits: BTreeSet<String>,
+    pub(crate) without_waits: BTreeSet<String>,
 }
 
 /// All samples of a case by tag: phase, role, operation, kind.

@@ -163,9 +163,11 @@ impl Metric {
         metric
     }
 
-    /// The range to compare with: the interval, or below six trials the extremes.
+    /// The range to compare with: the interval, or below six trials the extremes; none where
+    /// `value` is of all trials' samples together.
     pub fn range(&self) -> Option<(f64, f64)> {
         match self.interval {
+            _ if self.combine == Combine::MergedHistograms => None,
             Some(interval) => Some((interval.low, interval.high)),
             None => Some((self.min?, self.max?)),
         }
@@ -250,7 +252,7 @@ mod tests {
 
     #[test]
     fn only_a_median_has_the_medians_interval() {
-        let others = [Combine::Maximum, Combine::Sum, Combine::Mean, Combine::MergedHistograms];
+        let others = [Combine::Maximum, Combine::Sum, Combine::Mean];
         for combine in others {
             let metric = Metric::new(
                 &Definition { combine, ..PACE },

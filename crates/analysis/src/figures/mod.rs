@@ -34,7 +34,7 @@ pub mod spent;
 pub mod stalls;
 mod tail;
 pub mod trials;
-mod turns;
+pub(crate) mod turns;
 pub mod validity;
 pub(crate) mod windows;
 

@@ -84,11 +84,6 @@ impl<'p> Spent<'p> {
         device(&self.phase.before, self.synced()?, pick)
     }
 
-    /// Reads of the device, and its writes up to the end of the sync.
-    pub(crate) fn device_ios(self) -> Reading {
-        Ok(self.device(|device| device.reads)? + self.device_synced(|device| device.writes)?)
-    }
-
     /// The readings when everything dirty was on the device. A phase that writes nothing needs no
     /// sync.
     pub(crate) fn synced(self) -> Result<&'p Snapshot, Why> {
@@ -141,9 +136,9 @@ impl<'p> Spent<'p> {
         self.phase.roles.iter().flat_map(RoleResult::summed_ops).map(|op| op.count).sum()
     }
 
-    /// Keys or records that all roles dealt with.
+    /// Keys or records that all roles dealt with; a flush is none.
     pub fn items(self) -> u64 {
-        self.ops().map(|op| op.items).sum()
+        self.phase.roles.iter().flat_map(RoleResult::summed_ops).map(|op| op.items).sum()
     }
 
     /// Records of a load: for an engine that packs, all those under the keys that it wrote.

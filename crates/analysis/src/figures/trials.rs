@@ -66,19 +66,11 @@ impl<'e> Trials<'e> {
         self.cases.iter().map(|(case, _)| reading(case)).collect()
     }
 
-    /// How long each trial worked on after a phase, until all that it had written was in its place:
-    /// the volume's sync, and the settle phase with its own.
+    /// How long each trial worked on after a phase.
     pub(super) fn deferred_ns(&self, phase: &str, settle: Option<&str>) -> Vec<Reading> {
-        let synced = |phase: &PhaseRecord| phase.synced.as_ref().map_or(0, |(_, took_ns)| *took_ns);
         self.of_phase(phase, |spent, case| {
-            let settled = match settle {
-                Some(name) => {
-                    let settle = case.phase(name)?;
-                    settle.wall_ns + synced(settle)
-                }
-                None => 0,
-            };
-            Ok((synced(spent.phase) + settled) as f64)
+            let settle = settle.map(|name| case.phase(name)).transpose()?;
+            Ok(spent.phase.deferred_ns(settle) as f64)
         })
     }
 

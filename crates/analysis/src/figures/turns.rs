@@ -50,7 +50,7 @@ fn works_alone(phase: &PhaseRecord) -> bool {
 }
 
 /// The share of its time in which a role did not wait for a CPU.
-pub(super) fn share_with_cpu(role: &RoleResult) -> f64 {
+pub(crate) fn share_with_cpu(role: &RoleResult) -> f64 {
     let Some(ThreadsUsage { time_ns, runqueue_ns: Some(waited_ns), .. }) = role.usage else {
         return 1.0;
     };

@@ -2,6 +2,7 @@
 
 use super::field::{Field, Outcome, Stop, expect, expect_value, get, value, version_in};
 use super::writes::joined;
+use crate::Options;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -43,15 +44,23 @@ pub(super) fn no_stale_reads(field: &Field<'_>) -> Outcome {
     Ok(engine.close()?)
 }
 
+/// In the weakest class at length, and for some rounds in each: commits may go by groups.
 pub(super) fn two_writers(field: &Field<'_>) -> Outcome {
-    const EACH: u64 = 1000;
+    write_side_by_side(field, &field.options(), 1000)?;
+    for &class in field.capabilities().durability.keys() {
+        write_side_by_side(field, &Options::defaults(&field.description, class), 50)?;
+    }
+    Ok(())
+}
+
+fn write_side_by_side(field: &Field<'_>, options: &Options, each: u64) -> Outcome {
     let contents = !field.capabilities().stores_nothing;
-    let engine = field.open(2 * EACH)?;
+    let engine = field.open_at(&field.place()?, options, &field.shape(2 * each))?;
     // Interleaved keys: neighbours in the engine's pages belong to different threads.
-    let keys: Vec<_> = (0..2 * EACH).map(|number| field.key(number)).collect();
+    let keys: Vec<_> = (0..2 * each).map(|number| field.key(number)).collect();
     let write = |thread: u64| {
         let mut session = engine.session()?;
-        (0..EACH)
+        (0..each)
             .map(|i| 2 * i + thread)
             .try_for_each(|number| session.put(&keys[number as usize], &value(number, thread, 80)))
     };
@@ -61,7 +70,7 @@ pub(super) fn two_writers(field: &Field<'_>) -> Outcome {
     })?;
     if contents {
         let mut session = engine.session()?;
-        for number in 0..2 * EACH {
+        for number in 0..2 * each {
             let expected = value(number, number % 2, 80);
             expect_value(&mut session, &field.key(number), Some(&expected))?;
         }

@@ -105,12 +105,12 @@ fn find_slowest<'p>(pilots: &[Pilot<'p>], rule: &PilotRate) -> Option<(&'p str, 
 fn sustained(phases: &[PhaseRecord], name: &str) -> Option<f64> {
     let index = phases.iter().position(|phase| phase.name == name)?;
     let settle = phases.get(index + 1).filter(|next| next.kind == "settle");
-    let settle_ns = settle.map_or(0, |settle| settle.wall_ns) as f64;
-    let rates = phases[index].roles.iter().map(|role| {
-        let count: u64 = role.ops.values().map(|op| op.count).sum();
-        count as f64 * 1e9 / (role.rate_window_ns() + settle_ns)
+    let deferred_ns = phases[index].deferred_ns(settle);
+    let rates = phases[index].roles.iter().filter_map(|role| {
+        let count = role.summed_ops().map(|op| op.count).sum();
+        role.sustained_per_second(count, deferred_ns)
     });
-    Some(rates.filter(|rate| rate.is_finite()).sum())
+    Some(rates.sum())
 }
 
 /// Engines of one part, with one data set, RAM limit and volume.
@@ -127,9 +127,10 @@ pub(super) fn has_same_setting(a: &Case, b: &Case) -> bool {
 mod tests {
     use super::*;
     use kvdyno_record::case::{OpResult, RoleResult};
+    use kvdyno_record::usage::Snapshot;
 
     fn phase(name: &str, kind: &str, wall_s: u64, operations: u64) -> PhaseRecord {
-        let op = OpResult { count: operations, ..OpResult::default() };
+        let op = OpResult { count: operations, write_bytes: 1, ..OpResult::default() };
         let role = RoleResult {
             role: "writer".to_owned(),
             threads: 1,
@@ -160,6 +161,10 @@ mod tests {
         ];
         assert_eq!(sustained(&phases, "alone"), Some(500.0));
         assert_eq!(sustained(&phases[..2], "alone"), Some(1000.0));
+        // What was in the page cache at the end is a part of it.
+        let mut synced = phases.clone();
+        synced[1].synced = Some((Snapshot::default(), 2_000_000_000));
+        assert_eq!(sustained(&synced, "alone"), Some(400.0));
         assert_eq!(sustained(&phases, "other"), None);
     }
 }

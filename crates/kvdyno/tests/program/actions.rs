@@ -210,7 +210,7 @@ impl Runner {
         // It becomes the engine itself, so that it ends with it.
         let script = format!(
             r#"[ "$1" = run ] || exec {real} "$@"
-               exec bash -c 'exec {real} run < <(sed -u "s/\(latency_ns.:\){LATENCY_NS}/\140000/")'
+               exec bash -c 'exec {real} run < <(sed -u "s/\(latency_ns.:\){LATENCY_NS}/\1200000/")'
             "#
         );
         self.scratch.script("null", &script);

@@ -62,7 +62,7 @@ pub(crate) fn run_with_every_figure(scratch: &Scratch) {
 pub(crate) fn write_endless_suite(scratch: &Scratch) {
     let text = suite()
         .run("slice = \"100ms\"")
-        .engine_as("slow", "null", "latency_ns = 1_000_000\nstore = \"memory\"")
+        .engine_as("slow", "null", "latency_ns = 100_000\nstore = \"memory\"")
         .load("batch = 500")
         .measure("duration = \"5m\"")
         .role("readers", GET)

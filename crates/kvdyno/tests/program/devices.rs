@@ -93,6 +93,8 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
+        // The flag may outlive the image.
+        let _ = output("blockdev", &["--setrw", &self.path]);
         let _ = output("losetup", &["-d", &self.path]);
     }
 }

@@ -128,7 +128,7 @@ fn turns_read_only(engine: &str, test: &str) {
     scratch.wait_for_phase(engine, "measure");
     if !Path::new(&switch).exists() {
         drop(running);
-        return skipped("ext4", test, "this kernel cannot make ext4 fail");
+        return skipped("disk", test, "this kernel cannot make ext4 fail");
     }
     fs::write(switch, "1").unwrap();
     running.wait().assert_code(3).assert_says("kvdyno resume");

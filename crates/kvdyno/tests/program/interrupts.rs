@@ -62,6 +62,8 @@ fn twice_ends_a_worker_that_does_not_listen() {
     scratch.write("s.toml", &suite.text());
     let mut running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
     scratch.wait_for_phase("null_t1", "measure");
+    // It has come to the operation that hangs.
+    std::thread::sleep(std::time::Duration::from_secs(1));
     running.signal(Signal::INT);
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert!(running.is_running(), "it waits for its worker to write down what it has");

@@ -149,7 +149,8 @@ fn what_is_said_of_a_long_name_is_short() {
 #[test]
 fn a_missing_worker_says_what_builds_it() {
     let scratch = Scratch::new();
-    scratch.write("s.toml", &reads().engine("sqlite").text());
+    // One of the user's PATH would be found.
+    scratch.write("s.toml", &reads().engine("mine-is-missing").text());
     refuse(&scratch, &["s.toml"]).assert_says("`make engines`");
 }
 

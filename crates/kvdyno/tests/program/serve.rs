@@ -7,6 +7,7 @@ use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -172,6 +173,7 @@ fn what_is_not_meant_for_it_is_refused() {
     let ours = format!("127.0.0.1:{port}");
     let from = format!("GET / HTTP/1.1\r\nHost: {ours}\r\nSec-Fetch-Site: cross-site\r\n");
     assert_eq!(server.send(&(from + "Connection: close\r\n\r\n")).status, 403);
+    assert!(TcpStream::connect(("127.0.0.2", port)).is_err(), "it is bound to 127.0.0.1 alone");
     for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
         let answer = server.ask(method, "/runs.json", &ours);
         assert_eq!(answer.status, 405, "{method}");
@@ -262,7 +264,15 @@ impl BlockedFile {
 
     /// Waits until it is opened.
     fn opened(&self) -> File {
-        File::options().write(true).open(self.pipe()).unwrap()
+        let (mut opened, path) = (None, self.pipe());
+        // Without a reader it fails; with one it waits for writes as usual.
+        let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+        wait_until("the file is being read", || {
+            let mut options = File::options();
+            opened = options.write(true).custom_flags(nonblocking).open(&path).ok();
+            opened.is_some()
+        });
+        opened.unwrap()
     }
 
     /// Lets it be read once, to its end. The next reader must wait.

@@ -257,7 +257,7 @@ fn a_server_that_does_not_end_is_told_of() {
     let text = suite.role("readers", GET).text().replace("name = \"redis\"", &library);
     scratch.write("s.toml", &text);
     let done = scratch.run(&["run", "s.toml", "--no-ram-limit"]);
-    done.assert_ok().assert_says("stopping the server of redis takes 5.0");
+    done.assert_ok().assert_says("stopping the server of redis takes 5.");
     scratch.assert_nothing_left();
 }
 

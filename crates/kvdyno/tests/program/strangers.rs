@@ -4,7 +4,20 @@ use super::scratch::{Scratch, list};
 use super::suites::reads;
 use super::workers;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+
+/// Programs of somebody else, which end with the test.
+#[derive(Default)]
+struct Strangers(Vec<Child>);
+
+impl Drop for Strangers {
+    fn drop(&mut self) {
+        for stranger in &mut self.0 {
+            let _ = stranger.kill();
+            let _ = stranger.wait();
+        }
+    }
+}
 
 /// Tools that wrap a run in `killall iostat` end the monitors of others. Here other processes have
 /// the names of monitors and of kvdyno's workers, and survive.
@@ -12,11 +25,11 @@ use std::process::{Command, Stdio};
 fn strangers_live_on() {
     let scratch = Scratch::new();
     fs::create_dir(scratch.path("strangers")).unwrap();
-    let mut strangers = Vec::new();
+    let mut strangers = Strangers::default();
     for name in ["iostat", "vmstat", "kvdyno-null", "kvdyno"] {
         let program = scratch.path("strangers").join(name);
         workers::install("/bin/sleep", &program);
-        strangers.push(Command::new(program).arg("600").stdin(Stdio::null()).spawn().unwrap());
+        strangers.0.push(Command::new(program).arg("600").stdin(Stdio::null()).spawn().unwrap());
     }
     scratch.write("s.toml", &reads().ram("256MiB").engine("null").text());
     scratch.run(&["run", "s.toml"]).assert_ok();
@@ -25,11 +38,7 @@ fn strangers_live_on() {
     scratch.write("hangs.toml", &hangs.text());
     scratch.run(&["run", "hangs.toml"]).assert_says("out of time");
     let alive: Vec<bool> =
-        strangers.iter_mut().map(|stranger| stranger.try_wait().unwrap().is_none()).collect();
-    for stranger in &mut strangers {
-        stranger.kill().unwrap();
-        stranger.wait().unwrap();
-    }
+        strangers.0.iter_mut().map(|stranger| stranger.try_wait().unwrap().is_none()).collect();
     assert_eq!(alive, [true; 4]);
     scratch.assert_nothing_left();
 }

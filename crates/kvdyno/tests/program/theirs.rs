@@ -27,8 +27,10 @@ pub(crate) struct AttachedServer {
 
 impl Drop for AttachedServer {
     fn drop(&mut self) {
-        // Its supervisor, if it has one, ends it.
-        drop(self.child.stdin.take());
+        // Its supervisor, if it has one, ends it; else the signal does.
+        if self.child.stdin.take().is_none() {
+            let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        }
         if wait_for(&mut self.child).is_none() {
             let _ = self.child.kill();
             let _ = self.child.wait();

@@ -100,6 +100,8 @@ fn lmdb_without_flushes_is_damaged_as_its_manual_says_and_that_can_be_repeated()
         done.assert_says(&example.how).assert_says(&example.damage);
         assert!(power.tally.crashes > 0 || done.code == Some(0), "{}", done.err);
     }
+    let other = [&again[..], &["--set", "readahead=true"]].concat();
+    scratch.run(&other).assert_code(2).assert_says("the recording was made with its defaults");
     let image = format!("lmdb-async.recording.state-{state}.image");
     assert!(scratch.runs()[0].join(image).is_file());
     assert_nothing_left(&scratch);

@@ -16,7 +16,7 @@ const AID: &str = "\
 Costs are the whole process's and the device's, so of all client groups together: /op is per
 operation of any, background work and the load generator included. reads, read and written are of
 the whole device, not this process alone. write amp: device bytes / bytes of keys and values.
-cached: share of the database in the page cache before > after. data:RAM: allocated bytes / RAM
+cached: share of the database in the page cache before > after. data:RAM: used bytes / RAM
 limit in force (without one: the machine's memory). --wide: context switches, read amp, faults,
 flushes, latency and queue of the device.";
 

@@ -121,7 +121,8 @@ const COLUMNS: &[Column] = &[
     words("", "op", "operation", |row| Cell::text(row.op_or_all())),
     figure(&c::OPERATIONS, "", "I/Os done"),
     figure(&c::WINDOW, "", "window, s"),
-    main(&c::OPS_PER_S, "IOPS", "IOPS").formula("{I/Os done}/{window, s}"),
+    figure(&c::RATE_WINDOW, "", "rate window, s"),
+    main(&c::OPS_PER_S, "IOPS", "IOPS").formula("{I/Os done}/{rate window, s}"),
     text("spread\n%", |line| spread(line.row.metric(&c::OPS_PER_S))),
     text("vs.\nvol", |line| ratio_cell(line.row.relative_volume())).when(|shown| shown.volumes),
     text("vs. vol\n99 %", |line| format_interval(line.row))
@@ -129,17 +130,23 @@ const COLUMNS: &[Column] = &[
     sheet("IOPS, low end of range", Range(&c::OPS_PER_S, |(low, _)| low)),
     sheet("IOPS, high end of range", Range(&c::OPS_PER_S, |(_, high)| high)),
     text("MB/s", |line| {
+        // Discards among other I/Os move no bytes.
+        if line.row.value(&c::USER_BYTES_PER_S).is_some_and(|bytes| bytes > 0.0) {
+            return line.figure_as(&c::USER_BYTES_PER_S, |bytes| ratio(bytes / 1e6));
+        }
         let Some(bytes) = line.row.block_bytes() else { return "-".to_owned() };
         line.figure_as(&c::OPS_PER_S, |iops| ratio(iops * bytes as f64 / 1e6))
     }),
     figure(&c::CPU_PER_OP, "CPU\nus/op", "CPU, us/op"),
     // The device's I/Os of the kinds that the job makes.
     text("I/Os\n/op", |line| {
-        let writes = line.row.value(&c::DEVICE_WRITES_PER_OP).unwrap_or(0.0);
+        let writes = line.row.value(&c::DEVICE_WRITES_PER_OP);
         let does = line.row.role.map(|(_, role)| role.does).unwrap_or_default();
-        match (does.reads, does.writes) {
-            (true, true) => line.figure_as(&c::DEVICE_READS_PER_OP, |reads| ratio(reads + writes)),
-            (true, false) => line.figure(&c::DEVICE_READS_PER_OP),
+        match (does.reads, does.writes, writes) {
+            (true, true, Some(writes)) => {
+                line.figure_as(&c::DEVICE_READS_PER_OP, |reads| ratio(reads + writes))
+            }
+            (true, false, _) => line.figure(&c::DEVICE_READS_PER_OP),
             _ => line.figure(&c::DEVICE_WRITES_PER_OP),
         }
     }),

@@ -76,7 +76,7 @@ pub struct MachineLine {
     pub queue_depth: Vec<Option<f64>>,
     /// Memory resident in the process.
     pub rss_mib: Vec<Option<f64>>,
-    /// Bytes allocated on the volume.
+    /// Bytes used on the volume.
     pub database_mib: Vec<Option<f64>>,
 }
 
@@ -303,8 +303,8 @@ pub(super) fn readings_of<'r>(
         line.flush_us.push(in_unit(rates.flush_us, 1.0));
         line.queue_depth.push(in_unit(rates.queue_depth, 1.0));
         line.rss_mib.push(in_unit(rss.map(|bytes| bytes as f64), MEBI));
-        let allocated = database.map(|size| size.used_bytes as f64);
-        line.database_mib.push(allocated.map(|bytes| rounded(bytes / MEBI, 5)));
+        let used = database.map(|size| size.used_bytes as f64);
+        line.database_mib.push(used.map(|bytes| rounded(bytes / MEBI, 5)));
         before = now;
     }
     line

@@ -8,6 +8,7 @@ use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::metric::Metric;
 use kvdyno_analysis::figures::ratio::format_factor;
 use kvdyno_analysis::figures::relative::{RelativeTo, Significance};
+use kvdyno_analysis::judge::versus::least;
 use kvdyno_record::units;
 
 /// Columns of a row's label.
@@ -118,7 +119,9 @@ pub(super) fn versus(
     match (verdict, ends.filter(|(low, high)| high / low <= INTERVAL_MAX)) {
         (_, Some((low, high))) if !primary => format!("{text} ({})", range(low, high, turned)),
         (Significance::NotDistinguishable, _) if relative.decided => {
-            format!("equal within {}", units::percent(group.within))
+            let counted = one.name == c::INSTRUCTIONS_PER_OP.name;
+            let within = if counted { least(one.name) } else { group.within };
+            format!("equal within {}", units::percent(within))
         }
         (Significance::NotDistinguishable, _) => "undecided".to_owned(),
         (Significance::SpreadUnknown, _) => match one.n.min(other.n) {

@@ -125,6 +125,7 @@ fn spread(metric: Option<&Metric>, format: fn(f64) -> String) -> String {
     let Some(metric) = metric else { return String::new() };
     match (metric.n, metric.range()) {
         (2.., Some((low, high))) => format!("{} to {}", format(low), format(high)),
+        (2.., None) => String::new(),
         _ => "1 trial".to_owned(),
     }
 }

@@ -45,6 +45,7 @@ pub(crate) struct ThreadResult {
     pub(crate) backlog: u64,
     pub(crate) own_ns: u64,
     pub(crate) paused_ns: u64,
+    pub(crate) paused_runqueue_ns: u64,
     /// Of those that share a thread, the first has what all used.
     pub(crate) usage: Option<ThreadsUsage>,
     pub(crate) requests: Option<Spool>,
@@ -75,7 +76,10 @@ pub(crate) fn work<K: Kind, C: Clock>(
     };
     if let Some(first) = results.first_mut() {
         let now = clock.now() - first.paused_ns;
-        first.usage = Some(usage::of_this_thread(now).since(&before));
+        let mut usage = usage::of_this_thread(now).since(&before);
+        let paused_ns = first.paused_runqueue_ns;
+        usage.runqueue_ns = usage.runqueue_ns.map(|waited| waited.saturating_sub(paused_ns));
+        first.usage = Some(usage);
     }
     results
 }
@@ -201,12 +205,30 @@ impl ThreadResult {
         left: &mut dyn FnMut() -> u64,
     ) -> Self {
         let Recorder {
-            mut tallies, time, last_end, not_begun, own_ns, paused_ns, requests, ..
+            mut tallies,
+            time,
+            last_end,
+            not_begun,
+            own_ns,
+            paused_ns,
+            paused_runqueue_ns,
+            requests,
+            ..
         } = recorder;
         time.end(&mut tallies);
         let backlog = pace.map_or(0, |pace| not_begun + pace.count_until(until) + left());
         let usage = None;
-        Self { role, tallies, last_end, backlog, own_ns, paused_ns, usage, requests }
+        Self {
+            role,
+            tallies,
+            last_end,
+            backlog,
+            own_ns,
+            paused_ns,
+            paused_runqueue_ns,
+            usage,
+            requests,
+        }
     }
 
     /// Adds its counts; returns its recording.

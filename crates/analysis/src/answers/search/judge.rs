@@ -6,6 +6,7 @@ use crate::figures::lists::unique;
 use crate::figures::metric::{Reading, Why};
 use crate::figures::spent::Spent;
 use crate::figures::trials::{role as role_result, samples_of};
+use crate::figures::turns;
 use crate::stats;
 use hdrhistogram::Histogram;
 use kvdyno_record::case::{Outcome, PhaseRecord, RoleResult};
@@ -65,8 +66,11 @@ pub(in crate::answers) fn judge(
         Err(why) => return Ok(JudgedTrial::without(target, TargetVerdict::Void(why.to_string()))),
     };
     let latencies = case.latencies()?;
-    let figures: Vec<Result<f64, String>> =
-        target.clauses.iter().map(|clause| figure(clause, phase, mix, &latencies)).collect();
+    let figures = target.clauses.iter().map(|clause| match clause.figure.unit() {
+        Unit::Rate => rates(clause, case, phase, mix),
+        _ => figure(clause, phase, mix, &latencies),
+    });
+    let figures: Vec<Result<f64, String>> = figures.collect();
     let missed = |(clause, figure): (&Clause, &Result<f64, String>)| {
         figure.as_ref().is_ok_and(|value| !clause.holds(*value))
     };
@@ -153,8 +157,33 @@ pub(super) fn cached_more(phase: &PhaseRecord) -> Option<f64> {
     (after.file_bytes > 0).then(|| grown / after.file_bytes as f64)
 }
 
-/// What a clause is about: the latency of the worst role and operation, the sum of the roles'
-/// rates, the phase's hits; or why nothing can be said.
+/// How long a case worked on after a phase.
+fn deferred_ns(case: &CaseEvidence, phase: &PhaseRecord) -> u64 {
+    let phases = case.record.iter().flat_map(|record| &record.phases);
+    let mut after = phases.skip_while(|other| other.name != phase.name).skip(1);
+    phase.deferred_ns(after.next().filter(|next| next.kind == "settle"))
+}
+
+/// The sum of the roles' rates, as in the tables: with the time for the work left behind.
+fn rates(
+    clause: &Clause,
+    case: &CaseEvidence,
+    phase: &PhaseRecord,
+    mix: &Mix,
+) -> Result<f64, String> {
+    let deferred_ns = deferred_ns(case, phase);
+    let without_waits = case.without_waits.contains(&phase.name);
+    let roles = mix.roles.iter().filter(|role| clause.concerns(role));
+    let rates = roles.map(|role| {
+        let result = role_result(phase, &role.name).map_err(Why::into_owned)?;
+        let share = if without_waits { turns::share_with_cpu(result) } else { 1.0 };
+        Ok(rate(clause, result, deferred_ns)? / share)
+    });
+    rates.sum()
+}
+
+/// What a clause is about: the latency of the worst role and operation, or the phase's hits; or why
+/// nothing can be said.
 fn figure(
     clause: &Clause,
     phase: &PhaseRecord,
@@ -164,15 +193,10 @@ fn figure(
     if clause.figure == Quantity::Hits {
         return hits(phase).map_err(Why::into_owned);
     }
-    let is_latency = clause.figure.unit() == Unit::Time;
     let roles = mix.roles.iter().filter(|role| clause.concerns(role));
     let mut values = Vec::new();
     for role in roles {
         let result = role_result(phase, &role.name).map_err(Why::into_owned)?;
-        if !is_latency {
-            values.push(rate(clause, result));
-            continue;
-        }
         // Each operation by itself: fast reads do not make up for slow writes.
         let ops = unique(role.mix.iter().map(|entry| entry.op.name()));
         for op in ops.into_iter().filter(|op| clause.counts(op)) {
@@ -184,9 +208,6 @@ fn figure(
                 _ => Ok(longest(op, role, result, &samples)),
             });
         }
-    }
-    if !is_latency {
-        return values.into_iter().sum();
     }
     // A miss of one role is enough, whatever the others lack.
     let worst = values.iter().flatten().copied().reduce(f64::max);
@@ -210,7 +231,7 @@ fn hits(phase: &PhaseRecord) -> Reading {
     Ok((1.0 - reads / operations as f64).max(0.0))
 }
 
-fn rate(clause: &Clause, result: &RoleResult) -> Result<f64, String> {
+fn rate(clause: &Clause, result: &RoleResult, deferred_ns: u64) -> Result<f64, String> {
     let counted = result.ops.iter().filter(|(op, _)| clause.counts(op));
     let number: u64 = counted
         .map(|(_, op)| match clause.figure {
@@ -218,7 +239,8 @@ fn rate(clause: &Clause, result: &RoleResult) -> Result<f64, String> {
             _ => op.items,
         })
         .sum();
-    result.per_second(number).ok_or_else(|| format!("{} has no window", result.role))
+    let per_second = result.sustained_per_second(number, deferred_ns);
+    per_second.ok_or_else(|| format!("{} has no window", result.role))
 }
 
 /// Times from the schedule where there is one, of the calls where there is none.
