@@ -180,7 +180,7 @@ describe("the scoreboard", () => {
     expect(row("lower", metric(5, 4, 6))).toMatchObject({ worth: "better", words: "2.0x fewer" });
     expect(row("higher", metric(5, 4, 6))).toMatchObject({ worth: "worse", words: "2.0x fewer" });
     expect(row("higher", metric(12, 8, 16))).toMatchObject({ worth: "same", words: "~1.17x more" });
-    expect(row("higher", metric(5, 4, 6, 3))).toMatchObject({ worth: "unsure", words: "2.0x fewer?" });
+    expect(row("higher", metric(5, 4, 6, 3))).toMatchObject({ worth: "unsure", words: "2.1x fewer?" });
     expect(row("lower", metric(5, 4, 6), "other mixes")).toMatchObject({ worth: "none", words: "", length: 0, absolute: "5/s" });
   });
 

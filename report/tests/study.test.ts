@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)("a study beside a run", () => {
     const { page } = await open(path);
     await scroll(page);
     expect(await page.locator(".headline").first().textContent()).toBe("1 of 2 claims holds, 0 do not, 1 is undecided.");
-    expect(await page.locator(".answer").textContent()).toContain("Not told here: engine aerospike was not measured.");
+    expect(await page.locator(".answer").textContent()).toContain("Undecided: engine aerospike was not measured.");
     const [headline, claims, figure, machines] = await Promise.all([".headline", "[data-sheet='claims']", ".figure", "[data-sheet='study']"]
       .map(async (selector) => (await page.locator(selector).first().boundingBox())?.y ?? NaN));
     expect(headline).toBeLessThan(claims!);

@@ -44,18 +44,23 @@ pub(crate) fn show(
 /// An iterator that is kept open from call to call of a walk, and the key it showed last.
 pub(crate) struct Walking {
     way: Iter,
+    direction: Direction,
     stands: Option<UserKey>,
 }
 
 impl Walking {
     /// An iterator that begins after the position of `walk`.
     pub(crate) fn begin(keyspace: &Keyspace, walk: &Walk) -> Self {
-        Self { way: keyspace.range::<&[u8], _>(walk.bounds()), stands: None }
+        Self {
+            way: keyspace.range::<&[u8], _>(walk.bounds()),
+            direction: walk.direction(),
+            stands: None,
+        }
     }
 
     /// Whether it is at the position of `walk`.
     pub(crate) fn goes_on(&self, walk: &Walk) -> bool {
-        self.stands.as_deref() == walk.last()
+        self.direction == walk.direction() && self.stands.as_deref() == walk.last()
     }
 
     /// The next `limit` records; whether there may be more is in `walk`.

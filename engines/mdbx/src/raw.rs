@@ -95,12 +95,7 @@ impl Env {
 
     /// Runs `body` in a write transaction: committed if it succeeds, undone if it fails.
     pub(crate) fn write<R>(&self, body: impl FnOnce(&mut Writer<'_>) -> Result<R>) -> Result<R> {
-        let mut writer =
-            Writer { txn: null_mut(), cursor: null_mut(), dbi: self.dbi, env: PhantomData };
-        // SAFETY: `txn` is an out parameter; it stays null if the call fails.
-        check("mdbx_txn_begin", unsafe {
-            begin(self.env, ffi::MDBX_TXN_READWRITE as _, &raw mut writer.txn)
-        })?;
+        let mut writer = self.writer()?;
         let result = body(&mut writer)?;
         writer.close_cursor();
         let txn = std::mem::replace(&mut writer.txn, null_mut());
@@ -110,7 +105,21 @@ impl Env {
         check("mdbx_txn_commit", rc).map(|()| result)
     }
 
+    /// A write transaction, undone where it is dropped.
+    fn writer(&self) -> Result<Writer<'_>> {
+        let mut writer =
+            Writer { txn: null_mut(), cursor: null_mut(), dbi: self.dbi, env: PhantomData };
+        // SAFETY: `txn` is an out parameter; it stays null if the call fails.
+        check("mdbx_txn_begin", unsafe {
+            begin(self.env, ffi::MDBX_TXN_READWRITE as _, &raw mut writer.txn)
+        })?;
+        Ok(writer)
+    }
+
+    /// With `MDBX_NOSTICKYTHREADS` libmdbx takes the write transaction of any thread for the
+    /// caller's, and syncs without its lock beside it: so one of our own comes first.
     pub(crate) fn sync(&self) -> Result<()> {
+        let _alone = self.writer()?;
         // SAFETY: the environment is open.
         match unsafe { ffi::mdbx_env_sync_ex(self.env, true, false) } {
             // There was nothing to be synced.

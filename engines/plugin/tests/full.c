@@ -24,8 +24,10 @@ static void expect(int holds, const char *what, int number) {
 }
 
 static void open_all(const char *folder) {
-  kvdyno_option none = {"use_fsync", KVDYNO_BOOLEAN, 0, 0, NULL};
-  kvdyno_opening opening = {folder, KVDYNO_COMMIT, &none, 1, KEYS, KEYS, 1, 1000, 1000, 1};
+  /* Those of all templates. */
+  kvdyno_option none[] = {{"use_fsync", KVDYNO_BOOLEAN, 0, 0, NULL},
+                          {"gomemlimit", KVDYNO_INTEGER, 0, 0, NULL}};
+  kvdyno_opening opening = {folder, KVDYNO_COMMIT, none, 2, KEYS, KEYS, 1, 1000, 1000, 1};
   expect(engine->open(&opening, &database, message) == KVDYNO_OK, "open", 0);
   expect(engine->open_session(database, message, &session) == KVDYNO_OK, "open_session", 0);
 }

@@ -58,6 +58,7 @@ pub(crate) fn scan(
 /// An iterator that is kept open from call to call of a walk, with its transaction.
 pub(crate) struct Walking {
     way: RangeIter<'static>,
+    direction: Direction,
     /// The key it showed last.
     stands: Vec<u8>,
 }
@@ -65,7 +66,7 @@ pub(crate) struct Walking {
 impl Walking {
     /// Whether it is at the position of `walk`.
     pub(crate) fn goes_on(&self, walk: &Walk) -> bool {
-        walk.last() == Some(&self.stands)
+        self.direction == walk.direction() && walk.last() == Some(&self.stands)
     }
 
     /// An iterator that begins after the position of `walk`.
@@ -73,7 +74,8 @@ impl Walking {
         table: &ReadOnlyTable<&'static [u8], &'static [u8]>,
         walk: &Walk,
     ) -> Result<Self> {
-        Ok(Self { way: table.range::<&[u8]>(walk.bounds()).map_err(failed)?, stands: Vec::new() })
+        let way = table.range::<&[u8]>(walk.bounds()).map_err(failed)?;
+        Ok(Self { way, direction: walk.direction(), stands: Vec::new() })
     }
 
     /// The next `limit` records; whether there may be more is in `walk`.
