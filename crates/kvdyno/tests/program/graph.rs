@@ -58,7 +58,7 @@ fn asked_on(threads: u32) -> Suite {
 
 fn asked_by(role: &str) -> Suite {
     graph("fidelity = \"as-run\"")
-        .measure("name = \"requests\"\noperations = 4000")
+        .measure("name = \"requests\"\nduration = \"3s\"")
         .role("requesters", role)
         .phase("verify", "name = \"asked\"")
 }
