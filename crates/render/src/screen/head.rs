@@ -5,6 +5,7 @@ use super::super::wrap::wrap;
 use super::contest::Contest;
 use super::foot::Ending;
 use super::line::{COLUMNS_MAX, Line, cut, sentence};
+use crate::format::counted;
 use crate::tone::Tone;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::engines::EngineInfo;
@@ -93,7 +94,7 @@ fn work(summary: &Summary) -> String {
     let groups = || contest.groups.iter();
     let Some(first) = groups().next() else {
         let jobs = summary.groups.iter().filter(|group| !group.runs.is_empty()).count();
-        return format!("raw device, {jobs} jobs");
+        return format!("raw device, {}", counted(jobs, "job"));
     };
     let mut words = Vec::new();
     match unique(groups().map(|group| data(group))).as_slice() {
