@@ -37,17 +37,17 @@ pub fn table(trend: &Trend) -> Table {
         ("last change", Column::Left),
     ];
     let mut table = Table::new(TITLES.into_iter().chain(titles));
-    for course in &trend.figures {
-        let Levels { changes, levels, .. } = &course.judgement;
+    for series in &trend.figures {
+        let Levels { changes, levels, .. } = &series.judgement;
         let ends = [levels.first().copied(), levels.last().copied()];
-        let newest = course.values.last().copied().flatten();
-        let numbers = ends.into_iter().chain([newest]).map(|value| value_cell(course, value));
+        let newest = series.values.last().copied().flatten();
+        let numbers = ends.into_iter().chain([newest]).map(|value| value_cell(series, value));
         let change = changes.last().map_or_else(
             || "-".to_owned(),
             |change| format!("{} at {}", by(change.ratio), trend.runs[change.run_index].label),
         );
-        let mut row = Vec::from(name_cells(course));
-        row.push(course.values.iter().flatten().count().to_string());
+        let mut row = Vec::from(name_cells(series));
+        row.push(series.values.iter().flatten().count().to_string());
         row.extend(numbers.chain([change]));
         table.row(&row);
     }
@@ -86,7 +86,7 @@ pub fn footer(trend: &Trend) -> Vec<Line> {
             let tone = if worse { Tone::Bad } else { Tone::Good };
             let changes: Vec<String> = changes
                 .iter()
-                .map(|(course, change)| format!("{} {}", course.name(), by(change.ratio)))
+                .map(|(series, change)| format!("{} {}", series.name(), by(change.ratio)))
                 .collect();
             let differs = if run.differs.is_empty() {
                 String::new()

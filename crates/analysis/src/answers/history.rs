@@ -119,12 +119,12 @@ impl History {
     /// A sentence about the steps that changed nothing: that there are no others, or how many are
     /// unknown.
     pub fn sentence(&self) -> Option<String> {
-        let described = |course: &&VersionSeries| {
-            course.judgement.steps.iter().flatten().all(|step| step.verdict == Verdict::Described)
+        let described = |series: &&VersionSeries| {
+            series.judgement.steps.iter().flatten().all(|step| step.verdict == Verdict::Described)
         };
-        let primary = || self.figures.iter().filter(|course| !described(course));
-        let all: usize = primary().map(|course| course.judgement.steps.len()).sum();
-        let steps = primary().flat_map(|course| course.judgement.steps.iter().flatten());
+        let primary = || self.figures.iter().filter(|series| !described(series));
+        let all: usize = primary().map(|series| series.judgement.steps.len()).sum();
+        let steps = primary().flat_map(|series| series.judgement.steps.iter().flatten());
         let judged = steps.clone().filter(|step| step.is_judged()).count();
         let changed = steps.filter(|step| step.is_change()).count();
         let none = "step between versions changed a rate";
@@ -143,8 +143,8 @@ impl History {
     /// Every step that changed a figure, as a sentence; the largest first.
     pub fn changes(&self) -> Vec<String> {
         let mut changes: Vec<(f64, String)> = Vec::new();
-        for course in &self.figures {
-            for (index, step) in course.judgement.steps.iter().enumerate() {
+        for series in &self.figures {
+            for (index, step) in series.judgement.steps.iter().enumerate() {
                 let Some(step) = step.as_ref().filter(|step| step.is_change()) else { continue };
                 let (Some(ratio), Some(low), Some(high)) =
                     (step.ratio, step.ratio_low, step.ratio_high)
@@ -157,7 +157,7 @@ impl History {
                     _ => "changed",
                 };
                 let (from, to) = (&self.versions[index].version, &self.versions[index + 1].version);
-                let (place, figure) = (course.place(), course.figure);
+                let (place, figure) = (series.place(), series.figure);
                 changes.push((
                     ratio.ln().abs(),
                     format!(

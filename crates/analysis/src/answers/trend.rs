@@ -117,14 +117,14 @@ impl Trend {
             let primary = question.figures.judges(definition.name, figures.scope());
             Levels::find(definition, primary && !figures.surroundings, values)
         };
-        let courses = FigureSeries::collect(&[newest], &included, &question.figures, judge);
-        let gate = question.gate.map(|allowed| gate(allowed, &courses, &included));
+        let figures = FigureSeries::collect(&[newest], &included, &question.figures, judge);
+        let gate = question.gate.map(|allowed| gate(allowed, &figures, &included));
         Some(Self {
             suite: newest.suite.clone(),
             machine: newest.machine.clone(),
             runs: runs(&included),
             left_out,
-            figures: courses,
+            figures,
             gate,
         })
     }
@@ -134,15 +134,15 @@ impl Trend {
         let indices = self
             .figures
             .iter()
-            .flat_map(|course| &course.judgement.changes)
+            .flat_map(|series| &series.judgement.changes)
             .map(|change| change.run_index);
         let mut indices: Vec<usize> = unique(indices);
         indices.sort_unstable_by(|a, b| b.cmp(a));
         let changes_at = |index: usize| {
-            let changes = self.figures.iter().flat_map(move |course| {
+            let changes = self.figures.iter().flat_map(move |series| {
                 let at_run =
-                    course.judgement.changes.iter().filter(move |change| change.run_index == index);
-                at_run.map(move |change| (course, change))
+                    series.judgement.changes.iter().filter(move |change| change.run_index == index);
+                at_run.map(move |change| (series, change))
             });
             (index, changes.collect())
         };
@@ -219,10 +219,10 @@ impl Levels {
     }
 }
 
-fn gate(allowed: f64, courses: &[RunSeries], entries: &[&Entry]) -> Gate {
-    let mut lists = level::judge_newest(courses, allowed);
+fn gate(allowed: f64, figures: &[RunSeries], entries: &[&Entry]) -> Gate {
+    let mut lists = level::judge_newest(figures, allowed);
     lists.not_judged.extend(lost(entries));
-    if !courses.iter().any(|series| series.judgement.primary) {
+    if !figures.iter().any(|series| series.judgement.primary) {
         let why = "the newest run has no figure to judge".to_owned();
         lists.not_judged.push(NotJudged {
             case: "all cases".to_owned(),

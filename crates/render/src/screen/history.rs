@@ -12,14 +12,14 @@ const RATES: [&str; 2] = ["records_per_s", "ops_per_s"];
 /// As many columns as fit beside each other, and as many steps as there is room for.
 pub(super) fn part(history: &History, room: usize) -> Part {
     let rates: Vec<&VersionSeries> =
-        history.figures.iter().filter(|course| RATES.contains(&course.figure)).collect();
+        history.figures.iter().filter(|series| RATES.contains(&series.figure)).collect();
     let mut shown = rates.len();
     let mut lines = lines(history, &rates[..shown]);
     while shown > 1 && lines.iter().any(|line| line.chars().count() > COLUMNS_MAX) {
         shown -= 1;
         lines = self::lines(history, &rates[..shown]);
     }
-    let trials = rates.iter().map(|course| course.trials()).max().unwrap_or(0);
+    let trials = rates.iter().map(|series| series.trials()).max().unwrap_or(0);
     let mut part: Vec<Line> = lines.into_iter().map(Line::plain).collect();
     part.push(Line::blank());
     let changes = history.changes();
@@ -40,8 +40,8 @@ pub(super) fn part(history: &History, room: usize) -> Part {
 }
 
 fn lines(history: &History, rates: &[&VersionSeries]) -> Vec<String> {
-    let title = |course: &&VersionSeries| {
-        let scope = course.place();
+    let title = |series: &&VersionSeries| {
+        let scope = series.place();
         let (first, rest) = scope.split_once(' ').unwrap_or((&scope, "records"));
         (format!("{first}\n{rest}/s"), Side::Right)
     };

@@ -254,8 +254,8 @@ impl Batch<'_> {
             };
             self.record(tag, family as u32, to, notes)?;
             if to.len() > REQUESTS_MAX {
-                let found = format!("a write batch of more than {REQUESTS_MAX} requests");
-                return Err(Wrong::new(found, "a smaller one"));
+                let batch = format!("a write batch of more than {REQUESTS_MAX} requests");
+                return Err(Wrong::new(batch, "a smaller one"));
             }
         }
         Ok(())

@@ -77,8 +77,9 @@ pub(crate) fn work<K: Kind, C: Clock>(
     if let Some(first) = results.first_mut() {
         let now = clock.now() - first.paused_ns;
         let mut usage = usage::of_this_thread(now).since(&before);
-        let paused_ns = first.paused_runqueue_ns;
-        usage.runqueue_ns = usage.runqueue_ns.map(|waited| waited.saturating_sub(paused_ns));
+        let paused_runqueue_ns = first.paused_runqueue_ns;
+        usage.runqueue_ns =
+            usage.runqueue_ns.map(|waited| waited.saturating_sub(paused_runqueue_ns));
         first.usage = Some(usage);
     }
     results

@@ -65,15 +65,15 @@ impl History {
         history
     }
 
-    /// Adds one step's row to its figure's course.
+    /// Adds one step's row to its figure's series.
     fn file(&mut self, step: usize, case: &str, row: &Row) {
         let count = self.versions.len();
         let role = match (&row.role, &row.op) {
             (Some(role), Some(op)) => Some(format!("{role} {op}")),
             (role, _) => role.clone(),
         };
-        let course = match self.figures.iter().position(|course| {
-            (course.case.as_str(), &course.phase, &course.role, course.figure)
+        let series = match self.figures.iter().position(|series| {
+            (series.case.as_str(), &series.phase, &series.role, series.figure)
                 == (case, &row.phase, &role, row.figure)
         }) {
             Some(index) => &mut self.figures[index],
@@ -92,9 +92,9 @@ impl History {
             }
         };
         let value = |sample: Sample| Some(sample).filter(|sample| sample.value.is_some());
-        course.values[step] = course.values[step].or(value(row.base));
-        course.values[step + 1] = course.values[step + 1].or(value(row.new));
-        course.judgement.steps[step] = Some(Step::from_row(row));
+        series.values[step] = series.values[step].or(value(row.base));
+        series.values[step + 1] = series.values[step + 1].or(value(row.new));
+        series.judgement.steps[step] = Some(Step::from_row(row));
     }
 
     /// Clears a figure's case where only one case has the figure.
@@ -102,14 +102,14 @@ impl History {
         let keys: Vec<_> = self
             .figures
             .iter()
-            .map(|course| (course.phase.clone(), course.role.clone(), course.figure))
+            .map(|series| (series.phase.clone(), series.role.clone(), series.figure))
             .collect();
         let alone = |key: &(String, Option<String>, &str)| {
             keys.iter().filter(|other| *other == key).count() == 1
         };
-        for (course, key) in self.figures.iter_mut().zip(&keys) {
+        for (series, key) in self.figures.iter_mut().zip(&keys) {
             if alone(key) {
-                course.case.clear();
+                series.case.clear();
             }
         }
     }

@@ -22,11 +22,11 @@ fn versions_are_in_the_order_of_the_suite_with_a_step_between() {
         history.versions.iter().map(|release| release.version.as_str()).collect();
     assert_eq!(versions, ["1.0", "2.0"]);
     assert!(!history.figures.is_empty());
-    for course in &history.figures {
-        assert_eq!((course.values.len(), course.judgement.steps.len()), (2, 1), "{course:?}");
+    for series in &history.figures {
+        assert_eq!((series.values.len(), series.judgement.steps.len()), (2, 1), "{series:?}");
     }
     // The medians are those of the groups.
-    let load = history.figures.iter().find(|course| course.figure == "records_per_s").unwrap();
+    let load = history.figures.iter().find(|series| series.figure == "records_per_s").unwrap();
     let group = summary.groups.iter().find(|group| group.label == "engine-2.0").unwrap();
     let group = group
         .load
@@ -50,7 +50,7 @@ fn a_change_has_its_interval_and_the_largest_comes_first() {
             reason: None,
         })
     };
-    let course = |phase: &str, steps| VersionSeries {
+    let series = |phase: &str, steps| VersionSeries {
         case: String::new(),
         phase: phase.to_owned(),
         role: Some("readers".to_owned()),
@@ -68,8 +68,8 @@ fn a_change_has_its_interval_and_the_largest_comes_first() {
         engine: "x".to_owned(),
         versions: ["1", "2", "3"].map(release).to_vec(),
         figures: vec![
-            course("a", vec![step(1.3, Verdict::Improved), step(1.01, Verdict::Undecided)]),
-            course("b", vec![None, step(0.5, Verdict::Regressed)]),
+            series("a", vec![step(1.3, Verdict::Improved), step(1.01, Verdict::Undecided)]),
+            series("b", vec![None, step(0.5, Verdict::Regressed)]),
         ],
         false_alarms_expected: 0.2,
     };
@@ -78,6 +78,6 @@ fn a_change_has_its_interval_and_the_largest_comes_first() {
         "1 -> 2: a readers ops_per_s x 1.30 (1.20 to 1.40), better",
     ];
     assert_eq!(history.changes(), expected);
-    let steps = history.figures.iter().flat_map(|course| course.judgement.steps.iter().flatten());
+    let steps = history.figures.iter().flat_map(|series| series.judgement.steps.iter().flatten());
     assert_eq!(steps.map(Step::mark).collect::<Vec<_>>(), [" +30%", "", " -50%"]);
 }

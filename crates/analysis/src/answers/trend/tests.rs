@@ -54,8 +54,8 @@ fn a_run_is_a_line_and_comes_back_as_it_was() {
 fn the_first_slower_run_is_named() {
     let entries = nights(about(1000.0, 12).chain(about(900.0, 8)));
     let trend = Trend::from_entries(&entries, &Question::default()).unwrap();
-    let [course] = &trend.figures[..] else { panic!("{:?}", trend.figures) };
-    let [change] = &course.judgement.changes[..] else { panic!("{course:?}") };
+    let [series] = &trend.figures[..] else { panic!("{:?}", trend.figures) };
+    let [change] = &series.judgement.changes[..] else { panic!("{series:?}") };
     assert_eq!((change.run_index, change.verdict), (12, Verdict::Regressed));
     assert!((change.ratio.unwrap() - 0.9).abs() < 0.01, "{change:?}");
     assert_eq!(trend.by_run().len(), 1);
