@@ -128,6 +128,7 @@ export interface Group {
   user_bytes: number;
   ram_limit_bytes: number | null;
   ram_limit_held: boolean | null;
+  within: number; // Two that differ by less are equal: a share.
   tier?: string | null; volume?: string | null; // Below the limit and the database; absent before there were such.
   trials: Trial[];
   load: LoadRow | null;

@@ -59,11 +59,12 @@ describe("the interval of the ratio", () => {
 });
 
 test("what a figure's pairs say", () => {
-  const mark = (base: number[], other: number[]) => markOf(pairsOf(trials(base), trials(other)), [metric(base), metric(other)]);
+  const mark = (base: number[], other: number[], least = 0.03) => markOf(pairsOf(trials(base), trials(other)), [metric(base), metric(other)], least);
   expect(mark([1, 1.1, 0.9, 1], [2, 2.1, 1.9, 2])).toBe("");
   // Medians apart, ranges apart or not: what counts is each pair.
   expect(mark([1, 2, 3, 4], [1.5, 3.1, 4.4, 6])).toBe("");
   expect(mark([1, 2, 3, 4], [2, 1, 4, 3])).toBe("~");
   expect(mark([1, 2, 3, 4], [1.001, 1.999, 3.001, 3.999])).toBe("=");
+  expect(mark([1, 2, 3, 4], [1.001, 1.999, 3.001, 3.999], 0.0001)).toBe("~");
   expect([mark([1, 2], [3, 4]), mark([1, 3], [2, 4]), mark([1], [2])]).toEqual(["?", "~", "?"]);
 });

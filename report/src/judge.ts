@@ -29,9 +29,6 @@ export const PAIRS_MIN = 4;
 
 const CONFIDENCE = 0.99;
 
-/** Two that surely differ by less are equal. */
-const WITHIN = 0.03;
-
 /** How sure a ratio is: sure, equal, not shown to differ, of too few pairs. */
 export type Mark = "" | "=" | "~" | "?";
 
@@ -45,7 +42,7 @@ export function pairsOf(base: Trials, other: Trials): Pair[] {
   return pairs.every(({ ratio }) => ratio > 0) ? pairs.sort((a, b) => a.trial - b.trial) : [];
 }
 
-/** The share within `t` on both sides of 0 of Student's distribution: in closed form, for whole
+/** The share that lies within `t` on both sides of 0 of Student's distribution: in closed form, for whole
  * degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4). */
 function within(t: number, freedom: number): number {
   const angle = Math.atan(t / Math.sqrt(freedom)), square = Math.cos(angle) ** 2;
@@ -97,12 +94,12 @@ export function areJudged(pairs: Pair[], relative: Relative): boolean {
   return own.every((value, at) => Math.abs(Math.log(value / (judged[at] ?? 0))) < 1e-6);
 }
 
-/** What pairs say of a figure that has no verdict of the program. */
-export function markOf(pairs: Pair[], [base, other]: [Metric, Metric]): Mark {
+/** What pairs say of a figure that has no verdict of the program; two that differ by less than the share `least` are equal. */
+export function markOf(pairs: Pair[], [base, other]: [Metric, Metric], least: number): Mark {
   const interval = intervalOf(pairs);
   if (interval) {
     if (interval.low > 1 || interval.high < 1) return "";
-    return interval.low >= 1 / (1 + WITHIN) && interval.high <= 1 + WITHIN ? "=" : "~";
+    return interval.low >= 1 / (1 + least) && interval.high <= 1 + least ? "=" : "~";
   }
   // Ranges that do not overlap are no proof yet.
   const apart = [base, other].some(({ n, min, max }) => n < 2 || min == null || max == null)

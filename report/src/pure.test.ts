@@ -176,7 +176,7 @@ describe("the scoreboard", () => {
     const engine = (id: string): Engine => ({ id, name: id, title: id, durability: "async", loadGenerator: false, drive: false, order: 0, hue: 0, again: false });
     const engines = [engine("a"), engine("b")];
     const row = (direction: Metric["direction"], own: Metric, apart: string | null = null) =>
-      cellsOf(engines, [{ name: "", metrics: new Map([["a", { ...metric(10, 9, 11), direction }], ["b", { ...own, direction }]]), apart }], engines[0]!)[0]?.cells[1];
+      cellsOf(engines, [{ name: "", metrics: new Map([["a", { ...metric(10, 9, 11), direction }], ["b", { ...own, direction }]]), within: 0.03, apart }], engines[0]!)[0]?.cells[1];
     expect(row("lower", metric(5, 4, 6))).toMatchObject({ worth: "better", words: "2.0x fewer" });
     expect(row("higher", metric(5, 4, 6))).toMatchObject({ worth: "worse", words: "2.0x fewer" });
     expect(row("higher", metric(12, 8, 16))).toMatchObject({ worth: "same", words: "~1.17x more" });
@@ -188,7 +188,7 @@ describe("the scoreboard", () => {
     const engine = (id: string): Engine => ({ id, name: id, title: id, durability: "async", loadGenerator: false, drive: false, order: 0, hue: 0, again: false });
     const [a, b] = [engine("a"), engine("b")];
     const trials = (per_trial: number[]): Metric => ({ ...metric(per_trial[0]!, Math.min(...per_trial), Math.max(...per_trial), per_trial.length), per_trial });
-    const row = (base: number[], own: number[], more: object = {}) => judgedRatio({ name: "", metrics: new Map([["a", trials(base)], ["b", trials(own)]]), ...more }, b, a);
+    const row = (base: number[], own: number[], more: object = {}) => judgedRatio({ name: "", metrics: new Map([["a", trials(base)], ["b", trials(own)]]), within: 0.03, ...more }, b, a);
     // Ranges that overlap, and each pair the same.
     expect(row([1, 2, 3, 4], [1.5, 3.1, 4.5, 6.1])).toMatchObject({ mark: "" });
     expect(row([1, 2, 3, 4], [4, 3, 2, 1])).toMatchObject({ ratio: expect.closeTo(1, 9), mark: "~" });
@@ -250,7 +250,7 @@ test("writes that promise different things have no ratio", () => {
   });
   const engines = [engine("a", "commit"), engine("b", "async"), engine("c", "commit"), engine("d", "commit")];
   const metrics = new Map([["a", value(2)], ["b", value(20)], ["c", value(4)]]);
-  const [row] = cellsOf(engines, [{ name: "ops/s", metrics }], engines[0]!);
+  const [row] = cellsOf(engines, [{ name: "ops/s", metrics, within: 0.03 }], engines[0]!);
   expect(row?.cells.map((cell) => cell.words)).toEqual(["", "", "2.0x more", ""]);
   expect(row?.cells.map((cell) => cell.missing)).toEqual([null, null, null, NONE]);
 });

@@ -65,6 +65,9 @@ export interface View {
   inside: Record<string, string>;
 }
 
+/** Two that differ by less than this share are equal: the same in all cases of a run. */
+export const withinOf = (view: View): number => view.cases[0]?.group.within ?? 0;
+
 /** The questions that engines are ranked by, in their order. */
 export const questionsOf = (model: Model): Question[] =>
   [...new Set((model.data.summary.rankings ?? []).map((ranking) => ranking.question))];

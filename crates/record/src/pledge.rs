@@ -20,6 +20,9 @@ const VALUE_BYTES: [usize; 3] = [100, 700, 3000];
 /// Bytes of an acknowledgement: writer and number of the write, little-endian.
 pub const ACKNOWLEDGEMENT_BYTES: usize = 16;
 
+/// In an acknowledgement instead of a writer: all writes so far are durable, the engine says.
+pub const SYNCED: u64 = u64::MAX;
+
 /// The units of all writers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Units {
@@ -111,7 +114,7 @@ pub struct Pledge {
     pub victim: Victim,
     /// Writes of each writer.
     pub writes: u64,
-    /// In how many sittings: between two it is closed, and opened again.
+    /// In how many sittings: between two it is synced, closed, and opened again.
     pub sittings: u64,
     /// After so many writes of one writer what waits in the page cache is written out, as the
     /// kernel does every few seconds.

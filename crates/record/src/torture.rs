@@ -75,6 +75,8 @@ pub enum TrialKind {
     Kill,
     /// The power goes.
     Power,
+    /// The power goes as soon as the engine says that all its writes are durable.
+    Sync,
     /// The power goes, and the drive had ignored flushes: losses must be seen.
     Control,
     /// A flush fails with EIO, once; then the power goes.
@@ -91,6 +93,7 @@ impl TrialKind {
         match self {
             Self::Kill => "kill -9",
             Self::Power => "power loss",
+            Self::Sync => "power loss after sync",
             Self::Control => "control",
             Self::FlushFails => "EIO at a flush",
             Self::Full => "ENOSPC",

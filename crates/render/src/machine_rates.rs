@@ -11,7 +11,8 @@ pub(crate) const RATE_S_MIN: f64 = 0.05;
 pub(crate) struct MachineRates {
     /// CPU time of the process over wall time.
     pub(crate) cpu_percent: Option<f64>,
-    pub(crate) steal_percent: Option<f64>,
+    /// CPUs that the hypervisor took away, in the mean.
+    pub(crate) stolen_cpus: Option<f64>,
     /// At the device, as all that follows.
     pub(crate) reads_per_s: Option<f64>,
     pub(crate) read_bytes_per_s: Option<f64>,
@@ -47,7 +48,7 @@ impl MachineRates {
         };
         Self {
             cpu_percent: rate(&cpu).map(|ns| ns / 1e7),
-            steal_percent: rate(&|snapshot| snapshot.steal_ns).map(|ns| ns / 1e7),
+            stolen_cpus: rate(&|snapshot| snapshot.steal_ns).map(|ns| ns / 1e9),
             reads_per_s: device(|d| Some(d.reads)),
             read_bytes_per_s: device(|d| Some(d.read_bytes)),
             writes_per_s: device(|d| Some(d.writes)),

@@ -140,6 +140,7 @@ fn block(
 pub fn machine(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
     let mut writer = csv::Writer::from_writer(to);
     writer.write_record(ABOUT.iter().chain(&["phase", "device"]).chain(&MACHINE).copied())?;
+    let cpus = f64::from(evidence.run.host_before.machine.cpus.max(1));
     for case in &evidence.cases {
         let (Some(folder), Some(record)) = (case.folder(), &case.record) else { continue };
         let about = about(case);
@@ -163,7 +164,7 @@ pub fn machine(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
             let line = [
                 Some(since as f64 / 1e9),
                 rates.cpu_percent,
-                rates.steal_percent,
+                rates.stolen_cpus.map(|stolen| 100.0 * stolen / cpus),
                 rates.reads_per_s,
                 rates.read_bytes_per_s,
                 rates.writes_per_s,

@@ -191,11 +191,11 @@ pub enum Verdict {
 
 /// Judges the trials of a class. What breaks which promise:
 ///
-/// | | power loss, faults | kill -9 |
-/// |---|---|---|
-/// | `commit` | any damage | any damage |
-/// | `async` | torn values, half batches, phantoms, crashes | any damage |
-/// | `none` | crashes: it opens, or says that it cannot | the same |
+/// | | power loss, faults | kill -9 | power loss after sync |
+/// |---|---|---|---|
+/// | `commit` | any damage | any damage | any damage |
+/// | `async` | torn values, half batches, phantoms, crashes | any damage | any damage |
+/// | `none` | crashes: it opens, or says that it cannot | the same | any damage |
 ///
 /// An engine whose description says that a power loss damages its database promises no more in
 /// `async` than in `none`.
@@ -216,6 +216,7 @@ pub fn judge(class: Durability, power_loss: PowerLoss, trials: &[Trial]) -> Verd
         ];
         let crashes = [(tally.crashes, "in which it crashed or hung")];
         let judged: Vec<(u64, &str)> = match class {
+            _ if trial.kind == TrialKind::Sync => [served, gone].concat(),
             Durability::None => crashes.to_vec(),
             Durability::Async if !killed && power_loss == PowerLoss::Damages => crashes.to_vec(),
             Durability::Async if !killed => [&crashes[..], &served].concat(),
@@ -347,6 +348,9 @@ mod tests {
         assert_eq!(word(Async, TrialKind::Kill, &lost), "broken");
         assert_eq!(word(None, TrialKind::Kill, &lost), "held");
         assert_eq!(word(None, TrialKind::Power, &torn), "held");
+        for class in [None, Async, Commit] {
+            assert_eq!(word(class, TrialKind::Sync, &lost), "broken");
+        }
         let crash = Tally { unopened: 1, crashes: 1, ..Tally::default() };
         assert_eq!(word(None, TrialKind::Power, &crash), "broken");
     }

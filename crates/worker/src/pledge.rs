@@ -60,8 +60,16 @@ fn run_session<E: Engine>(pledge: &Pledge, writes: Range<u64>) -> Result<(u64, O
         (acknowledged, outcome.err())
     });
     // After an error there is nothing left to promise.
-    let closed = engine.close().err().map(|error| error.context("closing"));
-    Ok((acknowledged, refused.or(closed)))
+    let synced = if refused.is_none() { sync(&engine, pledge) } else { Ok(()) };
+    let closed = engine.close().map_err(|error| error.context("closing"));
+    Ok((acknowledged, refused.or(synced.and(closed).err())))
+}
+
+/// Makes everything durable, and acknowledges that.
+fn sync<E: Engine>(engine: &E, pledge: &Pledge) -> Result<()> {
+    engine.sync().map_err(|error| error.context("syncing"))?;
+    let acknowledgements = File::options().write(true).open(&pledge.acknowledgements)?;
+    Ok(acknowledgements.write_all_at(&pledge::acknowledgement(pledge::SYNCED, 0), 0)?)
 }
 
 /// Runs writers side by side, and adds their answers up.

@@ -14,6 +14,8 @@ export interface Row {
   metrics: Map<string, Metric | null>;
   /** The numbers of each engine's trials: equal ones are pairs. */
   trials?: Map<string, number[]>;
+  /** Two that differ by less than this share are equal. */
+  within: number;
   /** The program's own verdicts, of figures that have one against this base. */
   relatives?: Map<string, Relative>;
   /** Why these figures are not to be held against each other; null: they may be. */
@@ -66,7 +68,7 @@ export function judgedRatio(row: Row, engine: Engine, base: Engine): { ratio: nu
   const pairs = pairsOf(trials(base.id, of), trials(engine.id, own));
   return {
     ratio: pairs.length === 0 ? own.value / of.value : meanRatio(pairs),
-    mark: markOf(pairs, [of, own]),
+    mark: markOf(pairs, [of, own], row.within),
   };
 }
 

@@ -10,7 +10,7 @@ import { unique } from "../model";
 import {
   fine, pairedFigures, questionOf, rangeOf, signOf, verdictOf, type PairedFigure,
 } from "../paired";
-import { threadsOf, type View } from "../view";
+import { threadsOf, withinOf, type View } from "../view";
 import { axisOf, convergenceOf, hasCourses, heightOf, pictureOf, scaleOf, stripOf, type Scale } from "./strips";
 
 export const pairs: Figure = { name: "pairs", draw };
@@ -22,8 +22,11 @@ const HOW = [
   "Each trial of an engine is compared with the base's trial of the same number, which ran next "
   + "to it: what slows both cancels. The ratio is the geometric mean of the pairs; band and "
   + "whisker are its interval of 99 %, by Student's t of the logarithms.",
-  "Decided: the interval leaves 1 out. Equal: all of it lies within 3 % of 1.",
-];
+]
+
+/** What the verdicts of a run mean. */
+const decidedWords = (view: View): string =>
+  `Decided: the interval leaves 1 out. Equal: all of it lies within ${Number((100 * withinOf(view)).toPrecision(2))} % of 1.`;
 
 const HOW_CAME = "As pairs came: the interval after 4, 5, 6 and more pairs, with 1 as a dashed line.";
 
@@ -42,7 +45,7 @@ function draw(view: View): Drawing | null {
   return {
     title: `Pair by pair: against ${against}`,
     note: NOTE,
-    how: [...HOW, ...(hasCourses(paired) ? [HOW_CAME] : [])],
+    how: [...HOW, decidedWords(view), ...(hasCourses(paired) ? [HOW_CAME] : [])],
     controls: many ? [of] : [],
     element: (theme) => tableOf(paired, questions.length > 1, scaleOf(paired), theme),
     picture: (theme) => pictureOf(paired, scaleOf(paired), theme),

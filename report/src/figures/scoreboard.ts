@@ -8,7 +8,7 @@ import { ENGINES_MAX } from "../layout";
 import { boardElement, boardPicture, cellsOf, type Row } from "./board";
 import { costOf, opsApart, rangeOf, rateOf, relativeOf, tailOf, type Case, type Engine } from "../model";
 import { atWords, rateWords, tailWords } from "../phrases";
-import { threadsOf, type View } from "../view";
+import { threadsOf, withinOf, type View } from "../view";
 import { apartOf } from "./mixes";
 
 type Read = (one: Case) => Metric | null;
@@ -74,7 +74,7 @@ function rowsOf(view: View): Row[] {
       if (one) trials.set(engine.id, one.group.trials.map(({ trial }) => trial));
       if (own && own.base === base?.group.label) relatives.set(engine.id, own);
     }
-    if ([...metrics.values()].some((metric) => metric?.value != null)) rows.push({ name, metrics, trials, relatives, apart });
+    if ([...metrics.values()].some((metric) => metric?.value != null)) rows.push({ name, metrics, trials, relatives, within: withinOf(view), apart });
   };
   if (view.work.load) {
     add("Records/s", null, (one) => rateOf(one, "load"), { role: "load" });

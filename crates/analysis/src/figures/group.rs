@@ -78,7 +78,6 @@ pub struct Group {
     /// trial started yet.
     pub ram_limit_held: Option<bool>,
     /// Two that differ by less are equal: a share.
-    #[serde(skip)]
     pub within: f64,
     /// Its trials, in order.
     pub trials: Vec<Trial>,

@@ -14,6 +14,7 @@ use crate::running::runner::Interrupt;
 use crate::running::start::run_id;
 use crate::running::{libraries, workers};
 use anyhow::Context as _;
+use boot::Boot;
 use kvdyno_host::{Root, meter};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::{
@@ -170,6 +171,7 @@ fn all(
     mounted.remove()?;
     let log = trials.record(None)?;
     class.trials.push(trials.power(&log)?);
+    class.trials.push(trials.syncs(&log)?);
     let commits = trials.victim.class() == Durability::Commit;
     if commits {
         class.trials.push(trials.control(&log)?);
@@ -245,7 +247,7 @@ fn again(
     let state = trial::draw(record.seed, number, &log);
     let image = replay.join(format!("{recording}.state-{number}.image"));
     let promised = trials.promised(state.moment, &log);
-    boot::again()?;
+    let _boot = Boot::again()?;
     // The image of an earlier replay has the same bytes.
     let keep = Some(image.as_path()).filter(|image| !image.exists());
     let (damage, exit) = match trials.recover_one((number, &state), &promised, keep)? {

@@ -89,6 +89,8 @@ fn lmdb_without_flushes_is_damaged_as_its_manual_says_and_that_can_be_repeated()
     let of_async = class(&record, Durability::Async);
     let kills = &trial(of_async, TrialKind::Kill).tally;
     assert_eq!((kills.lost, kills.corrupt), (0, 0), "the page cache survives: {kills:?}");
+    let synced = &trial(of_async, TrialKind::Sync).tally;
+    assert_eq!((synced.states, synced.sound), (20, 20), "{synced:?}");
     let power = trial(of_async, TrialKind::Power);
     assert!(power.tally.lost + power.tally.corrupt > 10, "{power:?}");
     let example = &power.examples[0];
@@ -153,6 +155,30 @@ fn an_engine_that_keeps_all_in_memory_is_caught_by_a_kill() {
     let record = record(&scratch);
     let kills = &trial(class(&record, Durability::Async), TrialKind::Kill).tally;
     assert!(kills.lost > 0 && kills.torn == 0, "{kills:?}");
+    // It never syncs.
+    done.assert_says("power loss after sync: 20 of 20 with acknowledged writes lost");
+    assert_nothing_left(&scratch);
+}
+
+/// libmdbx compares boots: it keeps what a killed process has not flushed, and undoes it after a
+/// reboot.
+#[test]
+fn a_process_is_killed_in_the_boot_in_which_it_wrote() {
+    let test = "a_process_is_killed_in_the_boot_in_which_it_wrote";
+    if !can_torture(test, "mkfs.ext4") || !needs("mdbx", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let torture = ["torture", "--engine", "mdbx", "--durability", "none,async"];
+    scratch.run(&[&torture[..], &["--power-losses", "20", "--quick"]].concat()).assert_code(0);
+    let record = record(&scratch);
+    for durability in [Durability::None, Durability::Async] {
+        let class = class(&record, durability);
+        let kills = &trial(class, TrialKind::Kill).tally;
+        assert!(kills.states > 0 && kills.sound_only(), "{durability:?}: {kills:?}");
+        let power = &trial(class, TrialKind::Power).tally;
+        assert!(power.lost + power.corrupt > 0, "{durability:?}: {power:?}");
+    }
     assert_nothing_left(&scratch);
 }
 

@@ -1,5 +1,6 @@
 //! A block of rows under one heading: a label, a cell for each engine, and how they compare.
 
+use super::super::footnotes::Footnotes;
 use super::line::{COLUMNS_MAX, Line, cut};
 use crate::tone::Tone;
 use crate::versus::INTERVAL_MAX;
@@ -92,11 +93,17 @@ pub(super) const RATE: Than = ("more", "fewer");
 /// Of times and costs.
 pub(super) const TIME: Than = ("higher", "lower");
 
+/// A ratio that is so many times that of the medians beside it says what it is.
+const RATIOS_APART: f64 = 1.1;
+
+const RATIO: &str = "ratio: the geometric mean over pairs of trials; the values are medians";
+
 /// How the first of two figures compares with the second: `2.5x more (1.3-4.3)`.
 pub(super) fn versus(
     (group, one): (&Group, &Metric),
     (other_group, other): (&Group, &Metric),
     than: Than,
+    notes: &mut Footnotes,
 ) -> String {
     let Some(relative) = RelativeTo::between("", (other_group, other), (group, one)) else {
         return String::new();
@@ -111,13 +118,19 @@ pub(super) fn versus(
     let turned = ratio < 1.0;
     let word = if turned { than.1 } else { than.0 };
     let upward = |ratio: f64| if turned { 1.0 / ratio } else { ratio };
-    let text = format!("{}x {word}", factor(upward(ratio)));
+    let mut times = |spread: &str| {
+        let medians = one.value.zip(other.value).map(|(one, other)| one / other);
+        let apart = |medians: f64| (ratio / medians).ln().abs() > RATIOS_APART.ln();
+        let mark = if medians.is_some_and(apart) { notes.mark(RATIO) } else { String::new() };
+        let words = [format!("{}x {word}", factor(upward(ratio))), spread.to_owned(), mark];
+        words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
+    };
     // Other figures describe: they have a ratio, and no verdict.
     let primary = [&c::OPS_PER_S, &c::RECORDS_PER_S, &c::INSTRUCTIONS_PER_OP];
     let primary = primary.iter().any(|figure| figure.name == one.name);
     let ends = relative.low.zip(relative.high);
     match (verdict, ends.filter(|(low, high)| high / low <= INTERVAL_MAX)) {
-        (_, Some((low, high))) if !primary => format!("{text} ({})", range(low, high, turned)),
+        (_, Some((low, high))) if !primary => times(&range(low, high, turned)),
         (Significance::NotDistinguishable, _) if relative.decided => {
             let counted = one.name == c::INSTRUCTIONS_PER_OP.name;
             let within = if counted { least(one.name) } else { group.within };
@@ -125,20 +138,44 @@ pub(super) fn versus(
         }
         (Significance::NotDistinguishable, _) => "undecided".to_owned(),
         (Significance::SpreadUnknown, _) => match one.n.min(other.n) {
-            1 => format!("{text} (1 trial)"),
-            n => format!("{text} ({n} trials)"),
+            1 => times("(1 trial)"),
+            n => times(&format!("({n} trials)")),
         },
-        (_, Some((low, high))) => format!("{text} ({})", range(low, high, turned)),
-        (_, None) => text,
+        (_, Some((low, high))) => times(&range(low, high, turned)),
+        (_, None) => times(""),
     }
 }
 
-/// `1.3-4.3`; of a ratio that was turned over, so is its interval.
+/// `(1.3-4.3)`; of a ratio that was turned over, so is its interval.
 fn range(low: f64, high: f64, turned: bool) -> String {
     let (least, most) = if turned { (1.0 / high, 1.0 / low) } else { (low, high) };
-    format!("{}-{}", factor(least), factor(most))
+    format!("({}-{})", factor(least), factor(most))
 }
 
 fn factor(ratio: f64) -> String {
     format_factor(ratio, ratio)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_analysis::fixture::Fixture;
+
+    /// One slow trial of four moves the mean of the pairs and hardly the median.
+    #[test]
+    fn a_ratio_that_is_not_that_of_the_values_beside_it_says_what_it_is() {
+        let group = Fixture::with_trials(4).summary().figures.groups.remove(0);
+        let metric = |values: [f64; 4]| Metric::new(&c::SERVICE_P99, values.map(Ok).to_vec());
+        let base = metric([1000.0, 1010.0, 990.0, 1000.0]);
+        let mut notes = Footnotes::default();
+        let mut words =
+            |values| versus((&group, &metric(values)), (&group, &base), TIME, &mut notes);
+        assert_eq!(words([2000.0, 2020.0, 1980.0, 2000.0]), "2.0x higher (2.0-2.0)");
+        let scattered = words([2000.0, 2020.0, 1980.0, 6000.0]);
+        assert!(
+            scattered.starts_with("2.6x higher (") && scattered.ends_with(" [1]"),
+            "{scattered}"
+        );
+        assert_eq!(notes.lines(), [format!("[1] {RATIO}")]);
+    }
 }

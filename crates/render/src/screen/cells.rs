@@ -62,7 +62,7 @@ pub(super) fn row<'s>(
         }
         ([one, other], Some(than)) => {
             let both = entry(one).zip(entry(other));
-            both.map_or_else(String::new, |(one, other)| versus(one, other, than))
+            both.map_or_else(String::new, |(one, other)| versus(one, other, than, notes))
         }
         _ => String::new(),
     };

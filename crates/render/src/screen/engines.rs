@@ -81,7 +81,10 @@ fn footnotes(notes: &Footnotes, contest: &Contest<'_>) -> Vec<Line> {
         let base = contest.name(contest.labels[0]);
         lines.insert(
             0,
-            format!("x: times {base}'s; =: equal; ~: undecided; ?: fewer than 4 trials"),
+            format!(
+                "x: times {base}'s, over pairs of trials; =: equal; ~: undecided; ?: fewer than 4 \
+                 trials"
+            ),
         );
     }
     lines.iter().flat_map(|line| sentence(None, "", line, NOTE_LINES)).collect()

@@ -12,16 +12,25 @@ use tempfile::NamedTempFile;
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const NEW_ID: &str = "/proc/sys/kernel/random/uuid";
 
-/// From now on the machine has another boot id, until this process ends.
-pub(super) fn again() -> anyhow::Result<()> {
-    let bound = || -> anyhow::Result<()> {
-        let mut file = NamedTempFile::new()?;
-        file.write_all(fs::read_to_string(NEW_ID)?.as_bytes())?;
-        // Unmounts the previous one, if any: nothing can be mounted over an unlinked file.
+/// Another boot of the machine, until it is dropped: then the machine's own has its id again.
+pub(super) struct Boot(());
+
+impl Boot {
+    pub(super) fn again() -> anyhow::Result<Self> {
+        let bound = || -> anyhow::Result<()> {
+            let mut file = NamedTempFile::new()?;
+            file.write_all(fs::read_to_string(NEW_ID)?.as_bytes())?;
+            // A bind mount works without the file's name.
+            rustix::mount::mount_bind(file.path(), BOOT_ID)?;
+            Ok(())
+        };
+        bound().with_context(|| format!("failed to mount another boot id on {BOOT_ID}"))?;
+        Ok(Self(()))
+    }
+}
+
+impl Drop for Boot {
+    fn drop(&mut self) {
         let _ = rustix::mount::unmount(BOOT_ID, UnmountFlags::DETACH);
-        // A bind mount works without the file's name.
-        rustix::mount::mount_bind(file.path(), BOOT_ID)?;
-        Ok(())
-    };
-    bound().with_context(|| format!("failed to mount another boot id on {BOOT_ID}"))
+    }
 }

@@ -1,12 +1,14 @@
 //! The trials of an engine in one class: its process is killed, its power fails, its drive fails.
 //! Each trial has a number of states; in each, the engine recovers and its data is read.
 
+use super::boot::Boot;
 use super::testbed::Testbed;
 use super::victim::{PledgeOutcome, Recovery, Victim};
 use crate::printer::Progress;
 use crate::running::runner::Interrupt;
 use anyhow::Context as _;
 use kvdyno_host::Looped;
+use kvdyno_record::pledge::SYNCED;
 use kvdyno_record::torture::{Example, Tally, Trial, TrialKind};
 use kvdyno_torture::verdict::{Damage, Promised};
 use kvdyno_torture::{Draw, Fault, Seen, State};
@@ -28,6 +30,15 @@ const STATES_A_KILL: u64 = 6;
 
 /// States that are recovered at the same time: mounting is mostly waiting.
 const LANES: usize = 4;
+
+/// The moments at which an engine said that everything is durable, each with several losses of what
+/// the drive has not flushed.
+fn draw_synced(seed: u64, log: &Seen) -> Vec<State> {
+    let synced = log.acknowledged.iter().filter(|(_, [writer, _])| *writer == SYNCED);
+    let moments: Vec<usize> = synced.map(|(at, _)| *at).collect();
+    let states = (0..FEW).zip(moments.iter().cycle());
+    states.map(|(number, at)| State::draw(seed ^ 0x0005_97c5, number, &(*at..*at))).collect()
+}
 
 /// The settings of each class.
 pub(super) struct Trials<'t> {
@@ -185,6 +196,17 @@ impl Trials<'_> {
         self.explore(TrialKind::Power, states, log)
     }
 
+    /// Power losses as soon as the engine has synced.
+    pub(super) fn syncs(&self, log: &Seen) -> anyhow::Result<Trial> {
+        let states = draw_synced(self.seed, log);
+        anyhow::ensure!(
+            !states.is_empty(),
+            "{} has never synced; rebuild it with this version's kvdyno-worker",
+            self.victim.label()
+        );
+        self.explore(TrialKind::Sync, states, log)
+    }
+
     /// The same on a drive that ignores flushes.
     pub(super) fn control(&self, log: &Seen) -> anyhow::Result<Trial> {
         let window = 0..log.entries;
@@ -223,7 +245,7 @@ impl Trials<'_> {
         mut states: Vec<State>,
         log: &Seen,
     ) -> anyhow::Result<Trial> {
-        super::boot::again()?;
+        let _boot = Boot::again()?;
         // Each lane continues from the drive's previous state.
         states.sort_by_key(|state| state.moment);
         let (next, count) = (AtomicUsize::new(0), Mutex::new(Count::new(kind)));
@@ -351,5 +373,18 @@ mod tests {
             (0..80).filter(|n| n % 16 == 7).map(|n| n % LOSSES.len()).collect();
         early.sort_unstable();
         assert_eq!(early, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn after_each_sync_the_power_fails_with_each_loss() {
+        let acknowledged =
+            vec![(100, [0, 0]), (150, [SYNCED, 0]), (190, [0, 1]), (200, [SYNCED, 0])];
+        let log = Seen { entries: 1000, acknowledged, ..Seen::default() };
+        for moment in [150, 200] {
+            let states = draw_synced(1, &log);
+            let at = states.iter().filter(|state| state.moment == moment);
+            let losses: Vec<_> = at.map(|state| state.lost).collect();
+            assert!(losses.len() == 10 && LOSSES.iter().all(|lost| losses.contains(lost)));
+        }
     }
 }
