@@ -19,7 +19,7 @@ const PICKS: readonly Pick[] = [...NAMES, "from", "to", "order"];
 
 const weight = ({ findings }: RunEntry): number => 1e6 * findings.invalid + findings.warning;
 const decided = ({ verdicts }: RunEntry): number => verdicts.figures > 0 ? 1 - verdicts.undecided / verdicts.figures : -1;
-const took = (run: RunEntry): number => (run.ended_unix_ns ?? 0) - (run.started_unix_ns ?? 0);
+const took = (run: RunEntry): number => (run.ended_unix_ns ?? 0) - (run.started_unix_ns ?? 0) - run.paused_ns;
 const byText = (read: (run: RunEntry) => string) => (a: RunEntry, b: RunEntry): number => read(a).localeCompare(read(b));
 
 /** Orders, the newest first among equals; the first one is the data's own. */

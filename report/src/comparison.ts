@@ -37,6 +37,8 @@ export interface VersusRow {
   phase: string;
   role: string | null;
   op: string | null;
+  /** Those in words. */
+  scope: string;
   figure: string;
   unit: string;
   direction: Direction;

@@ -365,6 +365,7 @@ export interface RunEntry {
   drive: string | null;
   started_unix_ns: number | null;
   ended_unix_ns: number | null;
+  paused_ns: number;
   engines: string[];
   cases_planned: number;
   cases_recorded: number;

@@ -5,7 +5,7 @@ import type { VersusRow } from "./data";
 import { OUTLINES, POINTS, scaleOf } from "./forest";
 
 const row = (ratio: number | null, low: number | null = null, high: number | null = null): VersusRow => ({
-  phase: "measure", role: null, op: null, figure: "ops_per_s", unit: "1/s", direction: "higher",
+  phase: "measure", role: null, op: null, scope: "measure", figure: "ops_per_s", unit: "1/s", direction: "higher",
   base: { value: 1, n: 6, min: 1, max: 1 }, new: { value: 1, n: 6, min: 1, max: 1 }, paired: false,
   ratio, ratio_low: low, ratio_high: high, ratios: [], within: 0.03, verdict: "undecided", reason: null,
 });

@@ -20,5 +20,5 @@ export function hiccupNote(hiccups: Hiccups | null | undefined): string {
     .flatMap(([name, ns]) => (ns == null ? [] : [`${name} ${duration(ns)}`]));
   const long = hiccups.long === 0 ? "none of 10 µs or more"
     : `${grouped(hiccups.long)} of 10 µs or more, ${inUnit(hiccups.long_share * 100, "%")} of the time`;
-  return `Scheduling jitter of this machine, idle for ${duration(hiccups.length_ns)}: ${named.join(", ")}; ${long}. Latencies below this are noise.`;
+  return `Scheduling jitter of this machine, idle for ${duration(hiccups.length_ns)}: ${named.join(", ")}; ${long}. Tails below its maximum may be its own.`;
 }

@@ -94,7 +94,8 @@ export function areJudged(pairs: Pair[], relative: Relative): boolean {
   return own.every((value, at) => Math.abs(Math.log(value / (judged[at] ?? 0))) < 1e-6);
 }
 
-/** What pairs say of a figure that has no verdict of the program; two that differ by less than the share `least` are equal. */
+/** What pairs say of a figure that has no verdict of the program; two that differ by less than
+ * the share `least` are equal. */
 export function markOf(pairs: Pair[], [base, other]: [Metric, Metric], least: number): Mark {
   const interval = intervalOf(pairs);
   if (interval) {

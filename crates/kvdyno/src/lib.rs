@@ -57,7 +57,10 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Plan(args) => commands::plan::run(args, printer),
         Command::Resume(args) => commands::resume::run(args, printer),
         Command::List(args) => commands::list::run(args, printer),
-        Command::Show(args) => commands::show::run(args, printer),
+        Command::Show(args) => {
+            let torture = satellites::torture::show(args, printer);
+            torture.unwrap_or_else(|| commands::show::run(args, printer))
+        }
         Command::Judge(args) => commands::judge::run(args, printer),
         Command::Report(args) => commands::report::run(args, printer),
         Command::Serve(args) => commands::serve::run(args, printer),

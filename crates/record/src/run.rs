@@ -29,6 +29,9 @@ pub struct RunRecord {
     pub ended_unix_ns: Option<u64>,
     /// When a resumed run went on, each time.
     pub resumed_unix_ns: Vec<u64>,
+    /// When it had stopped before, each time: of a killed run, its last reading.
+    #[serde(default)]
+    pub stopped_unix_ns: Vec<u64>,
     /// The location of the databases.
     pub data_dir: String,
     /// The machine before.
@@ -50,6 +53,20 @@ pub struct RunRecord {
     /// The trace that requests of measured phases are recorded to (`trace record`); null: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
+}
+
+impl RunRecord {
+    /// How long it was stopped before it was resumed, all times together.
+    pub fn paused_ns(&self) -> u64 {
+        let pauses = self.stopped_unix_ns.iter().zip(&self.resumed_unix_ns);
+        pauses.map(|(stopped, resumed)| resumed.saturating_sub(*stopped)).sum()
+    }
+
+    /// How long it was at work; none: it has not ended.
+    pub fn took_ns(&self) -> Option<u64> {
+        let took = self.ended_unix_ns?.checked_sub(self.started_unix_ns)?;
+        Some(took.saturating_sub(self.paused_ns()))
+    }
 }
 
 /// The times between two clock readings of a thread that does nothing else. Time beyond that of a

@@ -75,8 +75,6 @@ pub enum TrialKind {
     Kill,
     /// The power goes.
     Power,
-    /// The power goes as soon as the engine says that all its writes are durable.
-    Sync,
     /// The power goes, and the drive had ignored flushes: losses must be seen.
     Control,
     /// A flush fails with EIO, once; then the power goes.
@@ -85,6 +83,8 @@ pub enum TrialKind {
     Full,
     /// The drive answers nothing for a while; then the power goes.
     Pause,
+    /// The power goes as soon as the engine says that all its writes are durable.
+    Sync,
 }
 
 impl TrialKind {
@@ -93,11 +93,11 @@ impl TrialKind {
         match self {
             Self::Kill => "kill -9",
             Self::Power => "power loss",
-            Self::Sync => "power loss after sync",
             Self::Control => "control",
             Self::FlushFails => "EIO at a flush",
             Self::Full => "ENOSPC",
             Self::Pause => "pause",
+            Self::Sync => "power loss after sync",
         }
     }
 }
@@ -130,7 +130,7 @@ pub struct Tally {
     /// A later write of a writer was there, an earlier one was not.
     pub holes: u64,
     /// A part of a batch was there.
-    pub half_batches: u64,
+    pub partial_batches: u64,
     /// A value was shown that was never written.
     pub torn: u64,
     /// The database was not opened, or not read to its end.
@@ -139,7 +139,7 @@ pub struct Tally {
     pub crashes: u64,
     /// Records existed that were not written yet.
     pub phantoms: u64,
-    /// Not opened, torn, half a batch or phantoms.
+    /// Not opened, torn, partial batches or phantoms.
     pub corrupt: u64,
     /// Not opened, before anything was acknowledged: a database that was being made.
     pub before_first_ack: u64,

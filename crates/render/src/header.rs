@@ -109,8 +109,7 @@ pub fn moment(unix_ns: u64) -> String {
 
 fn run(summary: &Summary) -> String {
     let run = &summary.run;
-    let took = run.ended_unix_ns.and_then(|ended| ended.checked_sub(run.started_unix_ns));
-    let ended = match took {
+    let ended = match run.took_ns {
         Some(ns) => format!("took {}", units::duration(ns)),
         None => "did not end".to_owned(),
     };

@@ -129,7 +129,7 @@ pub fn table(versus: &Versus) -> Table {
             let interval = interval(row, &mut table);
             table.row(&[
                 pair.name.clone(),
-                row.place(),
+                row.scope.clone(),
                 row.figure.to_owned(),
                 sample(row, &row.base),
                 sample(row, &row.new),

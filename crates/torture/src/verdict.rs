@@ -29,7 +29,7 @@ pub struct Damage {
     /// Writers of whose writes an earlier one is missing and a later one is there.
     pub holes: u64,
     /// Batches of which a part is there.
-    pub half_batches: u64,
+    pub partial_batches: u64,
     /// Values that were never written, shown as if they were sound.
     pub torn: u64,
     /// Records or versions that cannot have been written yet, or that only a walk finds.
@@ -114,14 +114,14 @@ impl Promised {
             damage.phantoms += allowed.iter().filter(|version| **version > most).count() as u64;
             let range = allowed.iter().min().zip(allowed.iter().max()).map(|(a, b)| *a..*b);
             let half = range.as_ref().is_some_and(|range| !range.is_empty());
-            damage.half_batches += u64::from(half && self.atomic);
+            damage.partial_batches += u64::from(half && self.atomic);
             ranges.push(range);
         }
         let last = (0..).zip(&ranges).filter_map(|(unit, range)| {
             let version = range.as_ref()?.end;
             (version > 0).then(|| units.number(unit, version))
         });
-        // Of the last itself a part may be missing: that is half a batch, and no hole.
+        // Of the last itself a part may be missing: that is a partial batch, and no hole.
         let Some(last) = last.max() else { return };
         let is_missing = |(unit, range): (u64, &Option<Range<u32>>)| {
             range.as_ref().is_some_and(|range| range.start < versions(units, unit, last))
@@ -147,13 +147,14 @@ impl Damage {
             tally.before_first_ack += 1;
             return;
         }
-        let corrupt = self.unopened.is_some() || self.torn + self.half_batches + self.phantoms > 0;
+        let corrupt =
+            self.unopened.is_some() || self.torn + self.partial_batches + self.phantoms > 0;
         tally.sound += u64::from(self.is_none());
         tally.corrupt += u64::from(corrupt);
         tally.unopened += u64::from(self.unopened.is_some());
         tally.lost += u64::from(self.lost > 0);
         tally.holes += u64::from(self.holes > 0);
-        tally.half_batches += u64::from(self.half_batches > 0);
+        tally.partial_batches += u64::from(self.partial_batches > 0);
         tally.torn += u64::from(self.torn > 0);
         tally.phantoms += u64::from(self.phantoms > 0);
     }
@@ -164,7 +165,7 @@ impl Damage {
         let parts = [
             self.unopened.as_ref().map(|why| format!("not opened: {why}")),
             counted(self.torn, "torn values"),
-            counted(self.half_batches, "half batches"),
+            counted(self.partial_batches, "partial batches"),
             counted(self.phantoms, "phantoms"),
             counted(self.lost, "acknowledged records lost"),
             counted(self.holes, "writers with a hole"),
@@ -194,7 +195,7 @@ pub enum Verdict {
 /// | | power loss, faults | kill -9 | power loss after sync |
 /// |---|---|---|---|
 /// | `commit` | any damage | any damage | any damage |
-/// | `async` | torn values, half batches, phantoms, crashes | any damage | any damage |
+/// | `async` | torn values, partial batches, phantoms, crashes | any damage | any damage |
 /// | `none` | crashes: it opens, or says that it cannot | the same | any damage |
 ///
 /// An engine whose description says that a power loss damages its database promises no more in
@@ -206,7 +207,7 @@ pub fn judge(class: Durability, power_loss: PowerLoss, trials: &[Trial]) -> Verd
         let killed = trial.kind == TrialKind::Kill;
         let served = [
             (tally.torn, "with torn values"),
-            (tally.half_batches, "with half a batch"),
+            (tally.partial_batches, "with a partial batch"),
             (tally.phantoms, "with phantoms"),
         ];
         let gone = [
@@ -231,13 +232,16 @@ pub fn judge(class: Durability, power_loss: PowerLoss, trials: &[Trial]) -> Verd
         return Verdict::Broken(broken);
     }
     let trial_of = |kind| trials.iter().find(|trial| trial.kind == kind);
-    let Some(power) = trial_of(TrialKind::Power) else {
+    if trial_of(TrialKind::Power).is_none() {
         return Verdict::Inconclusive("no power loss was tried".to_owned());
-    };
-    let Tally { states, unmounted, .. } = power.tally;
-    if unmounted > states / UNMOUNTED_SHARE {
-        let why = format!("in {unmounted} of {states} states the filesystem did not mount");
-        return Verdict::Inconclusive(why);
+    }
+    for trial in [TrialKind::Power, TrialKind::Sync].into_iter().filter_map(trial_of) {
+        let (kind, Tally { states, unmounted, .. }) = (trial.kind.as_str(), trial.tally.clone());
+        if unmounted > states / UNMOUNTED_SHARE {
+            let why =
+                format!("{kind}: in {unmounted} of {states} states the filesystem did not mount");
+            return Verdict::Inconclusive(why);
+        }
     }
     if class == Durability::Commit
         && trial_of(TrialKind::Control).is_none_or(|it| it.tally.sound_only())
@@ -278,7 +282,7 @@ mod tests {
         assert_eq!(damage_of([2, 1, 2, 2]), Damage { phantoms: 2, holes: 1, ..Damage::default() });
         assert_eq!(
             damage_of([2, 1, 1, 0]),
-            Damage { lost: 1, half_batches: 1, holes: 1, ..Damage::default() }
+            Damage { lost: 1, partial_batches: 1, holes: 1, ..Damage::default() }
         );
         assert_eq!(damage_of([2, 0, 1, 1]), Damage { lost: 1, holes: 1, ..Damage::default() });
         assert_eq!(damage_of([0; 4]), Damage { lost: 4, ..Damage::default() });
@@ -295,7 +299,7 @@ mod tests {
             promised.damage(&recovered)
         };
         assert!(damage_if(false).is_none(), "the engine does not say that batches are whole");
-        assert_eq!(damage_if(true), Damage { half_batches: 1, ..Damage::default() });
+        assert_eq!(damage_if(true), Damage { partial_batches: 1, ..Damage::default() });
     }
 
     #[test]

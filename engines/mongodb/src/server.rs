@@ -132,6 +132,8 @@ fn set_common(command: &mut Command, options: &Options) -> Result<()> {
 /// Its log is synced each 100 ms, or before an answer that asks for it.
 fn tokumx(command: &mut Command, options: &Options) -> Result<()> {
     set_common(command, options)?;
+    // Its web console would take the socket.
+    command.arg("--nohttpinterface");
     match options.integer("cache_size")? {
         0 => {}
         bytes => {

@@ -22,7 +22,7 @@ const HOW = [
   "Each trial of an engine is compared with the base's trial of the same number, which ran next "
   + "to it: what slows both cancels. The ratio is the geometric mean of the pairs; band and "
   + "whisker are its interval of 99 %, by Student's t of the logarithms.",
-]
+];
 
 /** What the verdicts of a run mean. */
 const decidedWords = (view: View): string =>

@@ -159,7 +159,7 @@ function sizeOf({ data }: RunEntry): string {
 function took(run: RunEntry): string {
   if (run.started_unix_ns == null) return "";
   const end = run.ended_unix_ns ?? (run.state === "running" ? Date.now() * 1e6 : null);
-  return end == null ? "" : duration(Math.max(0, Math.round((end - run.started_unix_ns) / 1e9) * 1e9));
+  return end == null ? "" : duration(Math.max(0, Math.round((end - run.started_unix_ns - run.paused_ns) / 1e9) * 1e9));
 }
 
 function decided({ verdicts: { figures, undecided } }: RunEntry): Child[] {

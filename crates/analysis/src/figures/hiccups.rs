@@ -69,7 +69,8 @@ impl HiccupRow {
     /// The line below a table of latencies.
     pub fn line(&self) -> String {
         format!(
-            "scheduling jitter of this machine, {} idle: {}: latencies below this are noise",
+            "scheduling jitter of this machine, {} idle: {}: tails below its maximum may be its \
+             own",
             duration(self.length_ns),
             self.gaps()
         )
@@ -89,7 +90,7 @@ mod tests {
         assert_eq!(
             row.line(),
             "scheduling jitter of this machine, 2.00 s idle: p99.9 24 ns, p99.99 51 ns, max 13.4 \
-             ms; 1,000 of 10 us or more, 1.57 % of the time: latencies below this are noise"
+             ms; 1,000 of 10 us or more, 1.57 % of the time: tails below its maximum may be its own"
         );
     }
 

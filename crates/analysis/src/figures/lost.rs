@@ -14,7 +14,7 @@ pub struct Lost {
     pub states: u64,
     /// States in which an acknowledged write was missing.
     pub lost: u64,
-    /// States in which it did not open, or returned data that was never written, or half a batch.
+    /// States in which it did not open, or returned a partial batch, or data that nobody wrote.
     pub corrupt: u64,
 }
 
@@ -26,14 +26,17 @@ impl Lost {
 
     /// `lost 0 of 300 (< 1 %)`, `lost 12 of 300 (4 %), corrupt 3`.
     pub fn words(self) -> String {
-        let Self { states, lost, corrupt } = self;
-        let percent = |share: f64| (1000.0 * share).round() / 10.0;
-        let mut words = format!("lost {lost} of {states}");
         // A corrupt state may have lost data as well, which cannot be determined.
-        let bound = at_most(states).filter(|_| lost + corrupt == 0);
-        if let Some(bound) = bound {
-            words += &format!(" (< {} %)", percent(bound));
-        } else if lost > 0 {
+        let bound = at_most(self.states).filter(|_| self.lost + self.corrupt == 0);
+        let bound = bound.map_or_else(String::new, |bound| format!(" (< {} %)", percent(bound)));
+        self.counts() + &bound
+    }
+
+    /// The same without an upper bound.
+    pub fn counts(self) -> String {
+        let Self { states, lost, corrupt } = self;
+        let mut words = format!("lost {lost} of {states}");
+        if lost > 0 {
             words += &format!(" ({} %)", percent(lost as f64 / states.max(1) as f64));
         }
         if corrupt > 0 {
@@ -41,6 +44,10 @@ impl Lost {
         }
         words
     }
+}
+
+fn percent(share: f64) -> f64 {
+    (1000.0 * share).round() / 10.0
 }
 
 #[cfg(test)]

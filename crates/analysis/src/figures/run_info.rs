@@ -29,6 +29,8 @@ pub struct RunInfo {
     pub started_unix_ns: u64,
     /// When it ended; null: it has not.
     pub ended_unix_ns: Option<u64>,
+    /// How long it was at work; null: it has not ended.
+    pub took_ns: Option<u64>,
     /// The data directory.
     pub data_dir: String,
     /// Decisions that follow from the host, in words.
@@ -64,6 +66,7 @@ impl RunInfo {
             command: run.command.clone(),
             started_unix_ns: run.started_unix_ns,
             ended_unix_ns: run.ended_unix_ns,
+            took_ns: run.took_ns(),
             data_dir: run.data_dir.clone(),
             sized: plan.sized.clone(),
             warnings: plan.warnings.clone(),
@@ -74,5 +77,25 @@ impl RunInfo {
             cases_recorded: evidence.recorded().count(),
             cases_done: evidence.cases.iter().filter(|case| case.is_done()).count(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn pauses_are_no_work() {
+        let mut fixture = Fixture::new();
+        let [began, second] = [fixture.run.started_unix_ns, 1_000_000_000];
+        let took_s = |fixture: &Fixture| {
+            fixture.summary().figures.run.took_ns.map(|took_ns| took_ns / second)
+        };
+        assert_eq!(took_s(&fixture), Some(372));
+        fixture.run.stopped_unix_ns = [10, 110].map(|at| began + at * second).into();
+        fixture.run.resumed_unix_ns = [100, 120].map(|at| began + at * second).into();
+        assert_eq!(took_s(&fixture), Some(272));
+        fixture.run.ended_unix_ns = None;
+        assert_eq!(took_s(&fixture), None);
     }
 }

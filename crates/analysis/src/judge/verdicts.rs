@@ -74,6 +74,11 @@ impl Verdicts {
     /// `8 of 9 figures decided; undecided: RocksDB readers, 4 threads (about 6 more pairs)`; none:
     /// nothing is compared.
     pub fn words(&self) -> Option<String> {
+        self.words_with(None)
+    }
+
+    /// The same with a remedy: before the list, whose end a screen may cut.
+    pub fn words_with(&self, remedy: Option<&str>) -> Option<String> {
         let decided = self.figures - self.undecided.len();
         if self.undecided.is_empty() {
             return match decided {
@@ -87,7 +92,8 @@ impl Verdicts {
         let more = self.undecided.len() - open.len();
         open.extend((more > 0).then(|| format!("{more} more")));
         let open = list(&open);
-        Some(format!("{decided} of {} figures decided; undecided: {open}", self.figures))
+        let remedy = remedy.map_or_else(String::new, |remedy| format!(" ({remedy})"));
+        Some(format!("{decided} of {} figures decided{remedy}; undecided: {open}", self.figures))
     }
 
     fn add(

@@ -65,7 +65,7 @@ pub(super) const RULES: &[Rule] = &[
 
 /// Not part of the recorded host: measured now by [`crate::hiccups`]. The caller passes the text.
 pub(super) fn hiccups(gaps: &str, max_ns: u64) -> Diagnostic {
-    let why = "an idle thread was stopped for so long: latencies below this are noise";
+    let why = "an idle thread was stopped for so long: tails below that may be the machine's";
     let check = Diagnostic { id: "scheduling jitter", ..diagnostic(gaps, why) };
     if max_ns < HICCUP_NS {
         return check;

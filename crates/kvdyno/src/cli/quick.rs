@@ -42,7 +42,7 @@ pub(crate) struct QuickArgs {
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
     pub(crate) size: Vec<String>,
     /// A database of your own in place of a load: its directory, or its file. A copy is
-    /// measured; the original is never changed
+    /// measured (--plan makes it, too); the original is never changed
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath,
           conflicts_with_all = ["records", "size"])]
     pub(crate) from: Option<PathBuf>,

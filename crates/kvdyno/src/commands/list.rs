@@ -25,6 +25,7 @@ struct Entry {
     host: String,
     started_unix_ns: u64,
     ended_unix_ns: Option<u64>,
+    took_ns: Option<u64>,
     cases_done: usize,
     cases_planned: usize,
     state: String,
@@ -77,6 +78,7 @@ fn read(path: &Path) -> anyhow::Result<Entry> {
         user_bytes: about::user_bytes(&evidence),
         cases_done: evidence.cases.iter().filter(|case| case.is_done()).count(),
         cases_planned: evidence.cases.len(),
+        took_ns: evidence.run.took_ns(),
         id: evidence.run.id,
         suite: evidence.run.suite,
         name: evidence.run.name,
@@ -105,14 +107,13 @@ fn table(entries: &[Entry]) -> String {
     columns.retain(|(name, _)| several_hosts || *name != "host");
     let mut table = Table::new(columns);
     for entry in entries {
-        let took = entry.ended_unix_ns.and_then(|end| end.checked_sub(entry.started_unix_ns));
         let row = [
             Some(entry.id.clone()),
             Some(entry.name.clone().unwrap_or_else(|| entry.suite.clone())),
             Some(entry.user_bytes.map_or_else(|| "-".to_owned(), units::bytes)),
             Some(entry.engines.join(", ")),
             several_hosts.then(|| entry.host.clone()),
-            Some(took.map_or_else(|| "-".to_owned(), units::duration)),
+            Some(entry.took_ns.map_or_else(|| "-".to_owned(), units::duration)),
             Some(format!("{}/{}", entry.cases_done, entry.cases_planned)),
             Some(entry.state.clone()),
         ];

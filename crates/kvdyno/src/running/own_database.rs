@@ -64,6 +64,9 @@ pub(super) fn find_or_import(
     let state = match state.transpose().map_err(|error| error.to_string())?.flatten() {
         Some(state) => state,
         None => {
+            let import =
+                Import { database, worker, path: &path, files: &files, id: &id, interrupt };
+            import.check(&store)?;
             let bytes = units::bytes(file_bytes(&files)?);
             printer.note(&format!(
                 "copying {} ({bytes}) into {}, where it stays for later runs: `kvdyno state \
@@ -72,8 +75,6 @@ pub(super) fn find_or_import(
                 store.display(),
                 data_dir.map_or_else(String::new, |dir| format!(" --data-dir {}", dir.display()))
             ));
-            let import =
-                Import { database, worker, path: &path, files: &files, id: &id, interrupt };
             import.run(&store)?
         }
     };
@@ -98,12 +99,16 @@ struct Import<'i> {
 }
 
 impl Import<'_> {
-    fn run(&self, store: &Path) -> Result<StoredState, String> {
-        let begun = Instant::now();
+    /// Whether it can be copied.
+    fn check(&self, store: &Path) -> Result<(), String> {
         self.check_interrupt()?;
         self.check_links()?;
         self.check_unused()?;
-        self.check_room(store.ancestors().find(|path| path.exists()).unwrap_or(store))?;
+        self.check_room(store.ancestors().find(|path| path.exists()).unwrap_or(store))
+    }
+
+    fn run(&self, store: &Path) -> Result<StoredState, String> {
+        let begun = Instant::now();
         let states = States::create(store).map_err(|error| error.to_string())?;
         let around = states.folder().parent().unwrap_or(states.folder());
         let scratch = tempfile::Builder::new().prefix("kvdyno-copy-").tempdir_in(around);

@@ -17,6 +17,7 @@ use kvdyno_record::engine::Value;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::{Case, Estimate, Plan};
 use kvdyno_record::redact::is_struck_out;
+use kvdyno_record::run::RunRecord;
 use kvdyno_record::units;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -65,6 +66,8 @@ pub(crate) fn start(
     if folder.is_complete() {
         folder.unseal()?;
     }
+    let stopped = run.ended_unix_ns.map_or_else(|| last_reading(&folder, &run), Ok)?;
+    run.stopped_unix_ns.push(stopped);
     run.resumed_unix_ns.push(meter::unix_ns());
     run.ended_unix_ns = None;
     args.named.rename(&mut run);
@@ -81,6 +84,14 @@ pub(crate) fn start(
     }
     warn_of_limit(&plan, &machine::read(&root, volumes.data_dir()), printer);
     Ok((RunEnvironment::new(folder, lock, &run, tiers, volumes, workers, interrupt), plan))
+}
+
+/// Of a killed run, the last moment that its cases recorded since it last began or went on.
+fn last_reading(folder: &RunFolder, run: &RunRecord) -> anyhow::Result<u64> {
+    let cases = folder.case_records()?;
+    let phases = cases.iter().flat_map(|(_, record)| &record.phases);
+    let began = run.resumed_unix_ns.last().copied().unwrap_or(run.started_unix_ns);
+    Ok(phases.map(|phase| phase.after.at_unix_ns).fold(began, u64::max))
 }
 
 /// Refuses a run that is done, unless it is to go on.

@@ -152,6 +152,7 @@ pub(crate) fn record(
         started_unix_ns: meter::unix_ns(),
         ended_unix_ns: None,
         resumed_unix_ns: Vec::new(),
+        stopped_unix_ns: Vec::new(),
         data_dir: data_dir.display().to_string(),
         host_before,
         host_after: None,

@@ -7,7 +7,7 @@ mod text;
 mod trial;
 mod victim;
 
-use crate::cli::TortureArgs;
+use crate::cli::{ShowArgs, TortureArgs};
 use crate::exit::Complaint;
 use crate::printer::{Printer, Progress};
 use crate::running::runner::Interrupt;
@@ -23,13 +23,13 @@ use kvdyno_record::engine::{
 use kvdyno_record::exit::Exit;
 use kvdyno_record::pledge::Units;
 use kvdyno_record::redact::redact;
-use kvdyno_record::torture::{ClassRecord, TortureRecord, Trial, TrialKind, WRITERS_MAX};
+use kvdyno_record::torture::{ClassRecord, FILE, TortureRecord, Trial, TrialKind, WRITERS_MAX};
 use kvdyno_record::volume::FilesystemKind;
 use kvdyno_record::{FORMAT, VERSION, units};
 use kvdyno_suite::{Pick, WorkerSpec};
 use kvdyno_torture::verdict::{Verdict, judge};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use testbed::Testbed;
 use trial::Trials;
@@ -84,13 +84,33 @@ pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit>
         record.ended_unix_ns = Some(meter::unix_ns());
         record.write(&folder)?;
     }
-    if args.json {
-        printer.json(&record)?;
-    } else {
-        text::print(&record, &folder, printer);
-    }
+    let verdict = print(&record, &folder, args.json, printer)?;
     printer.note(&format!("recorded in {}", folder.display()));
-    Ok(if interrupt.is_requested() { Exit::Interrupted } else { exit(&record) })
+    Ok(if interrupt.is_requested() { Exit::Interrupted } else { verdict })
+}
+
+/// Prints a record once more, and returns the exit code; none: the name is not a torture's.
+pub(crate) fn show(args: &ShowArgs, printer: &Printer) -> Option<anyhow::Result<Exit>> {
+    let [name] = args.names.as_slice() else { return None };
+    let folders = [PathBuf::from(name), args.runs.runs.join(name)];
+    let folder = folders.into_iter().find(|folder| folder.join(FILE).is_file())?;
+    let record = TortureRecord::read(&folder);
+    let print = |record| print(&record, &folder, args.view.json, printer);
+    Some(record.map_err(anyhow::Error::from).and_then(print))
+}
+
+fn print(
+    record: &TortureRecord,
+    folder: &Path,
+    json: bool,
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    if json {
+        printer.json(record)?;
+    } else {
+        text::print(record, folder, printer);
+    }
+    Ok(exit(record))
 }
 
 fn exit(record: &TortureRecord) -> Exit {
@@ -176,7 +196,7 @@ fn all(
     if commits {
         class.trials.push(trials.control(&log)?);
     }
-    let has_examples = |trial: &Trial| trial.kind == TrialKind::Power && !trial.examples.is_empty();
+    let has_examples = |trial: &Trial| is_recorded(trial.kind) && !trial.examples.is_empty();
     if keep || class.trials.iter().any(has_examples) {
         let name = recording(&class.engine, class.durability);
         trials.testbed.recorder.save(&folder.join(&name), log.entries)?;
@@ -190,6 +210,11 @@ fn all(
         class.trials.extend(trials.fault(kind, &log)?);
     }
     Ok(())
+}
+
+/// Whether the states of a trial are those of the recording.
+fn is_recorded(kind: TrialKind) -> bool {
+    matches!(kind, TrialKind::Power | TrialKind::Sync)
 }
 
 fn recording(engine: &str, class: Durability) -> String {
@@ -244,13 +269,24 @@ fn again(
         interrupt: &interrupt,
     };
     let log = testbed.recorder.look()?;
-    let state = trial::draw(record.seed, number, &log);
+    let (kind, state) = match number.checked_sub(record.states) {
+        None => (TrialKind::Power, trial::draw(record.seed, number, &log)),
+        Some(after) => {
+            let states = trial::draw_synced(record.seed, record.states, &log);
+            let state = states.get(after as usize).copied().ok_or_else(|| {
+                let most = record.states + states.len() as u64;
+                let what = format!("--power-loss {number}: expected a state below {most}");
+                Complaint::usage(what)
+            })?;
+            (TrialKind::Sync, state)
+        }
+    };
     let image = replay.join(format!("{recording}.state-{number}.image"));
     let promised = trials.promised(state.moment, &log);
     let _boot = Boot::again()?;
     // The image of an earlier replay has the same bytes.
     let keep = Some(image.as_path()).filter(|image| !image.exists());
-    let (damage, exit) = match trials.recover_one((number, &state), &promised, keep)? {
+    let (damage, exit) = match trials.recover_one(kind, &state, &promised, keep)? {
         Ok(trial) => {
             let example = trial.examples.first();
             let damage = example.map_or("no damage", |example| example.damage.as_str()).to_owned();

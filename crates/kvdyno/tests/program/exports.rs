@@ -83,6 +83,10 @@ fn bars_of_a_mix_have_one_row_for_each_engine() {
     let suite = suite.measure("name = \"again\"\noperations = 5_000").role("clients", mix);
     scratch.write("s.toml", &suite.text());
     scratch.run(&["run", "s.toml"]).assert_ok();
+    // Two phases have the role.
+    let run = scratch.runs()[0].display().to_string();
+    let compared = scratch.run(&["compare", &run, "--engines", "null,other"]);
+    compared.assert_says("measure clients").assert_says("again clients");
     scratch.run(&["export", "--csv", "figures"]).assert_code(0);
     let text = fs::read_to_string(scratch.path("figures/run.csv")).unwrap();
     let mut reader = csv::Reader::from_reader(text.as_bytes());

@@ -62,6 +62,8 @@ fn lmdb_keeps_what_it_has_committed_and_the_control_does_not() {
     ];
     let done = scratch.run(&arguments);
     done.assert_code(0).assert_says("lmdb commit: held").assert_says("lost 0 of 30 (< 10 %)");
+    let folder = scratch.runs()[0].display().to_string();
+    assert_eq!(scratch.run(&["show", &folder]).assert_code(0).out, done.out);
     let record = record(&scratch);
     let commit = class(&record, Durability::Commit);
     let power = trial(commit, TrialKind::Power);
@@ -90,7 +92,7 @@ fn lmdb_without_flushes_is_damaged_as_its_manual_says_and_that_can_be_repeated()
     let kills = &trial(of_async, TrialKind::Kill).tally;
     assert_eq!((kills.lost, kills.corrupt), (0, 0), "the page cache survives: {kills:?}");
     let synced = &trial(of_async, TrialKind::Sync).tally;
-    assert_eq!((synced.states, synced.sound), (20, 20), "{synced:?}");
+    assert!(synced.states == 15 && synced.sound_only(), "{synced:?}");
     let power = trial(of_async, TrialKind::Power);
     assert!(power.tally.lost + power.tally.corrupt > 10, "{power:?}");
     let example = &power.examples[0];
@@ -155,8 +157,10 @@ fn an_engine_that_keeps_all_in_memory_is_caught_by_a_kill() {
     let record = record(&scratch);
     let kills = &trial(class(&record, Durability::Async), TrialKind::Kill).tally;
     assert!(kills.lost > 0 && kills.torn == 0, "{kills:?}");
-    // It never syncs.
-    done.assert_says("power loss after sync: 20 of 20 with acknowledged writes lost");
+    // Its sync does nothing.
+    let synced = &trial(class(&record, Durability::Async), TrialKind::Sync).tally;
+    assert_eq!((synced.states, synced.lost + synced.unmounted), (15, 15), "{synced:?}");
+    done.assert_says("with acknowledged writes lost");
     assert_nothing_left(&scratch);
 }
 
@@ -169,6 +173,7 @@ fn a_process_is_killed_in_the_boot_in_which_it_wrote() {
         return;
     }
     let scratch = Scratch::new();
+    scratch.link("mdbx", &workers::find("mdbx").unwrap());
     let torture = ["torture", "--engine", "mdbx", "--durability", "none,async"];
     scratch.run(&[&torture[..], &["--power-losses", "20", "--quick"]].concat()).assert_code(0);
     let record = record(&scratch);

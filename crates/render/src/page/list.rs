@@ -59,6 +59,8 @@ pub struct RunEntry {
     pub started_unix_ns: Option<u64>,
     /// When it ended; null: it has not.
     pub ended_unix_ns: Option<u64>,
+    /// How long it was stopped in between.
+    pub paused_ns: u64,
     /// Labels of the engines under test; bare drives and the load generator's are left out.
     pub engines: Vec<String>,
     /// Cases in the plan.
@@ -156,6 +158,7 @@ impl RunEntry {
             drive: brief::drive_name(host),
             started_unix_ns: Some(run.started_unix_ns),
             ended_unix_ns: run.ended_unix_ns,
+            paused_ns: evidence.run.paused_ns(),
             engines: about::engines(evidence),
             cases_planned: run.cases_planned,
             cases_recorded: run.cases_recorded,

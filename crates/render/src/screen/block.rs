@@ -126,17 +126,22 @@ pub(super) fn versus(
         words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
     };
     // Other figures describe: they have a ratio, and no verdict.
-    let primary = [&c::OPS_PER_S, &c::RECORDS_PER_S, &c::INSTRUCTIONS_PER_OP];
+    let primary = [&c::OPS_PER_S, &c::RECORDS_PER_S, &c::INSTRUCTIONS_PER_OP, &c::RESPONSE_P99];
     let primary = primary.iter().any(|figure| figure.name == one.name);
     let ends = relative.low.zip(relative.high);
     match (verdict, ends.filter(|(low, high)| high / low <= INTERVAL_MAX)) {
-        (_, Some((low, high))) if !primary => times(&range(low, high, turned)),
+        (Significance::NotDistinguishable, Some((low, high))) if !primary => {
+            format!("{}-{}x", factor(low), factor(high))
+        }
         (Significance::NotDistinguishable, _) if relative.decided => {
             let counted = one.name == c::INSTRUCTIONS_PER_OP.name;
             let within = if counted { least(one.name) } else { group.within };
             format!("equal within {}", units::percent(within))
         }
-        (Significance::NotDistinguishable, _) => "undecided".to_owned(),
+        (Significance::NotDistinguishable, Some((low, high))) => {
+            format!("undecided ({}-{}x)", factor(low), factor(high))
+        }
+        (Significance::NotDistinguishable, None) => "undecided".to_owned(),
         (Significance::SpreadUnknown, _) => match one.n.min(other.n) {
             1 => times("(1 trial)"),
             n => times(&format!("({n} trials)")),
@@ -171,11 +176,12 @@ mod tests {
         let mut words =
             |values| versus((&group, &metric(values)), (&group, &base), TIME, &mut notes);
         assert_eq!(words([2000.0, 2020.0, 1980.0, 2000.0]), "2.0x higher (2.0-2.0)");
-        let scattered = words([2000.0, 2020.0, 1980.0, 6000.0]);
+        let scattered = words([2000.0, 2020.0, 1980.0, 3200.0]);
         assert!(
-            scattered.starts_with("2.6x higher (") && scattered.ends_with(" [1]"),
+            scattered.starts_with("2.2x higher (") && scattered.ends_with(" [1]"),
             "{scattered}"
         );
+        assert_eq!(words([2000.0, 2020.0, 1980.0, 6000.0]), "0.53-13x");
         assert_eq!(notes.lines(), [format!("[1] {RATIO}")]);
     }
 }

@@ -10,6 +10,7 @@ use super::line::{Line, NOTE_LINES, Part, sentence};
 use super::runs::{Detail, Runs};
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::{Group, RoleRow, RunRow};
+use kvdyno_analysis::figures::metric::Metrics;
 use kvdyno_analysis::figures::validity::Validity;
 
 /// More engines than this do not stand side by side.
@@ -20,6 +21,9 @@ pub(super) const COUNTED_MAX: usize = 7;
 
 /// Operations of a role, of which the rest is left to the tables.
 const OPERATIONS_MAX: usize = 4;
+
+/// Of response times that an engine which does nothing has, too.
+const WAITS: &str = "the null engine's p99 is about the same: waits for a CPU are in it";
 
 /// Footnotes, of which the rest is left to the tables.
 const NOTES_MAX: usize = 3;
@@ -218,7 +222,11 @@ impl<'s> Runs<'s> {
             let sources = self.sources(*threads, at, several && !role.open_loop);
             let label = self.row_label(*threads, at);
             let label = if role.open_loop { format!("{label}: p99 us") } else { label };
-            rows.extend(row(label, &sources, figure, notes));
+            let mut shown = row(label, &sources, figure, notes);
+            if let Some(row) = shown.as_mut().filter(|_| role.open_loop) {
+                self.mark_waits(&role.role, &sources, &mut row.cells, notes);
+            }
+            rows.extend(shown);
         }
         rows.extend(self.burst(at, notes));
         rows.extend(if role.is_mix() {
@@ -230,6 +238,38 @@ impl<'s> Runs<'s> {
         let unnamed = self.contest.phases().len() == 1 || self.phase == "measure";
         let phase = if unnamed { String::new() } else { format!("{}: ", self.phase) };
         Block { title: format!("{phase}{}", title(role)), rows }
+    }
+
+    /// Marks response times that the null engine has, too: waits for a CPU are in them.
+    fn mark_waits(
+        &self,
+        role: &str,
+        sources: &[Source<'_>],
+        cells: &mut [String],
+        notes: &mut Footnotes,
+    ) {
+        let p99 = |metrics: &Metrics| metrics.value(&c::RESPONSE_P99);
+        for (source, cell) in sources.iter().zip(cells) {
+            let alone = source.group.and_then(|group| self.null_role(group, role));
+            let both =
+                alone.and_then(|alone| p99(&alone.metrics)).zip(source.metrics.and_then(p99));
+            if both.is_some_and(|(alone, engine)| (0.5..=2.0).contains(&(engine / alone))) {
+                *cell += &format!(" {}", notes.mark(WAITS));
+            }
+        }
+    }
+
+    /// The null engine's row of a role, beside a group.
+    fn null_role(&self, beside: &Group, role: &str) -> Option<&'s RoleRow> {
+        let setting = |group: &Group| (group.threads, group.ram(), group.volume.clone());
+        let mut groups = self.contest.summary.groups.iter().filter(|group| {
+            group.stores_nothing
+                && group.part == beside.part
+                && group.data_sizes() == beside.data_sizes()
+                && setting(group) == setting(beside)
+        });
+        let run = groups.find_map(|group| group.runs.iter().find(|run| run.phase == self.phase))?;
+        run.roles.iter().find(|other| other.role == role)
     }
 
     /// The rate of the window alone, where an engine left much of its work behind.

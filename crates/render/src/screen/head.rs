@@ -76,8 +76,7 @@ fn joined(one: &str, other: &str, between: &str) -> Vec<Line> {
 /// `quick: 4m44s, 85/85 cases, 4 trials`.
 fn run(summary: &Summary) -> String {
     let run = &summary.run;
-    let took = run.ended_unix_ns.and_then(|ended| ended.checked_sub(run.started_unix_ns));
-    let took = took.map_or_else(|| "not ended".to_owned(), units::duration);
+    let took = run.took_ns.map_or_else(|| "not ended".to_owned(), units::duration);
     let trials = summary.trials();
     let plural = if trials == 1 { "" } else { "s" };
     let (done, planned) = (run.cases_done, run.cases_planned);
@@ -223,29 +222,34 @@ fn not_done(summary: &Summary) -> Vec<Line> {
 
 /// `VERDICTS all 9 figures decided`; of a run that compares nothing, no line.
 fn verdicts(summary: &Summary, ending: &Ending) -> Vec<Line> {
-    let Some(words) = summary.verdicts.words() else { return Vec::new() };
+    let remedy = remedy(summary, ending);
+    let Some(words) = summary.verdicts.words_with(remedy.as_deref()) else { return Vec::new() };
     let is_open = !summary.verdicts.undecided.is_empty();
     let tone = if is_open { Tone::Warning } else { Tone::Good };
-    let more = if is_open {
-        let resume = ending.command("resume");
-        format!(". `{resume} --budget {}m` adds trials", minutes_to_decide(summary))
-    } else {
-        String::new()
-    };
-    sentence(Some(tone), "VERDICTS", &format!(" {words}{more}"), SENTENCE_LINES)
+    sentence(Some(tone), "VERDICTS", &format!(" {words}"), SENTENCE_LINES)
 }
 
-/// About how long the missing pairs take, in steps of ten minutes: as long as the trials so far. At
-/// least one step, which is also said where no number of pairs within a run would decide.
-fn minutes_to_decide(summary: &Summary) -> u64 {
+/// What would decide the figures that more pairs can decide; none: there is none.
+fn remedy(summary: &Summary, ending: &Ending) -> Option<String> {
+    summary.verdicts.undecided.iter().find(|figure| figure.reason.is_none())?;
+    Some(match minutes_to_decide(summary) {
+        Some(minutes) => {
+            format!("`{} --budget {minutes}m` adds trials", ending.command("resume"))
+        }
+        None => "`--budget` would not add enough trials: use a longer --duration".to_owned(),
+    })
+}
+
+/// About how long the missing pairs take, in steps of ten minutes: as long as the trials so far.
+/// None where no figure would be decided by as many trials as a run may have.
+fn minutes_to_decide(summary: &Summary) -> Option<u64> {
     const STEP: u64 = 10;
+    let left = LOOKS[LOOKS.len() - 1].saturating_sub(summary.trials());
     let open = summary.verdicts.undecided.iter().filter_map(|figure| figure.more_pairs);
-    let pairs = open.filter(|pairs| *pairs <= LOOKS[LOOKS.len() - 1]).max().unwrap_or(0) as u64;
-    let run = &summary.run;
-    let took = run.ended_unix_ns.and_then(|ended| ended.checked_sub(run.started_unix_ns));
-    let trial_ns = took.unwrap_or(0) / (summary.trials() as u64).max(1);
+    let pairs = open.filter(|pairs| *pairs <= left).max()? as u64;
+    let trial_ns = summary.run.took_ns.unwrap_or(0) / (summary.trials() as u64).max(1);
     let minutes = (trial_ns * pairs).div_ceil(60_000_000_000);
-    minutes.div_ceil(STEP).max(1) * STEP
+    Some(minutes.div_ceil(STEP).max(1) * STEP)
 }
 
 /// What the suite contains and the machine could not do.

@@ -259,6 +259,18 @@ fn a_target_rate_shows_response_times() {
     }
     planned(&mut fixture);
     insta::assert_snapshot!("target_rate", screen(&fixture.summary()));
+    // As slow where nothing is stored.
+    let is_null =
+        |case: &&mut kvdyno_analysis::fixture::FixtureCase| case.record.case.engine == "null";
+    assert!(!screen(&fixture.summary()).contains("waits for a CPU"));
+    let reads =
+        |case: &&kvdyno_analysis::fixture::FixtureCase| case.record.case.id.contains("_t1_");
+    let histograms = fixture.cases.iter().find(reads).unwrap().histograms.clone();
+    for case in fixture.cases.iter_mut().filter(is_null) {
+        case.histograms.clone_from(&histograms);
+    }
+    let text = screen(&fixture.summary());
+    assert!(text.contains("waits for a CPU are in it"), "{text}");
 }
 
 #[test]

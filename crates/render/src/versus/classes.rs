@@ -45,7 +45,7 @@ pub fn table(comparison: &ClassComparison) -> Table {
                 table.row(&[
                     engine.clone(),
                     pair.name.clone(),
-                    row.place(),
+                    row.scope.clone(),
                     row.figure.to_owned(),
                     sample(row, &row.base),
                     sample(row, &row.new),

@@ -79,7 +79,7 @@ fn slower(case: &mut kvdyno_record::case::CaseRecord) {
 
 fn row<'v>(versus: &'v Versus, case: &str, scope: &str, figure: &str) -> &'v Row {
     let pair = versus.pairs.iter().find(|pair| pair.name == case).unwrap();
-    let matches = |row: &&Row| row.place() == scope && row.figure == figure;
+    let matches = |row: &&Row| row.scope == scope && row.figure == figure;
     pair.rows.iter().find(matches).unwrap()
 }
 

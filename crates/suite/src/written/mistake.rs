@@ -7,7 +7,7 @@ use kvdyno_record::text::{plain, shortened};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 use std::fmt;
 use std::sync::Arc;
-use strsim::levenshtein;
+use strsim::damerau_levenshtein;
 
 /// Further mistakes are not rendered: a file that is no suite has one in every line.
 const RENDERED_MAX: usize = 10;
@@ -167,9 +167,9 @@ fn shown(words: &str) -> String {
 pub fn closest<'k>(name: &str, candidates: &[&'k str]) -> Option<&'k str> {
     let is_near = |candidate: &&str| {
         let inside = name.len() >= 3 && (candidate.contains(name) || name.contains(candidate));
-        inside || levenshtein(name, candidate) <= candidate.chars().count().div_ceil(3)
+        inside || damerau_levenshtein(name, candidate) <= candidate.chars().count().div_ceil(3)
     };
-    candidates.iter().copied().filter(is_near).min_by_key(|other| levenshtein(name, other))
+    candidates.iter().copied().filter(is_near).min_by_key(|other| damerau_levenshtein(name, other))
 }
 
 #[cfg(test)]
@@ -184,6 +184,7 @@ mod tests {
         assert_eq!(closest("threads", &candidates), None);
         assert_eq!(closest("rocks", &["lmdb", "rocksdb"]), Some("rocksdb"));
         assert_eq!(closest("zipfian", &["ycsb_zipfian", "zipf"]), Some("zipf"));
+        assert_eq!(closest("lmbd", &["lmdb", "lmdb1", "bbolt"]), Some("lmdb"));
         assert_eq!(closest("get", &[]), None);
     }
 }

@@ -97,7 +97,7 @@ fn is_cost(figure: &str) -> bool {
 /// `readers p99 +11 % (+8 % to +14 %)`: the change with its interval.
 fn describe_change(versus: &Versus, pair: &Pair, row: &Row) -> Option<String> {
     let case = if versus.pairs.len() > 1 { case(&pair.name) } else { String::new() };
-    let what = format!("{} {}{case} {}", row.place(), short(row.figure), change(row.ratio?));
+    let what = format!("{} {}{case} {}", row.scope, short(row.figure), change(row.ratio?));
     let ends = row.ratio_low.zip(row.ratio_high);
     Some(ends.map_or_else(
         || what.clone(),
@@ -139,7 +139,7 @@ fn at_most(versus: &Versus) -> Option<String> {
     });
     let most = |row: &Row| {
         let worst = row.worst_by().filter(|worst| *worst > 0.0)?;
-        Some(format!("{} {} at most {} lower", row.place(), short(row.figure), percent(worst)))
+        Some(format!("{} {} at most {} lower", row.scope, short(row.figure), percent(worst)))
     };
     let each: Vec<String> = open.filter_map(most).take(NAMED_MAX).collect();
     (!each.is_empty()).then(|| format!("Not shown to differ: {}.", list(&each)))

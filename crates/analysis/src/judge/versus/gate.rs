@@ -122,7 +122,7 @@ impl Gate {
 }
 
 fn figure(row: &Row) -> String {
-    format!("{}: {}", row.place(), row.figure)
+    format!("{}: {}", row.scope, row.figure)
 }
 
 /// By how much a figure got worse beyond the allowed share; none: it has no interval.

@@ -50,6 +50,8 @@ pub struct Row {
     pub role: Option<String>,
     /// The operation; null for all together.
     pub op: Option<String>,
+    /// Those in words: `load`, `readers get`; with the phase where several have the role.
+    pub scope: String,
     /// The figure's name, as in the catalogue.
     pub figure: &'static str,
     /// Its unit.
@@ -120,6 +122,13 @@ pub(super) struct Spot<'n> {
     pub(super) op: Option<&'n str>,
 }
 
+impl Spot<'_> {
+    fn words(&self) -> String {
+        let role = [self.role.unwrap_or(self.phase)];
+        role.into_iter().chain(self.op).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// Two sides' values to compare.
 pub(super) struct FigurePair<'m> {
     pub(super) spot: Spot<'m>,
@@ -132,8 +141,7 @@ pub(super) struct FigurePair<'m> {
     pub(super) margins: Margins,
 }
 
-/// What is asked of a figure, where two that differ by less than `within` are equal.
-/// Two engines are no two builds of one.
+/// What is asked of a figure. Two engines are no two builds of one.
 pub(super) fn margins(figure: &str, within: f64, [base, new]: [&Group; 2]) -> Margins {
     if is_counted(figure) {
         return Margins { within: COUNTED_BIAS, bias: COUNTED_BIAS };
@@ -215,6 +223,7 @@ impl FigurePair<'_> {
             phase: self.spot.phase.to_owned(),
             role: self.spot.role.map(str::to_owned),
             op: self.spot.op.map(str::to_owned),
+            scope: self.spot.words(),
             figure: metric.name,
             unit: metric.unit,
             direction: metric.direction,
@@ -339,12 +348,6 @@ impl Row {
     pub(super) fn worse(&self) -> Option<Mean> {
         let sign = if self.direction == Direction::Higher { -1.0 } else { 1.0 };
         self.mean.map(|mean| Mean { value: sign * mean.value, ..mean })
-    }
-
-    /// Its scope: `load`, `measure`, `readers`, `readers get`.
-    pub fn place(&self) -> String {
-        let role = self.role.as_deref().unwrap_or(&self.phase);
-        self.op.as_ref().map_or_else(|| role.to_owned(), |op| format!("{role} {op}"))
     }
 }
 

@@ -271,6 +271,7 @@ fn compared(
             rows.run(run, other);
         }
     }
+    name_phases(&mut rows.rows);
     Pair {
         name: base.name.clone(),
         base_label: group.label.clone(),
@@ -282,6 +283,17 @@ fn compared(
         threads: group.threads,
         ram_limit_bytes: group.ram_limit_bytes,
         rows: rows.rows,
+    }
+}
+
+/// Names the phase where several have the role.
+fn name_phases(rows: &mut [Row]) {
+    let scopes: BTreeSet<(Option<String>, String)> =
+        rows.iter().map(|row| (row.role.clone(), row.phase.clone())).collect();
+    for row in rows.iter_mut().filter(|row| row.role.is_some()) {
+        if scopes.iter().filter(|(role, _)| *role == row.role).count() > 1 {
+            row.scope = format!("{} {}", row.phase, row.scope);
+        }
     }
 }
 

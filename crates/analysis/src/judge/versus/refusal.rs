@@ -33,7 +33,7 @@ pub enum Refusal {
         difference: Difference,
     },
     /// No engine is on both sides.
-    #[error("expected an engine on both sides, found {base} in BASE and {new} in NEW")]
+    #[error("expected the same engine on both sides, found {base} in BASE and {new} in NEW")]
     NoCommonEngine {
         /// Labels of the base.
         base: String,

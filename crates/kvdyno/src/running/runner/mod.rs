@@ -464,13 +464,15 @@ fn headline(record: &CaseRecord) -> String {
     if let Some(origin) = &record.restored {
         return format!("not loaded: the state of {}", origin.run);
     }
-    let last = record.phases.iter().rev().find(|phase| !phase.roles.is_empty());
-    let Some(phase) = last else { return String::new() };
+    let mut phases = record.phases.iter().rev().filter(|phase| !phase.roles.is_empty());
+    let Some(phase) = phases.next() else { return String::new() };
+    let is_one_of_many = phase.kind == "measure" && phases.any(|other| other.kind == "measure");
+    let of_phase = if is_one_of_many { format!("{} ", phase.name) } else { String::new() };
     let roles = phase.roles.iter().map(|role| {
         // Records for a load, otherwise operations, as in tables.
         let count = |op: &OpResult| if phase.kind == "load" { op.items } else { op.count };
         let done: u64 = role.summed_ops().map(count).sum();
-        format!("{} {}", role.role, units::rate(role.per_second(done).unwrap_or(0.0)))
+        format!("{of_phase}{} {}", role.role, units::rate(role.per_second(done).unwrap_or(0.0)))
     });
     roles.collect::<Vec<_>>().join(", ")
 }

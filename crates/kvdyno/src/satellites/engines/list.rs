@@ -76,7 +76,8 @@ pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
         let versions: Vec<&str> = of_engine.map(|release| release.version.as_str()).collect();
         if !versions.is_empty() {
             let versions = versions.join(" ");
-            printer.hint(&format!("`kvdyno engines get {engine} {versions}` (or any release)"));
+            let others = if published.takes_any_release() { " (or any release)" } else { "" };
+            printer.hint(&format!("`kvdyno engines get {engine} {versions}`{others}"));
         }
     }
     Ok(Exit::Ok)

@@ -162,6 +162,11 @@ impl Published {
         }
     }
 
+    /// Whether a release that is not known can be had, too.
+    pub(super) fn takes_any_release(&self) -> bool {
+        matches!(self, Self::Maven(_) | Self::Sources(_) | Self::Go(_))
+    }
+
     /// Only the distribution's version exists.
     pub(super) fn is_of_the_system(&self) -> bool {
         matches!(self, Self::System(_) | Self::Debian(_))

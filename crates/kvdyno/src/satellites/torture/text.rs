@@ -1,5 +1,6 @@
 //! A torture as text: a table of results, and a sentence for each class.
 
+use super::is_recorded;
 use crate::printer::Printer;
 use kvdyno_analysis::figures::lost::Lost;
 use kvdyno_record::text::shell_word;
@@ -13,6 +14,9 @@ use std::path::Path;
 
 pub(super) fn print(record: &TortureRecord, folder: &Path, printer: &Printer) {
     printer.data(&table(record));
+    if record.ended_unix_ns.is_none() {
+        printer.warning("it was interrupted: further classes were not tried");
+    }
     for class in &record.classes {
         print_class(class, folder, printer);
     }
@@ -54,12 +58,14 @@ fn table(record: &TortureRecord) -> String {
 /// `lost 0 of 300 (< 1 %)`, `lost 62 of 300 (20.7 %), corrupt 178 (not opened 175, torn 3)`.
 pub(super) fn trial_result(trial: &Trial) -> String {
     let tally = &trial.tally;
-    let mut text = Lost::from_tally(tally).words();
+    let lost = Lost::from_tally(tally);
+    // A sync has few moments, which bound nothing.
+    let mut text = if trial.kind == TrialKind::Sync { lost.counts() } else { lost.words() };
     if tally.corrupt > 0 {
         let kinds = [
             (tally.unopened, "not opened"),
             (tally.torn, "torn"),
-            (tally.half_batches, "partial batch"),
+            (tally.partial_batches, "partial batch"),
             (tally.phantoms, "phantoms"),
         ];
         let kinds: Vec<String> = kinds
@@ -105,7 +111,7 @@ fn print_class(class: &ClassRecord, folder: &Path, printer: &Printer) {
             example.how, example.acknowledged, example.damage
         );
         printer.data(&format!("  {}", wrap(&text, 4)));
-        if trial.kind == TrialKind::Power && class.recording.is_some() {
+        if is_recorded(trial.kind) && class.recording.is_some() {
             let folder = shell_word(&folder.display().to_string());
             let (engine, class) = (&class.engine, class.durability.as_str());
             printer.data(&format!(

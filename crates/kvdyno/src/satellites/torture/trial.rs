@@ -11,7 +11,7 @@ use kvdyno_host::Looped;
 use kvdyno_record::pledge::SYNCED;
 use kvdyno_record::torture::{Example, Tally, Trial, TrialKind};
 use kvdyno_torture::verdict::{Damage, Promised};
-use kvdyno_torture::{Draw, Fault, Seen, State};
+use kvdyno_torture::{Draw, Fault, LOSSES, Seen, State};
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -31,13 +31,16 @@ const STATES_A_KILL: u64 = 6;
 /// States that are recovered at the same time: mounting is mostly waiting.
 const LANES: usize = 4;
 
-/// The moments at which an engine said that everything is durable, each with several losses of what
-/// the drive has not flushed.
-fn draw_synced(seed: u64, log: &Seen) -> Vec<State> {
+/// Each moment at which an engine said that everything is durable, with each loss of what the
+/// drive has not flushed. Their numbers follow those of the power losses.
+pub(super) fn draw_synced(seed: u64, first: u64, log: &Seen) -> Vec<State> {
     let synced = log.acknowledged.iter().filter(|(_, [writer, _])| *writer == SYNCED);
-    let moments: Vec<usize> = synced.map(|(at, _)| *at).collect();
-    let states = (0..FEW).zip(moments.iter().cycle());
-    states.map(|(number, at)| State::draw(seed ^ 0x0005_97c5, number, &(*at..*at))).collect()
+    let moments = synced.flat_map(|(at, _)| std::iter::repeat_n(*at, LOSSES.len()));
+    let losses = LOSSES.into_iter().cycle();
+    let states = (first..).zip(moments.zip(losses));
+    states
+        .map(|(number, (at, lost))| State { lost, ..State::draw(seed, number, &(at..at)) })
+        .collect()
 }
 
 /// The settings of each class.
@@ -60,11 +63,12 @@ struct Count {
     examples: Vec<(Badness, Example)>,
 }
 
-/// Ordered by severity: the worst comes first.
+/// Ordered by severity: the worst comes first. A database that does not open shows nothing untrue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Badness {
-    Unopened,
+    Crashed,
     Untrue,
+    Unopened,
     Lost,
     Unmounted,
 }
@@ -88,9 +92,11 @@ impl Count {
         if damage.is_none() {
             return;
         }
-        let badness = if damage.unopened.is_some() {
+        let badness = if matches!(recovery, Recovery::Crashed(_)) {
+            Badness::Crashed
+        } else if damage.unopened.is_some() {
             Badness::Unopened
-        } else if damage.torn + damage.half_batches + damage.phantoms > 0 {
+        } else if damage.torn + damage.partial_batches + damage.phantoms > 0 {
             Badness::Untrue
         } else {
             Badness::Lost
@@ -198,7 +204,7 @@ impl Trials<'_> {
 
     /// Power losses as soon as the engine has synced.
     pub(super) fn syncs(&self, log: &Seen) -> anyhow::Result<Trial> {
-        let states = draw_synced(self.seed, log);
+        let states = draw_synced(self.seed, self.states, log);
         anyhow::ensure!(
             !states.is_empty(),
             "{} has never synced; rebuild it with this version's kvdyno-worker",
@@ -314,13 +320,14 @@ impl Trials<'_> {
     /// mounted.
     pub(super) fn recover_one(
         &self,
-        (number, state): (u64, &State),
+        kind: TrialKind,
+        state: &State,
         promised: &Promised,
         image: Option<&Path>,
     ) -> anyhow::Result<Result<Trial, String>> {
-        let mut count = Count::new(TrialKind::Power);
+        let mut count = Count::new(kind);
         Ok(self.recover(state, 0, image)?.map(|recovery| {
-            count.add(number, String::new(), promised, &recovery);
+            count.add(state.number, String::new(), promised, &recovery);
             count.done()
         }))
     }
@@ -359,7 +366,6 @@ fn sync(folder: &Path) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kvdyno_torture::LOSSES;
 
     #[test]
     fn most_moments_lie_after_the_first_promise_and_some_before() {
@@ -380,11 +386,11 @@ mod tests {
         let acknowledged =
             vec![(100, [0, 0]), (150, [SYNCED, 0]), (190, [0, 1]), (200, [SYNCED, 0])];
         let log = Seen { entries: 1000, acknowledged, ..Seen::default() };
+        let states = draw_synced(1, 40, &log);
+        assert!(states.iter().map(|state| state.number).eq(40..50));
         for moment in [150, 200] {
-            let states = draw_synced(1, &log);
             let at = states.iter().filter(|state| state.moment == moment);
-            let losses: Vec<_> = at.map(|state| state.lost).collect();
-            assert!(losses.len() == 10 && LOSSES.iter().all(|lost| losses.contains(lost)));
+            assert!(at.map(|state| state.lost).eq(LOSSES));
         }
     }
 }

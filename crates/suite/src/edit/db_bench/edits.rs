@@ -11,7 +11,7 @@ use crate::edit::adjust::word;
 use crate::edit::overrides::Overrides;
 use crate::written::mistake::{Mistakes, closest};
 use crate::written::source::Span;
-use strsim::levenshtein;
+use strsim::damerau_levenshtein;
 use toml::de::DeTable;
 
 /// The engine that has these options.
@@ -365,5 +365,5 @@ fn refuse_unknown(typed: &Typed, mistakes: &mut Mistakes) {
 
 /// A name that a slip of the keys made of another: names that share a word are other things.
 pub(super) fn closest_name<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
-    closest(name, names).filter(|near| levenshtein(name, near) <= 2)
+    closest(name, names).filter(|near| damerau_levenshtein(name, near) <= 2)
 }
