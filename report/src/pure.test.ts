@@ -123,7 +123,7 @@ test("scheduling jitter of the idle machine is said where the run listened", () 
   expect(hiccupNote(null)).toBe("");
   const heard = { length_ns: 2e9, n: 80e6, p999_ns: 24, p9999_ns: null, max_ns: 13.4e6, long: 1000, long_share: 0.0157 };
   expect(hiccupNote(heard)).toBe("Scheduling jitter of this machine, idle for 2.00 s: p99.9 24 ns, max 13.4 ms; 1,000 of 10 µs or more, 1.57 % of the time. Tails below its maximum may be its own.");
-  expect(hiccupNote({ ...heard, long: 0 })).toContain("none of 10 µs or more. Latencies");
+  expect(hiccupNote({ ...heard, long: 0 })).toContain("none of 10 µs or more. Tails");
 });
 
 describe("the address", () => {
