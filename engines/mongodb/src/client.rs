@@ -17,12 +17,17 @@ use kvdyno_engine::{
 };
 use std::collections::HashMap;
 use std::fs::File;
+use std::io;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Looks for records.
 const RECORDS: Find<'_> =
     Find { collection: COLLECTION, sort: &[], fields: &[], documents: 0, alone: false };
+
+/// The collection of what is written for the journal's sake.
+const SYNCED: &str = "synced";
 
 /// Documents of a page of a scan, at most.
 const PAGE: u64 = 500;
@@ -40,6 +45,7 @@ const NOT_COUNTED: [&str; 4] = ["pid", "uptime", "uptimeMillis", "uptimeEstimate
 pub(crate) struct MongoDb {
     address: Address,
     durability: Durability,
+    has_journal: bool,
     control: ControlConnection<Connection>,
 }
 
@@ -55,13 +61,10 @@ impl MongoDb {
         self.durability == Durability::Commit
     }
 
-    /// The files of a server that has no `fsync` are synced by their names.
+    /// The files of a server that has no `fsync`, or syncs no log by it, are synced by their names.
     fn sync_files(&self) -> Result<()> {
         let Address::Unix(socket) = &self.address else { return Ok(()) };
-        for file in socket.with_file_name(DATA).read_dir()? {
-            File::open(file?.path())?.sync_all()?;
-        }
-        Ok(())
+        Ok(sync_folder(&socket.with_file_name(DATA))?)
     }
 }
 
@@ -75,7 +78,10 @@ impl Engine for MongoDb {
     fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
         let address = Address::for_engine::<Self>(location)?;
         let control = ControlConnection::new(Connection::open(&address)?);
-        Ok(Self { address, durability: options.durability, control })
+        let durability = options.durability;
+        // TokuMX has one always.
+        let has_journal = options.boolean("journal").unwrap_or(true);
+        Ok(Self { address, durability, has_journal, control })
     }
 
     fn session(&self) -> Result<Client> {
@@ -105,10 +111,13 @@ impl Engine for MongoDb {
         if self.durability == Durability::Commit {
             return Ok(());
         }
+        if self.has_journal {
+            write_journaled(&mut self.control.lock())?;
+        }
         let done = self.control.lock().command(ADMIN, |doc| doc.int("fsync", 1)).map(drop);
         match done {
-            Err(error) if error.class == ErrorClass::Unsupported => self.sync_files(),
-            done => done,
+            Err(error) if error.class != ErrorClass::Unsupported => Err(error),
+            _ => self.sync_files(),
         }
     }
 
@@ -232,6 +241,37 @@ impl Client {
             }
         }
     }
+}
+
+/// Syncs what lies in a folder. What a server removes meanwhile needs none.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    for entry in folder.read_dir()? {
+        let path = entry?.path();
+        let synced = if path.is_dir() {
+            sync_folder(&path)
+        } else {
+            File::open(path).and_then(|file| file.sync_all())
+        };
+        match synced {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    File::open(folder)?.sync_all()
+}
+
+/// A write that is answered when it and all before it are in the journal on the disk: the command
+/// `fsync` leaves that of `TokuMX` as it is.
+fn write_journaled(connection: &mut Connection) -> Result<()> {
+    let written = connection.write(|doc| {
+        let doc = doc.text("update", SYNCED);
+        let doc = doc.array("updates", std::iter::once(()), |one, ()| {
+            let one = one.inner("q", |q| q.int("_id", 0)).inner("u", |u| u.int("synced", 1));
+            one.flag("upsert", true)
+        });
+        concern(doc, true)
+    });
+    written.map(drop)
 }
 
 /// When a write is answered: of one server, when it is done, or in the journal on the disk.

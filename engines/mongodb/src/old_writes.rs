@@ -4,9 +4,11 @@
 use crate::answer::{document, refused, unread, whole};
 use crate::bytes::Document;
 use crate::connection::{Connection, Target};
-use bson::{RawArray, RawBsonRef, RawDocument, rawdoc};
+use bson::raw::cstr;
+use bson::{RawArray, RawBsonRef, RawDocument, RawDocumentBuf, rawdoc};
 use kvdyno_engine::Result;
 use kvdyno_engine::server::nonsense;
+use std::borrow::Cow;
 use std::ops::Range;
 
 const OP_UPDATE: u32 = 2001;
@@ -75,7 +77,10 @@ fn writes(command: &RawDocument, namespace: impl Fn(&str) -> String) -> Result<V
             let write = |one: Result<&RawDocument>| {
                 let one = one?;
                 let upsert = u32::from(one.get_bool("upsert").unwrap_or(false));
-                let rest = [&upsert.to_le_bytes()[..], part(one, "q")?, part(one, "u")?].concat();
+                let query = one.get_document("q").map_err(unread)?;
+                let update = with_id(query, one.get_document("u").map_err(unread)?)?;
+                let parts = [&upsert.to_le_bytes()[..], query.as_bytes(), update.as_bytes()];
+                let rest = parts.concat();
                 Ok(Write { kind: OP_UPDATE, flags: 0, collection, rest })
             };
             list(command, "updates")?.map(write).collect()
@@ -104,6 +109,23 @@ fn writes(command: &RawDocument, namespace: impl Fn(&str) -> String) -> Result<V
         }
         other => Err(nonsense(other)),
     }
+}
+
+/// A document that replaces another keeps its `_id`: where there is none yet, `TokuMX` would make
+/// up one in place of the query's.
+fn with_id<'d>(query: &RawDocument, update: &'d RawDocument) -> Result<Cow<'d, RawDocument>> {
+    let first = update.iter().next().transpose().map_err(unread)?;
+    let replaces = first.is_none_or(|(name, _)| !name.as_str().starts_with('$') && name != "_id");
+    let Some(id) = query.get("_id").map_err(unread)?.filter(|_| replaces) else {
+        return Ok(Cow::Borrowed(update));
+    };
+    let mut document = RawDocumentBuf::new();
+    document.append(cstr!("_id"), id);
+    for element in update {
+        let (name, value) = element.map_err(unread)?;
+        document.append(name, value);
+    }
+    Ok(Cow::Owned(document))
 }
 
 /// The documents of a list in a command.
@@ -147,6 +169,9 @@ mod tests {
             Write { kind: OP_UPDATE, flags: 0, collection: "kv", rest }
         };
         assert_eq!(written(&update), [updated(1, &one), updated(0, &two)]);
+        let put = rawdoc! { "update": "kv", "updates": [{ "q": one.clone(), "u": { "v": 3 } }] };
+        let rest = [&[0; 4], one.as_bytes(), rawdoc! { "_id": 1, "v": 3 }.as_bytes()].concat();
+        assert_eq!(written(&put), [Write { kind: OP_UPDATE, flags: 0, collection: "kv", rest }]);
         let delete = rawdoc! { "delete": "kv", "deletes": [{ "q": one.clone(), "limit": 1 }] };
         let rest = [&[1, 0, 0, 0], one.as_bytes()].concat();
         let write = Write { kind: OP_DELETE, flags: 0, collection: "kv", rest };
