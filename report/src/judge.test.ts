@@ -59,7 +59,7 @@ describe("the interval of the ratio", () => {
 });
 
 test("what a figure's pairs say", () => {
-  const mark = (base: number[], other: number[], least = 0.03) => markOf(pairsOf(trials(base), trials(other)), [metric(base), metric(other)], least);
+  const mark = (base: number[], other: number[], within = 0.03) => markOf(pairsOf(trials(base), trials(other)), [metric(base), metric(other)], within);
   expect(mark([1, 1.1, 0.9, 1], [2, 2.1, 1.9, 2])).toBe("");
   // Medians apart, ranges apart or not: what counts is each pair.
   expect(mark([1, 2, 3, 4], [1.5, 3.1, 4.4, 6])).toBe("");

@@ -42,9 +42,9 @@ export function pairsOf(base: Trials, other: Trials): Pair[] {
   return pairs.every(({ ratio }) => ratio > 0) ? pairs.sort((a, b) => a.trial - b.trial) : [];
 }
 
-/** The share that lies within `t` on both sides of 0 of Student's distribution: in closed form, for whole
+/** The share within `t` on both sides of 0 of Student's distribution: in closed form, for whole
  * degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4). */
-function within(t: number, freedom: number): number {
+function centralShare(t: number, freedom: number): number {
   const angle = Math.atan(t / Math.sqrt(freedom)), square = Math.cos(angle) ** 2;
   const odd = freedom % 2 === 1;
   let term = odd ? Math.cos(angle) : 1, sum = freedom === 1 ? 0 : term;
@@ -58,10 +58,10 @@ function within(t: number, freedom: number): number {
 /** How many standard errors on either side hold the share `sure`. */
 export function quantileOfT(freedom: number, sure: number): number {
   let [low, high] = [0, 1];
-  while (within(high, freedom) < sure && high < 1e9) high *= 2;
+  while (centralShare(high, freedom) < sure && high < 1e9) high *= 2;
   for (let step = 0; step < 60; step += 1) {
     const middle = (low + high) / 2;
-    if (within(middle, freedom) < sure) low = middle;
+    if (centralShare(middle, freedom) < sure) low = middle;
     else high = middle;
   }
   return (low + high) / 2;
@@ -95,12 +95,12 @@ export function areJudged(pairs: Pair[], relative: Relative): boolean {
 }
 
 /** What pairs say of a figure that has no verdict of the program; two that differ by less than
- * the share `least` are equal. */
-export function markOf(pairs: Pair[], [base, other]: [Metric, Metric], least: number): Mark {
+ * the share `within` are equal. */
+export function markOf(pairs: Pair[], [base, other]: [Metric, Metric], within: number): Mark {
   const interval = intervalOf(pairs);
   if (interval) {
     if (interval.low > 1 || interval.high < 1) return "";
-    return interval.low >= 1 / (1 + least) && interval.high <= 1 + least ? "=" : "~";
+    return interval.low >= 1 / (1 + within) && interval.high <= 1 + within ? "=" : "~";
   }
   // Ranges that do not overlap are no proof yet.
   const apart = [base, other].some(({ n, min, max }) => n < 2 || min == null || max == null)

@@ -236,8 +236,9 @@ pub fn judge(class: Durability, power_loss: PowerLoss, trials: &[Trial]) -> Verd
         return Verdict::Inconclusive("no power loss was tried".to_owned());
     }
     for trial in [TrialKind::Power, TrialKind::Sync].into_iter().filter_map(trial_of) {
-        let (kind, Tally { states, unmounted, .. }) = (trial.kind.as_str(), trial.tally.clone());
-        if unmounted > states / UNMOUNTED_SHARE {
+        let Trial { kind, tally: Tally { states, unmounted, .. }, .. } = trial;
+        if *unmounted > states / UNMOUNTED_SHARE {
+            let kind = kind.as_str();
             let why =
                 format!("{kind}: in {unmounted} of {states} states the filesystem did not mount");
             return Verdict::Inconclusive(why);

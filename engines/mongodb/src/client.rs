@@ -111,11 +111,11 @@ impl Engine for MongoDb {
         if self.durability == Durability::Commit {
             return Ok(());
         }
+        let mut control = self.control.lock();
         if self.has_journal {
-            write_journaled(&mut self.control.lock())?;
+            write_journaled(&mut control)?;
         }
-        let done = self.control.lock().command(ADMIN, |doc| doc.int("fsync", 1)).map(drop);
-        match done {
+        match control.command(ADMIN, |doc| doc.int("fsync", 1)) {
             Err(error) if error.class != ErrorClass::Unsupported => Err(error),
             _ => self.sync_files(),
         }

@@ -3,7 +3,7 @@
 use super::*;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::findings::{Finding, Severity};
-use kvdyno_analysis::fixture::Fixture;
+use kvdyno_analysis::fixture::{Fixture, FixtureCase};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::left_out::LeftOut;
 use kvdyno_record::workload::{Activity, Rate, Schedule};
@@ -75,8 +75,7 @@ fn more_engines(fixture: &mut Fixture, names: &[&str]) {
 
 /// Copies of the cases of one number of threads with others.
 fn more_threads(fixture: &mut Fixture, numbers: &[u32]) {
-    let of_one =
-        |case: &&kvdyno_analysis::fixture::FixtureCase| case.record.case.threads == Some(1);
+    let of_one = |case: &&FixtureCase| case.record.case.threads == Some(1);
     let cases: Vec<_> = fixture.cases.iter().filter(of_one).cloned().collect();
     for number in numbers {
         for mut made in cases.clone() {
@@ -260,11 +259,9 @@ fn a_target_rate_shows_response_times() {
     planned(&mut fixture);
     insta::assert_snapshot!("target_rate", screen(&fixture.summary()));
     // As slow where nothing is stored.
-    let is_null =
-        |case: &&mut kvdyno_analysis::fixture::FixtureCase| case.record.case.engine == "null";
+    let is_null = |case: &&mut FixtureCase| case.record.case.engine == "null";
     assert!(!screen(&fixture.summary()).contains("waits for a CPU"));
-    let reads =
-        |case: &&kvdyno_analysis::fixture::FixtureCase| case.record.case.id.contains("_t1_");
+    let reads = |case: &&FixtureCase| case.record.case.id.contains("_t1_");
     let histograms = fixture.cases.iter().find(reads).unwrap().histograms.clone();
     for case in fixture.cases.iter_mut().filter(is_null) {
         case.histograms.clone_from(&histograms);
