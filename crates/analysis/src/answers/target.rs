@@ -254,7 +254,7 @@ fn condition(
         Unit::Rate | Unit::Share => (clause.bound, f64::INFINITY),
     };
     let values: Vec<f64> = values.collect();
-    let judged = judge_bounds(&values, bounds, Scale::Ratios);
+    let judged = judge_bounds(&values, bounds, Scale::Ratios, None);
     let (low, high) = judged.as_ref().and_then(|judged| judged.interval).unzip();
     let meets = match judged.as_ref().and_then(|judged| judged.inside) {
         Some(true) => Meets::Yes,

@@ -32,6 +32,7 @@ mod run_info;
 pub mod scatter;
 pub mod spent;
 pub mod stalls;
+pub mod sweep;
 mod tail;
 pub mod trials;
 pub(crate) mod turns;

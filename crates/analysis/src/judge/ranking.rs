@@ -18,6 +18,7 @@ use crate::figures::lists::{several, together, unique};
 use crate::figures::lost::Lost;
 use crate::figures::metric::{Definition, Direction, Metric, Metrics};
 use crate::figures::naming::list_settings;
+use crate::figures::sweep::threads_in_words;
 use kvdyno_record::engine::{Capabilities, Durability};
 use kvdyno_record::workload::reads;
 pub use question::Question;
@@ -48,6 +49,9 @@ pub struct Ranking {
     pub op: Option<String>,
     /// The swept number of threads at which most engines have figures; of several, the largest.
     pub threads: Option<u32>,
+    /// The same of its role: `4 threads`, `with 4 readers`.
+    #[serde(skip)]
+    pub(crate) threads_in_words: Option<String>,
     /// The figure's name, as in the catalogue.
     pub figure: &'static str,
     /// Its unit.
@@ -72,9 +76,8 @@ impl Ranking {
     pub fn source(&self) -> String {
         let role = self.role.as_ref().filter(|role| **role != self.phase);
         let text = role.map_or_else(|| self.phase.clone(), |role| format!("{} {role}", self.phase));
-        match self.threads {
-            Some(1) => text + ", 1 thread",
-            Some(threads) => format!("{text}, {threads} threads"),
+        match &self.threads_in_words {
+            Some(threads) => format!("{text}, {threads}"),
             None => text,
         }
     }
@@ -234,10 +237,24 @@ impl<'g> Field<'g> {
             role: first.role.map(|role| role.role.clone()),
             op: first.op.map(str::to_owned),
             threads: first.group.threads_swept.filter(|_| first.run.is_some()),
+            threads_in_words: self.threads_in_words(&first),
             figure: first.metric.name,
             unit: first.metric.unit,
             direction: first.metric.direction,
             standings,
+        })
+    }
+
+    /// The threads of a swept point; none: nothing is swept, or it is a load.
+    fn threads_in_words(&self, entry: &Entry<'_>) -> Option<String> {
+        let swept = entry.group.threads_swept?;
+        let run = entry.run?;
+        let groups = self.groups.iter().map(|(_, group)| *group);
+        let at = entry.role.and_then(|role| run.roles.iter().position(|r| r.role == role.role));
+        Some(match at {
+            Some(at) => threads_in_words(&groups, entry.group, run, at),
+            None if swept == 1 => "1 thread".to_owned(),
+            None => format!("{swept} threads"),
         })
     }
 

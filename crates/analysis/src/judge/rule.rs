@@ -238,12 +238,20 @@ pub struct Bounded {
     pub interval: Option<(f64, f64)>,
     /// It is certainly between them, or certainly not; none: undecided.
     pub inside: Option<bool>,
+    /// It equals a bound as far as was asked, and so is not inside.
+    pub equal: bool,
     /// About how many more trials would decide; none: it is decided, or more than 1,000.
     pub more: Option<usize>,
 }
 
 /// Judges a value of each trial against two bounds, the lower one first; none without a finite one.
-pub fn judge_bounds(values: &[f64], (low, high): (f64, f64), scale: Scale) -> Option<Bounded> {
+/// A ratio that differs from a bound by less than the share `within` is equal to it.
+pub fn judge_bounds(
+    values: &[f64],
+    (low, high): (f64, f64),
+    scale: Scale,
+    within: Option<f64>,
+) -> Option<Bounded> {
     if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
@@ -254,11 +262,19 @@ pub fn judge_bounds(values: &[f64], (low, high): (f64, f64), scale: Scale) -> Op
     let (n, bounds) = (scaled.len(), (scale(low), scale(high)));
     let value = back(mean(&scaled));
     let Some(scatter) = standard_deviation(&scaled).filter(|_| n >= LEAST) else {
-        return Some(Bounded { value, interval: None, inside: None, more: Some(LEAST - n) });
+        let (interval, inside, equal) = (None, None, false);
+        return Some(Bounded { value, interval, inside, equal, more: Some(LEAST - n) });
     };
     let with_more = |more| Mean::expected(mean(&scaled), scatter, n + more).interval();
+    let reach = within.filter(|_| ratios).map(f64::ln_1p);
+    let equals = |(least, most): (f64, f64)| {
+        let is_at = |bound: f64| least <= bound && bound <= most;
+        let is_near = |bound: f64, reach| bound - reach <= least && most <= bound + reach;
+        let is_equal = |bound| is_at(bound) && reach.is_some_and(|reach| is_near(bound, reach));
+        is_equal(bounds.0) || is_equal(bounds.1)
+    };
     let inside = |(least, most): (f64, f64)| {
-        let outside = most < bounds.0 || least > bounds.1;
+        let outside = most < bounds.0 || least > bounds.1 || equals((least, most));
         (outside || (least >= bounds.0 && most <= bounds.1)).then_some(!outside)
     };
     let (least, most) = with_more(0);
@@ -266,6 +282,7 @@ pub fn judge_bounds(values: &[f64], (low, high): (f64, f64), scale: Scale) -> Op
         value,
         interval: Some((back(least), back(most))),
         inside: inside((least, most)),
+        equal: equals((least, most)),
         more: more(|n| inside(with_more(n)).is_some()),
     })
 }
@@ -406,8 +423,9 @@ mod tests {
 
     #[test]
     fn a_bound_is_judged_by_trials() {
-        let inside =
-            |values: &[f64], bounds| judge_bounds(values, bounds, Scale::Ratios).unwrap().inside;
+        let inside = |values: &[f64], bounds| {
+            judge_bounds(values, bounds, Scale::Ratios, None).unwrap().inside
+        };
         let about_two = [2.0, 2.1, 1.9, 2.05];
         assert_eq!(inside(&about_two, (1.0, f64::INFINITY)), Some(true));
         assert_eq!(inside(&about_two, (0.0, 1.5)), Some(false));
@@ -415,15 +433,31 @@ mod tests {
         assert_eq!(inside(&about_two[..3], (0.1, f64::INFINITY)), None);
         // A difference may be below 0, and four above it do not prove that it is not.
         let difference = |values: &[f64], bounds| {
-            judge_bounds(values, bounds, Scale::Differences).unwrap().inside
+            judge_bounds(values, bounds, Scale::Differences, None).unwrap().inside
         };
         let below = [-1.0, -1.2, -0.9, -1.1];
         assert_eq!(difference(&below, (f64::NEG_INFINITY, 0.0)), Some(true));
         assert_eq!(difference(&[5.0, 0.1, 9.0, 0.2], (0.0, f64::INFINITY)), None);
-        let open = judge_bounds(&about_two, (1.95, 2.5), Scale::Ratios).unwrap();
+        let open = judge_bounds(&about_two, (1.95, 2.5), Scale::Ratios, None).unwrap();
         assert!(open.inside.is_none() && open.more.is_some_and(|n| n > 0), "{open:?}");
-        assert_eq!(judge_bounds(&[], (0.0, 1.0), Scale::Ratios), None);
-        assert_eq!(judge_bounds(&[f64::NAN; 4], (0.0, 1.0), Scale::Ratios), None);
+        assert_eq!(judge_bounds(&[], (0.0, 1.0), Scale::Ratios, None), None);
+        assert_eq!(judge_bounds(&[f64::NAN; 4], (0.0, 1.0), Scale::Ratios, None), None);
+    }
+
+    #[test]
+    fn what_equals_a_bound_is_not_beyond_it() {
+        let judged = |values: &[f64], within| {
+            let bounds = (1.0, f64::INFINITY);
+            let judged = judge_bounds(values, bounds, Scale::Ratios, within).unwrap();
+            (judged.inside, judged.equal)
+        };
+        let one = [1.001, 0.999, 1.002, 0.998];
+        assert_eq!(judged(&one, None), (None, false));
+        assert_eq!(judged(&one, Some(0.03)), (Some(false), true));
+        assert_eq!(judged(&[1.0; 4], Some(0.03)), (Some(false), true));
+        // A small difference that is certain is a difference.
+        assert_eq!(judged(&[1.010, 1.011, 1.009, 1.010], Some(0.03)), (Some(true), false));
+        assert_eq!(judged(&[1.0, 1.1, 0.9, 1.05], Some(0.03)), (None, false));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::figures::engines::title;
 use crate::figures::group::Group;
 use crate::figures::lists::{list, several};
 use crate::figures::relative::RelativeTo;
+use crate::figures::sweep::threads_in_words;
 use crate::judge::rule::more_in_words;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,7 +33,8 @@ pub struct OpenFigure {
     pub label: String,
     /// The label of its base.
     pub base: String,
-    /// The phase and the client group, with the number of threads: `readers, 4 threads`.
+    /// The phase and the client group, with its threads or those of the swept group:
+    /// `readers, 4 threads`, `writer p99, with 4 readers`.
     pub scope: String,
     /// About how many more pairs would decide; null: more than 1,000, or no number would.
     pub more_pairs: Option<usize>,
@@ -47,23 +49,34 @@ impl Verdicts {
         let runs = figures.groups.iter().flat_map(|group| &group.runs);
         let named = several(runs.map(|run| run.phase.as_str()));
         for group in &figures.groups {
-            let mut add = |scope: &str, relative: &Option<RelativeTo>| {
+            let mut add = |scope: String, relative: &Option<RelativeTo>| {
                 verdicts.add((figures, group), scope, relative.as_ref());
             };
             if let Some(load) = &group.load {
-                add(&load.phase, &load.relative);
+                let point = group.threads_swept.map(|threads| format!(" (at {threads})"));
+                add(load.phase.clone() + &point.unwrap_or_default(), &load.relative);
             }
             for run in &group.runs {
-                for role in &run.roles {
+                for (at, role) in run.roles.iter().enumerate() {
                     let phase = if named { format!("{} ", run.phase) } else { String::new() };
                     let scope = format!("{phase}{}", role.role);
+                    let threads = match group.threads_swept {
+                        Some(_) => {
+                            format!(
+                                ", {}",
+                                threads_in_words(&figures.groups.iter(), group, run, at)
+                            )
+                        }
+                        None => String::new(),
+                    };
                     if role.open_loop {
-                        add(&format!("{scope} p99"), &role.relative_response);
+                        add(format!("{scope} p99{threads}"), &role.relative_response);
                         for op in &role.ops {
-                            add(&format!("{scope} {} p99", op.op), &op.relative_response);
+                            let scope = format!("{scope} {} p99{threads}", op.op);
+                            add(scope, &op.relative_response);
                         }
                     } else {
-                        add(&scope, &role.relative);
+                        add(format!("{scope}{threads}"), &role.relative);
                     }
                 }
             }
@@ -99,7 +112,7 @@ impl Verdicts {
     fn add(
         &mut self,
         (figures, group): (&Figures, &Group),
-        scope: &str,
+        scope: String,
         relative: Option<&RelativeTo>,
     ) {
         let Some(relative) = relative.filter(|relative| relative.base != group.label) else {
@@ -109,11 +122,6 @@ impl Verdicts {
         if relative.decided {
             return;
         }
-        let scope = match group.threads_swept {
-            Some(1) => format!("{scope}, 1 thread"),
-            Some(threads) => format!("{scope}, {threads} threads"),
-            None => scope.to_owned(),
-        };
         self.undecided.push(OpenFigure {
             engine: title(&figures.engines, group).to_owned(),
             label: group.label.clone(),

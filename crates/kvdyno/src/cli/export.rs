@@ -78,8 +78,8 @@ Examples:
   kvdyno show quick.tar.zst         commands accept a bundle instead of a run
   tar --zstd -tf quick.tar.zst      its contents
 
-A bundle contains record, suite, host evidence, tables and checksums. The same record gives the same
-bytes.")]
+A bundle contains record, suite, host evidence, tables, checksums, and a README that says how to
+check and repeat it. The same record gives the same bytes.")]
 pub(crate) struct BundleArgs {
     #[command(flatten)]
     pub(crate) name: RunName,

@@ -26,6 +26,9 @@ impl NamedArgs {
     }
 }
 
+/// The suffix of a run's data in `kvdyno serve`.
+const DATA: &str = ".json";
+
 /// A name appears in tables, and other commands accept it instead of a directory.
 fn name(typed: &str) -> Result<String, String> {
     let name = note(typed)?;
@@ -41,6 +44,9 @@ fn name(typed: &str) -> Result<String, String> {
         _ if name.ends_with(ENDING) => {
             Err(format!("expected a name without `{ENDING}` at its end, as bundles have"))
         }
+        _ if name.ends_with(DATA) => Err(format!(
+            "expected a name without `{DATA}` at its end, which `kvdyno serve` takes for data"
+        )),
         _ if chars > NAME_CHARS_MAX => Err(format!(
             "expected at most {NAME_CHARS_MAX} characters, found {chars}: use --note for longer \
              text"

@@ -177,10 +177,10 @@ Examples:
   ssh -L 7333:127.0.0.1:7333 HOST   and a browser here shows the runs of HOST
 
 Shows the list of runs, the report of each, the progress of a live run, and comparisons of two runs.
-The same as data: /runs.json, /runs/RUN.json, /compare/BASE/NEW.json. /metrics is the newest run as
-OpenMetrics: its figures, or its progress while it is live. It stores and changes nothing: every
-reply is read from the directory of runs. Only users of this machine can reach it; no option changes
-that. Ctrl-C ends it.
+The same as data: /runs.json, /runs/RUN.json, /compare/BASE/NEW.json. RUN is an id, a name or
+`latest`. /metrics is the newest run as OpenMetrics: its figures, or its progress while it is live.
+It stores and changes nothing: every reply is read from the directory of runs. Only users of this
+machine can reach it; no option changes that. Ctrl-C ends it.
 
 A page of a live run costs CPU: it asks every two seconds. If that may disturb the measurement, wait
 until the run is complete.")]

@@ -11,7 +11,10 @@ use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::replay::{Replay, replays};
+use kvdyno_record::run::RunRecord;
+use kvdyno_record::text::one_line;
 use kvdyno_record::units;
+use kvdyno_render::command::command_line;
 use kvdyno_render::markdown;
 use kvdyno_render::page::{PageData, TEMPLATE, html};
 use std::collections::BTreeSet;
@@ -41,7 +44,7 @@ pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> 
     let summary = runs::read_summary(&folder)?;
     let path =
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}{ENDING}", summary.run.id)));
-    let packed = bundle::pack(&folder, report(&folder, &summary)?, &path)
+    let packed = bundle::pack(&folder, documents(&folder, &summary)?, &path)
         .with_context(|| format!("failed to bundle the run in `{}`", folder.path.display()))?;
     printer.data(&path.display().to_string());
     printer.note(&format!(
@@ -70,11 +73,41 @@ fn traces(plan: &Plan) -> BTreeSet<(String, String)> {
     all.map(name).collect()
 }
 
-/// The parts for readers, made here and packed next to the record: the tables, and the page.
-fn report(run: &RunFolder, summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
+/// The parts for readers, made here and packed next to the record.
+fn documents(run: &RunFolder, summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
     let page = html(TEMPLATE, &PageData::read(run)?)?;
     Ok(vec![
-        ("tables.md", markdown::page(summary).into_bytes()),
-        ("report.html", page.into_bytes()),
+        ("README.md", readme(&run.run()?).into_bytes()),
+        ("report/tables.md", markdown::page(summary).into_bytes()),
+        ("report/report.html", page.into_bytes()),
     ])
+}
+
+/// For somebody who has unpacked the bundle and does not know kvdyno. The record may be a
+/// stranger's: its words stand in indented code, where nothing is a mark.
+fn readme(run: &RunRecord) -> String {
+    let command = command_line(&run.command);
+    let command = one_line(&command);
+    let program = one_line(&run.program);
+    format!(
+        "# A measurement by kvdyno
+
+The command, by kvdyno {program}:
+
+    {command}
+
+| path | contents |
+|---|---|
+| report/report.html | tables and figures, for a browser |
+| report/tables.md | the tables |
+| record | the suite, the plan, the machine, and what each case measured |
+| SHA256SUMS | for `sha256sum -c SHA256SUMS`: it finds damage |
+
+With [kvdyno](https://github.com/kvdyno/kvdyno). The packed file works in place of `record`:
+
+    kvdyno check record     is the record complete, and are its values plausible?
+    kvdyno show record      the tables; `--help` lists them
+    kvdyno rerun record     repeats the run on this machine and compares
+"
+    )
 }

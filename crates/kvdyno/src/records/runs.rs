@@ -70,15 +70,15 @@ pub(crate) fn find(name: &str, runs: &Path) -> anyhow::Result<FoundRun> {
         return Ok(RunFolder::open(path)?.into());
     }
     if name.ends_with(ENDING) {
+        if !path.try_exists().unwrap_or(true) {
+            let hint = "`kvdyno bundle RUN` makes one; `kvdyno list` lists all runs";
+            return Err(Complaint::usage(format!("no bundle `{name}`")).hint(hint).into());
+        }
         return FoundRun::unpack(path);
     }
     let folders = folders(runs);
-    let newest =
-        |selected: &dyn Fn(&Path) -> bool| folders.iter().rev().find(|path| selected(path));
-    let selected = if name == "latest" {
-        newest(&|_| true)
-    } else if let Some(named) = newest(&|path| called(path).as_deref() == Some(name)) {
-        Some(named)
+    let selected = if let Some(path) = by_name(name, &folders) {
+        Some(path)
     } else {
         let ending = format!("_{name}");
         let matches = |path: &&PathBuf| {
@@ -86,7 +86,7 @@ pub(crate) fn find(name: &str, runs: &Path) -> anyhow::Result<FoundRun> {
             id.starts_with(name) || id.ends_with(&ending)
         };
         match folders.iter().filter(matches).collect::<Vec<_>>()[..] {
-            [] => newest(&|path| suite(&id(path)).starts_with(name)),
+            [] => folders.iter().rev().find(|path| suite(&id(path)).starts_with(name)),
             [one] => Some(one),
             ref several => {
                 let ids: Vec<String> = several.iter().rev().map(|path| id(path)).collect();
@@ -173,6 +173,14 @@ pub(crate) fn folders(runs: &Path) -> Vec<PathBuf> {
     folders
 }
 
+/// The run with this id, the newest with this name, or the `latest`.
+pub(crate) fn by_name<'f>(name: &str, folders: &'f [PathBuf]) -> Option<&'f PathBuf> {
+    let newest_first = || folders.iter().rev();
+    newest_first()
+        .find(|path| name == "latest" || id(path) == name)
+        .or_else(|| newest_first().find(|path| called(path).as_deref() == Some(name)))
+}
+
 /// A run's id: the name of its directory.
 pub(crate) fn id(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
@@ -229,7 +237,9 @@ mod tests {
         assert_eq!(exit::of_error(&error), kvdyno_record::exit::Exit::Usage);
         let hint = exit::complaint(&error).unwrap().hint.clone().unwrap();
         assert!(ids.iter().all(|id| hint.contains(id)), "{hint}");
-        assert_eq!(exit::of_error(&find_id("nothing").unwrap_err()), exit::of_error(&error));
+        for unknown in ["nothing", "nothing.tar.zst"] {
+            assert_eq!(exit::of_error(&find_id(unknown).unwrap_err()), exit::of_error(&error));
+        }
     }
 
     #[test]

@@ -4,11 +4,12 @@ use super::scratch::{Scratch, files_below, list, records};
 use super::suites::{reads, suite};
 use kvdyno_record::files::{RunFolder, write_json};
 use kvdyno_record::host::Host;
+use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
-use tar::{Builder, EntryType, Header};
+use std::path::{Path, PathBuf};
+use tar::{Archive, Builder, EntryType, Header};
 
 /// A run of two trials of the null engine.
 fn ran() -> Scratch {
@@ -16,6 +17,13 @@ fn ran() -> Scratch {
     scratch.write("s.toml", &reads().trials(2).engine("null").text());
     scratch.run(&["run", "s.toml"]).assert_ok();
     scratch
+}
+
+/// The directory that a bundle unpacks to, as tar(1) unpacks it.
+fn unpack(bundle: &Path, into: &Path) -> PathBuf {
+    let file = fs::File::open(bundle).unwrap();
+    Archive::new(StreamingDecoder::new(file).unwrap()).unpack(into).unwrap();
+    fs::read_dir(into).unwrap().next().unwrap().unwrap().path()
 }
 
 fn keys(run: &RunFolder) -> BTreeSet<(String, u32)> {
@@ -33,6 +41,12 @@ fn a_bundle_stands_in_for_its_run() {
     scratch.run(&["compare", "test.tar.zst", "latest"]).assert_says("kvdyno list");
     let export = |run: &str| scratch.run(&["export", run, "--csv", "-"]).out;
     assert_eq!(export("test.tar.zst"), export("latest"));
+    let unpacked = unpack(&scratch.path("test.tar.zst"), &scratch.path("unpacked"));
+    let readme = fs::read_to_string(unpacked.join("README.md")).unwrap();
+    assert!(readme.contains("\n    kvdyno run"), "{readme}");
+    let record = unpacked.join("record");
+    scratch.run(&["check", record.to_str().unwrap()]).assert_code(0);
+    fs::remove_dir_all(scratch.path("unpacked")).unwrap();
     // Named after the run by default; equal bytes.
     let done = scratch.run(&["bundle"]);
     let run = scratch.only_run();
@@ -181,6 +195,6 @@ fn archives_that_reach_outside_or_swell_are_refused_and_leave_nothing() {
         assert_eq!(fs::read_to_string(&outside).unwrap(), "precious");
         assert_eq!(list(&scratch.path("tmp")), Vec::<String>::new(), "{name}");
     }
-    scratch.run(&["show", "missing.tar.zst"]).assert_code(1).assert_says("missing.tar.zst");
+    scratch.run(&["show", "missing.tar.zst"]).assert_code(2).assert_says("missing.tar.zst");
     scratch.assert_nothing_left();
 }

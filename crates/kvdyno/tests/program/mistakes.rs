@@ -92,9 +92,10 @@ fn fewer_trials_than_can_be_compared_are_refused_where_they_are_typed() {
 #[test]
 fn an_error_is_told_once_though_it_stands_in_what_it_caused() {
     let scratch = Scratch::new();
-    let done = scratch.run(&["rerun", "gone.tar.zst"]);
-    done.assert_code(1).assert_says("`gone.tar.zst`");
-    assert_eq!(done.err.matches("(os error 2)").count(), 1, "{}", done.err);
+    scratch.write("file", "");
+    let done = scratch.run(&["rerun", "file/gone.tar.zst"]);
+    done.assert_code(1).assert_says("`file/gone.tar.zst`");
+    assert_eq!(done.err.matches("(os error 20)").count(), 1, "{}", done.err);
 }
 
 #[test]

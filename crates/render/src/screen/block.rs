@@ -13,7 +13,7 @@ use kvdyno_analysis::judge::versus::least;
 use kvdyno_record::units;
 
 /// Columns of a row's label.
-const LABEL: usize = 23;
+const LABEL: usize = 25;
 
 /// Columns of an engine's name.
 pub(super) const NAME_MAX: usize = 16;

@@ -11,6 +11,7 @@ use super::runs::{Detail, Runs};
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::{Group, RoleRow, RunRow};
 use kvdyno_analysis::figures::metric::Metrics;
+use kvdyno_analysis::figures::sweep::threads_in_words;
 use kvdyno_analysis::figures::validity::Validity;
 
 /// More engines than this do not stand side by side.
@@ -328,35 +329,11 @@ impl<'s> Runs<'s> {
         rows
     }
 
-    /// `4 threads`; of a client group that stays as it is while another grows: `beside 4 readers`.
+    /// `4 threads`; of a client group with a fixed number, beside a swept one: `with 4 readers`.
     fn row_label(&self, threads: Option<u32>, at: usize) -> String {
-        let entry = self.at(threads).into_iter().find_map(|entry| Some(entry?.1));
-        let Some(run) = entry else { return String::new() };
-        let threads_of_role = run.roles[at].threads;
-        let others = || run.roles.iter().enumerate().filter(|(other, _)| *other != at);
-        let swept = self.shown.len() > 1 && threads.is_some();
-        let grown = others().find(|(_, role)| Some(role.threads) == threads).map(|(_, role)| role);
-        match grown.filter(|_| swept && (Some(threads_of_role) != threads || self.is_fixed(at))) {
-            Some(role) => {
-                let name = match role.threads {
-                    1 => role.role.strip_suffix('s').unwrap_or(&role.role),
-                    _ => &role.role,
-                };
-                format!("with {} {name}", role.threads)
-            }
-            None if threads_of_role == 1 => "1 thread".to_owned(),
-            None => format!("{threads_of_role} threads"),
-        }
-    }
-
-    /// It has the same threads at every number that is swept.
-    fn is_fixed(&self, at: usize) -> bool {
-        let threads_of = |threads: &Option<u32>| {
-            let entry = self.at(*threads).into_iter().find_map(|entry| Some(entry?.1));
-            entry.map(|run| run.roles[at].threads)
-        };
-        let all: Vec<Option<u32>> = self.shown.iter().map(threads_of).collect();
-        all.windows(2).all(|two| two[0] == two[1])
+        let entry = self.at(threads).into_iter().flatten().next();
+        let groups = self.contest.groups.iter().copied();
+        entry.map_or_else(String::new, |(group, run)| threads_in_words(&groups, group, run, at))
     }
 }
 

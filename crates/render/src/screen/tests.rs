@@ -82,7 +82,7 @@ fn more_threads(fixture: &mut Fixture, numbers: &[u32]) {
             let case = &mut made.record.case;
             case.id = case.id.replace("_t1_", &format!("_t{number}_"));
             case.key = case.key.replace("t1", &format!("t{number}"));
-            case.threads = Some(*number);
+            (case.threads, case.threads_swept) = (Some(*number), Some(*number));
             for phase in &mut case.phases {
                 if let Activity::Measure(drive) = &mut phase.work {
                     drive.roles[0].threads = *number;
@@ -125,7 +125,7 @@ fn a_run_of_many_sentences_has_its_figures() {
     }
     let text = screen(&summary);
     assert!(text.contains(" .. and more: kvdyno show --findings"), "{text}");
-    assert!(text.contains("1 thread ") && text.contains("INVALID"), "{text}");
+    assert!(text.contains("2 threads ") && text.contains("INVALID"), "{text}");
 }
 
 #[test]

@@ -61,6 +61,14 @@ impl CaseGroup<'_, '_> {
         }
     }
 
+    /// Whether engines are compared by it: not a ceiling, nor the null engine.
+    fn is_judged(&self) -> bool {
+        match self.owner {
+            GroupOf::Engine(setup, _) => !setup.description.capabilities.stores_nothing,
+            GroupOf::Drive(drive, _) => !drive.section.is_ceiling(),
+        }
+    }
+
     /// Whether it is the same case of another engine, and the two take turns.
     fn is_pair_with(&self, other: &Self) -> bool {
         let (GroupOf::Engine(one, [point]), GroupOf::Engine(two, [other_point])) =
@@ -153,7 +161,7 @@ pub(crate) fn all(grids: &[Grid<'_>]) -> Vec<Case> {
         let mut groups = listed(grids.iter().flat_map(groups).collect(), grids);
         groups.retain(|(_, group)| trial <= group.trials());
         let seed = grids.first().and_then(|grid| grid.sets.first()).map_or(0, |set| set.data.seed);
-        shuffle_trial(&mut groups, seed, trial);
+        shuffle_trial(&mut groups, seed, trial, |(_, group)| group.is_judged());
         turns::bring_together(&mut groups, |(_, one), (_, other)| one.is_pair_with(other));
         let mut before: Option<CaseGroup<'_, '_>> = None;
         for (first, group) in groups {
@@ -274,7 +282,7 @@ impl Cases {
             drive.jobs.iter().flat_map(|(setup, job)| with(job).map(move |t| (setup, job, t)));
         let mut points: Vec<_> = (first_job..).zip(points).collect();
         if !drive.section.in_order.value_or(false) {
-            shuffle_trial(&mut points, seed, trial);
+            shuffle_trial(&mut points, seed, trial, |_| true);
         }
         for (listed, (setup, job, swept)) in points {
             self.listed = listed;

@@ -11,9 +11,16 @@ pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
 
 /// Shuffles the items of a trial: every second trial has the order of the one before, reversed. In
 /// an even number of trials each item comes before each other as often as after it, and drift of
-/// the machine favours none.
-pub(crate) fn shuffle_trial<T>(items: &mut [T], seed: u64, trial: u32) {
+/// the machine favours none. Those that are not judged are at one end: none stands between two
+/// that are compared.
+pub(crate) fn shuffle_trial<T>(
+    items: &mut [T],
+    seed: u64,
+    trial: u32,
+    is_judged: impl Fn(&T) -> bool,
+) {
     shuffle(items, seed.wrapping_add(u64::from(trial.div_ceil(2)) << 32));
+    items.sort_by_key(is_judged);
     if trial.is_multiple_of(2) {
         items.reverse();
     }
@@ -50,7 +57,7 @@ mod tests {
         for first in [1, 3, 5] {
             let order = |trial| {
                 let mut items: Vec<usize> = (0..7).collect();
-                shuffle_trial(&mut items, 42, trial);
+                shuffle_trial(&mut items, 42, trial, |_| true);
                 items
             };
             let (odd, even) = (order(first), order(first + 1));
@@ -59,6 +66,18 @@ mod tests {
                 let at = |order: &[usize]| order.iter().position(|other| *other == item).unwrap();
                 assert_eq!(at(&odd) + at(&even), 6);
             }
+        }
+    }
+
+    #[test]
+    fn what_is_judged_stays_together() {
+        for trial in 1..=8 {
+            let mut items: Vec<u32> = (0..9).collect();
+            let is_judged = |item: &u32| item.is_multiple_of(3);
+            shuffle_trial(&mut items, 42, trial, is_judged);
+            let ends = items.chunk_by(|a, b| is_judged(a) == is_judged(b));
+            assert_eq!(ends.count(), 2, "{items:?}");
+            assert_eq!(is_judged(&items[0]), trial.is_multiple_of(2));
         }
     }
 }

@@ -15,7 +15,7 @@ pub fn append_trial(plan: &mut Plan, is_wanted: impl Fn(&Case) -> bool) {
     groups.sort_by_key(|group| group[0].listed);
     groups.retain(|group| group.iter().any(&is_wanted));
     let seed = first.first().map_or(0, |case| case.data.seed);
-    shuffle_trial(&mut groups, seed, trial);
+    shuffle_trial(&mut groups, seed, trial, |group| !group[0].ceiling);
     let is_pair = |one: &&[Case], other: &&[Case]| one[0].turns_with.as_ref() == Some(&other[0].id);
     turns::bring_together(&mut groups, is_pair);
     let mut before: Option<&[Case]> = None;

@@ -30,6 +30,18 @@ fn the_quick_suite_expands() {
     );
 }
 
+/// What is not judged separates no pair.
+#[test]
+fn engines_that_are_compared_are_next_to_each_other() {
+    let plan = plan(builtin_text("quick"), &[]);
+    for trial in 1..=4 {
+        let cases = plan.cases.iter().filter(|case| case.trial == trial);
+        let judged: Vec<bool> =
+            cases.map(|case| ["lmdb", "rocksdb"].contains(&case.engine.as_str())).collect();
+        assert_eq!(judged.chunk_by(PartialEq::eq).count(), 2, "trial {trial}");
+    }
+}
+
 #[test]
 fn the_full_sweep_expands_and_scales() {
     let arguments = ["ram.limit=64GiB", "data.records=80M", "run.threads=[1, 2, 4, 8]"];

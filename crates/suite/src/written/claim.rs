@@ -21,8 +21,9 @@ use toml::de::DeTable;
 ///
 /// The verdict needs four trials: each gives a value of the condition, and their mean has a 99 %
 /// interval. The claim holds if the interval lies within the bounds. It does not hold if the
-/// interval lies outside. Otherwise the verdict is `undecided`, with about how many more
-/// trials would decide; `--budget` adds them.
+/// interval lies outside. A claim that one thing is larger than another does not hold either if
+/// the two are equal within 3 % (`--within`). Otherwise the verdict is `undecided`, with about how
+/// many more trials would decide; `--budget` adds them.
 ///
 /// A cell without a measurement has no verdict either: `volume flash-raw was not measured`.
 #[derive(Clone, Debug, JsonSchema)]

@@ -3,7 +3,8 @@
 //!
 //! A claim is judged at every point that it covers, by the rule ([`crate::judge::rule`]): each
 //! trial gives a value, and the interval of their mean lies within the bounds, outside of them, or
-//! across one. It holds if it holds at every point, and does not if it fails at one.
+//! across one. It holds if it holds at every point, and does not if it fails at one. A claim that
+//! one thing is larger than another does not hold where they are equal.
 
 mod cells;
 #[cfg(test)]
@@ -66,7 +67,7 @@ pub struct ClaimPoint {
     pub verdict: ClaimVerdict,
     /// About how many more trials would decide; null: it is decided, none would, or over 1,000.
     pub more_trials: Option<usize>,
-    /// Why it cannot be judged; null: it can.
+    /// Why it cannot be judged, or that both sides are equal; null: no reason needed.
     pub reason: Option<String>,
     /// The engines of its cells, by their labels.
     #[serde(skip)]
@@ -145,16 +146,16 @@ fn judged(claim: &Claim, figures: &Figures) -> Claimed {
     let with_verdict = |verdict| points.iter().filter(move |point| point.verdict == verdict);
     let (against, open) =
         (with_verdict(ClaimVerdict::DoesNotHold), with_verdict(ClaimVerdict::Undecided));
-    let against: Vec<&str> = against.map(|point| point.label.as_str()).collect();
-    let (verdict, why) = if let Some(first) = against.first() {
-        let all = points.len();
-        let n = against.len();
-        let prefix = if first.is_empty() { "" } else { " at " };
-        let why = (all > 1).then(|| match n {
-            _ if n == all => format!("at none of {all} points"),
-            1 => format!("not{prefix}{first}"),
-            n => format!("not at {n} of {all} points: {}", against.join(", ")),
-        });
+    let labels: Vec<&str> = against.clone().map(|point| point.label.as_str()).collect();
+    let (verdict, why) = if let Some(first) = against.clone().next() {
+        let label = first.label.as_str();
+        let prefix = if label.is_empty() { "" } else { " at " };
+        let why = match (labels.len(), points.len()) {
+            (_, 1) => first.reason.clone(),
+            (n, all) if n == all => Some(format!("at none of {all} points")),
+            (1, _) => Some(format!("not{prefix}{label}")),
+            (n, all) => Some(format!("not at {n} of {all} points: {}", labels.join(", "))),
+        };
         (ClaimVerdict::DoesNotHold, why)
     } else if let Some(first) = open.clone().next() {
         let prefix =
@@ -192,7 +193,8 @@ fn point(relation: &Relation, name: &str, cells: &[CellMatch<'_>]) -> ClaimPoint
     let values: Vec<f64> = cells[0].values.keys().filter_map(of_trial).collect();
     point.trials = values.len();
     let scale = if is_difference(relation) { Scale::Differences } else { Scale::Ratios };
-    let Some(judged) = rule::judge_bounds(&values, bounds(relation), scale) else {
+    let within = compares_two(relation).then_some(cells[0].group.within);
+    let Some(judged) = rule::judge_bounds(&values, bounds(relation), scale, within) else {
         point.reason = Some("the base is 0, or no trial has all its figures".to_owned());
         return point;
     };
@@ -204,14 +206,17 @@ fn point(relation: &Relation, name: &str, cells: &[CellMatch<'_>]) -> ClaimPoint
         Some(false) => ClaimVerdict::DoesNotHold,
         None => ClaimVerdict::Undecided,
     };
-    point.reason = open(&judged, point.trials, cells);
+    point.reason = reason(&judged, point.trials, cells);
     point
 }
 
-/// Why a point is open; none: it is decided.
-fn open(judged: &Bounded, trials: usize, cells: &[CellMatch<'_>]) -> Option<String> {
+/// Why a point is undecided, or that two are equal; none: it is plain.
+fn reason(judged: &Bounded, trials: usize, cells: &[CellMatch<'_>]) -> Option<String> {
     let more = more_in_words(judged.more, "trial");
     match judged {
+        Bounded { equal: true, .. } => {
+            Some(format!("equal within {}", units::percent(cells[0].group.within)))
+        }
         Bounded { inside: Some(_), .. } => None,
         Bounded { interval: None, .. } => {
             let incomplete = cells.iter().find_map(CellMatch::incomplete);
@@ -236,6 +241,16 @@ fn value(relation: &Relation, figures: &[f64]) -> f64 {
             }
         }
         _ => left,
+    }
+}
+
+/// Whether it says which of two things is larger: they may be equal.
+fn compares_two(relation: &Relation) -> bool {
+    let (Test::Above(bound) | Test::Below(bound)) = &relation.test else { return false };
+    match (&relation.left, bound) {
+        (_, Bound::Side(_)) => !is_difference(relation),
+        (Side::Ratio(..), Bound::Number(number)) => (number - 1.0).abs() < f64::EPSILON,
+        _ => false,
     }
 }
 

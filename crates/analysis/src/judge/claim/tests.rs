@@ -93,6 +93,16 @@ fn two_sides_are_compared() {
 }
 
 #[test]
+fn of_two_that_are_equal_none_is_larger() {
+    let size = || Side::Figure(reads("lmdb", Some(Threads::Exactly(1))));
+    let same = |test: fn(Bound) -> Test| judged(6, claim(size(), test(Bound::Side(size()))));
+    for claimed in [same(Test::Above), same(Test::Below)] {
+        assert_eq!(claimed.verdict, ClaimVerdict::DoesNotHold, "{claimed:?}");
+        assert_eq!(claimed.reason.as_deref(), Some("equal within 3.00 %"));
+    }
+}
+
+#[test]
 fn missing_measurements_are_reported() {
     let test = Test::Above(Bound::Number(1.0));
     let mut volume = cell("lmdb", None, None, "wall_ns");
@@ -155,13 +165,12 @@ fn windows_are_separate_points_and_all_of_them_count_without_one() {
     let [first, last] = [Window::Number(1), Window::Last].map(|window| reads_in(Some(window)));
     let slower = |one, other| claim(Side::Ratio(one, other), Test::Within { low: 1.9, high: 2.1 });
     let every = |bound| claim(ratio(one), Test::Above(Bound::Number(bound)));
-    let above = Test::Above(Bound::Side(Side::Figure(first.clone())));
     let claims = [
         slower(first.clone(), last),
         // At each window, the same of both engines.
         every(1.1),
         // A cell with a window is compared with every window of a cell without.
-        claim(Side::Figure(reads_in(None)), above),
+        claim(Side::Ratio(reads_in(None), first.clone()), Test::Within { low: 0.9, high: 1.1 }),
         slower(first, reads_in(Some(Window::Number(3)))),
     ];
     let claimed = windowed(&claims);

@@ -11,11 +11,19 @@ pub(super) struct Reply {
     kind: &'static str,
     /// All requests for the same page share its bytes.
     body: Bytes,
+    /// The path to ask for instead.
+    location: Option<HeaderValue>,
 }
 
 impl Reply {
     pub(super) fn ok(kind: &'static str, body: Vec<u8>) -> Self {
-        Self { status: StatusCode::OK, kind, body: body.into() }
+        Self { status: StatusCode::OK, kind, body: body.into(), location: None }
+    }
+
+    /// Sends the browser to another path.
+    pub(super) fn redirect(path: &str) -> Self {
+        let location = HeaderValue::from_str(path).ok();
+        Self { location, ..Self::text(StatusCode::FOUND, path) }
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -25,7 +33,7 @@ impl Reply {
     /// Plain text: never interpreted as markup.
     pub(super) fn text(status: StatusCode, text: &str) -> Self {
         let body = format!("{text}\n").into();
-        Self { status, kind: "text/plain; charset=utf-8", body }
+        Self { status, kind: "text/plain; charset=utf-8", body, location: None }
     }
 
     pub(super) fn into_response(self, policy: &HeaderValue) -> Response<Full<Bytes>> {
@@ -44,6 +52,9 @@ impl Reply {
         ];
         for (name, value) in others {
             headers.insert(name, HeaderValue::from_static(value));
+        }
+        if let Some(location) = self.location {
+            headers.insert(header::LOCATION, location);
         }
         if self.status == StatusCode::METHOD_NOT_ALLOWED {
             headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));

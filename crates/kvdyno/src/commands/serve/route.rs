@@ -1,6 +1,9 @@
 //! Parses the path of a request.
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// All but what ids have.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
 /// The subject of a request. Names are unchecked: they are looked up in the list of runs, and never
 /// become part of a path.
@@ -43,6 +46,11 @@ pub(super) fn route(path: &str) -> Option<(Subject, Form)> {
         }
         _ => None,
     }
+}
+
+/// A name as a segment of a path.
+pub(super) fn encode(name: &str) -> String {
+    utf8_percent_encode(name, ENCODED).to_string()
 }
 
 fn decode(segment: &str) -> Option<String> {

@@ -5,7 +5,7 @@ use super::guard;
 use super::list::RunList;
 use super::pages::{self, Pages};
 use super::reply::{self, Reply};
-use super::route::{Form, Subject, route};
+use super::route::{Form, Subject, encode, route};
 use crate::records::runs;
 use crate::running::resume;
 use hyper::header::HeaderValue;
@@ -53,7 +53,10 @@ impl Site {
         match &subject {
             Subject::Runs => Some(shown(self.formed(Ok(Some(self.list())), form))),
             Subject::Live(name) => Some(shown(self.formed(self.live(name), form))),
-            Subject::Report(name) => self.pages.get(&self.find(name)?.path, form),
+            Subject::Report(name) => match self.find(name) {
+                Some(run) => self.pages.get(&run.path, form),
+                None => self.redirect(name, form),
+            },
             Subject::Metrics => {
                 let newest = runs::folders(&self.runs).pop();
                 newest.and_then(|run| self.pages.get(&run, form))
@@ -75,11 +78,24 @@ impl Site {
         }
     }
 
-    /// The run of this name in the list of runs.
-    fn find(&self, name: &str) -> Option<RunFolder> {
+    /// The run of this id in the list of runs.
+    fn find(&self, id: &str) -> Option<RunFolder> {
         let folders = runs::folders(&self.runs);
-        let path = folders.into_iter().find(|path| runs::id(path) == name)?;
+        let path = folders.into_iter().find(|path| runs::id(path) == id)?;
         RunFolder::open(path).ok()
+    }
+
+    /// The run of this id or name, or the latest, in the list of runs.
+    fn find_by_name(&self, name: &str) -> Option<RunFolder> {
+        let folders = runs::folders(&self.runs);
+        RunFolder::open(runs::by_name(name, &folders)?.clone()).ok()
+    }
+
+    /// From a name to the id: a page asks for more of its run, and another run may get the name.
+    fn redirect(&self, name: &str, form: Form) -> Option<Reply> {
+        let id = runs::id(&self.find_by_name(name)?.path);
+        let suffix = if form == Form::Json { ".json" } else { "" };
+        Some(Reply::redirect(&format!("/runs/{}{suffix}", encode(&id))))
     }
 
     /// The newest first.
@@ -156,7 +172,7 @@ impl Site {
     /// The runs of a side: one, or several between commas.
     fn records(&self, names: &str) -> Read<Vec<Record>> {
         let Some(folders) =
-            names.split(',').map(|name| self.find(name)).collect::<Option<Vec<_>>>()
+            names.split(',').map(|name| self.find_by_name(name)).collect::<Option<Vec<_>>>()
         else {
             return Ok(None);
         };
@@ -202,8 +218,29 @@ fn nothing() -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::CONTENT_TYPE;
+    use hyper::header::{CONTENT_TYPE, LOCATION};
     use kvdyno_analysis::fixture::Fixture;
+
+    #[test]
+    fn a_run_is_found_by_its_id_its_name_and_as_the_latest() {
+        let folder = tempfile::tempdir().unwrap();
+        let site = Site::new(folder.path().to_owned(), 7333);
+        let mut named = Fixture::new();
+        named.run.name = Some("new cache".to_owned());
+        let older = "2026-11-20T10-15-02Z_fixture_7f3a";
+        named.write(&folder.path().join(older));
+        let newer = "2026-11-21T10-15-02Z_fixture_7f3b";
+        Fixture::new().write(&folder.path().join(newer));
+        let find_id = |name: &str| site.find_by_name(name).map(|run| runs::id(&run.path));
+        assert_eq!(find_id("new cache").as_deref(), Some(older));
+        assert_eq!(find_id(older).as_deref(), Some(older));
+        assert_eq!(find_id("latest").as_deref(), Some(newer));
+        assert_eq!(find_id("../x"), None);
+        let request = Request::builder().uri("/runs/new%20cache.json").body(()).unwrap();
+        let response = site.at_hand(&request).unwrap().into_response(&site.policy);
+        assert_eq!(response.status(), StatusCode::FOUND);
+        assert_eq!(response.headers()[LOCATION], format!("/runs/{older}.json"));
+    }
 
     #[test]
     fn metrics_are_those_of_the_newest_run() {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! 2026-11-20T10-15-02Z_quick_7f3a/
+//!   README.md             what this is, and how to check and repeat it
 //!   SHA256SUMS            of every other file: `sha256sum -c SHA256SUMS`
 //!   record/               the run's folder, file by file: suite, plan, host evidence, cases
 //!   report/               what people read of it: tables.md, and report.html where it was built

@@ -30,10 +30,11 @@ enum Content {
     Bytes(Vec<u8>),
 }
 
-/// Packs a run into `file`, with its `report` (names and contents).
+/// Packs a run into `file`, with `documents` for people: paths, at most one directory
+/// deep, and contents.
 pub(crate) fn pack(
     run: &RunFolder,
-    report: Vec<(&str, Vec<u8>)>,
+    documents: Vec<(&str, Vec<u8>)>,
     file: &Path,
 ) -> anyhow::Result<Packed> {
     let record = run.run()?;
@@ -42,9 +43,11 @@ pub(crate) fn pack(
     for part in PARTS {
         collect(&run.path.join(part), &format!("{RECORD}/{part}"), &mut contents)?;
     }
-    for (name, bytes) in report {
-        contents.insert("report".to_owned(), Content::Folder);
-        contents.insert(format!("report/{name}"), Content::Bytes(bytes));
+    for (name, bytes) in documents {
+        if let Some((folder, _)) = name.split_once('/') {
+            contents.insert(folder.to_owned(), Content::Folder);
+        }
+        contents.insert(name.to_owned(), Content::Bytes(bytes));
     }
     contents.insert(RECORD.to_owned(), Content::Folder);
     let sums = sums(&contents)?;

@@ -32,7 +32,7 @@ impl Scratch {
 
     fn packed(&self) -> PathBuf {
         let path = self.path("bundle.tar.zst");
-        pack(&self.run, vec![("tables.md", b"# tables\n".to_vec())], &path).unwrap();
+        pack(&self.run, vec![("report/tables.md", b"# tables\n".to_vec())], &path).unwrap();
         path
     }
 
