@@ -82,8 +82,9 @@ impl Suite {
         }
         let mut notes = [adjust::describe_added(&document, &added), files].concat();
         let claims = ClaimTable::take_from(&mut document, &mut mistakes);
+        let names = Names::collect(&document);
         let mut documents = part::split(document, &mut mistakes);
-        let names = Names::collect(&documents);
+        let names = names.with_parts(&documents);
         part::only(&mut documents, &overrides.parts, &mut mistakes);
         notes.extend(set_lengths(&mut documents, overrides, &mut source, &mut mistakes));
         let read = documents.into_iter().map(|document| {

@@ -4,6 +4,7 @@
 use crate::edit::adjust::{tables, word};
 use crate::edit::part::Document;
 use crate::written::typed::Typed;
+use toml::de::DeTable;
 
 /// The phase of a drive's job.
 const DRIVE_PHASE: &str = "measure";
@@ -20,22 +21,42 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The names of parts, unselected ones included, as typed.
-    pub(crate) fn collect(documents: &[Document<'_>]) -> Self {
+    /// The phases of a suite, before `phases` selects from them.
+    pub(crate) fn collect(suite: &DeTable<'_>) -> Self {
         let mut names = Self::default();
-        for document in documents {
-            names.parts.extend(document.name.as_ref().map(|name| name.0.clone()));
-            for phase in tables(&document.tables, "phase") {
-                let kind = word(phase, "kind");
-                if !matches!(kind, Some("load" | "measure")) {
-                    continue;
-                }
-                names.phases.extend(word(phase, "name").or(kind).map(str::to_owned));
-                let roles = tables(phase, "role").filter_map(|role| word(role, "name"));
-                names.roles.extend(roles.map(str::to_owned));
+        names.add_phases(suite);
+        let named = suite.get("phases").and_then(|phases| phases.get_ref().as_table());
+        for (name, phase) in named.into_iter().flatten() {
+            if let Some(phase) = phase.get_ref().as_table() {
+                names.add_phase(phase, Some(name.get_ref().as_ref()));
             }
         }
         names
+    }
+
+    fn add_phases(&mut self, suite: &DeTable<'_>) {
+        for phase in tables(suite, "phase") {
+            self.add_phase(phase, word(phase, "kind"));
+        }
+    }
+
+    /// Adds a phase with figures, and its roles. It is called `name` if it has no other name.
+    fn add_phase(&mut self, phase: &DeTable<'_>, name: Option<&str>) {
+        if !matches!(word(phase, "kind"), Some("load" | "measure")) {
+            return;
+        }
+        self.phases.extend(word(phase, "name").or(name).map(str::to_owned));
+        let roles = tables(phase, "role").filter_map(|role| word(role, "name"));
+        self.roles.extend(roles.map(str::to_owned));
+    }
+
+    /// Adds the parts, those that are not selected included, with their phases as they are run.
+    pub(crate) fn with_parts(mut self, documents: &[Document<'_>]) -> Self {
+        for document in documents {
+            self.parts.extend(document.name.as_ref().map(|name| name.0.clone()));
+            self.add_phases(&document.tables);
+        }
+        self
     }
 
     /// The names that all parts have in common.
