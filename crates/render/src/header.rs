@@ -9,6 +9,7 @@ use kvdyno_analysis::figures::findings::{Finding, Severity};
 use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::group::data;
 use kvdyno_analysis::figures::lists::{together, unique};
+use kvdyno_analysis::figures::sweep::format_threads;
 use kvdyno_record::host::{Drive, Filesystem, Host};
 use kvdyno_record::left_out::sentences;
 use kvdyno_record::text::one_line;
@@ -55,10 +56,7 @@ pub fn load_generator(summary: &Summary) -> String {
     let Some(load_generator) = &summary.load_generator else {
         return "overhead not measured: the null engine was not in this run".to_owned();
     };
-    let threads = match load_generator.threads {
-        1 => "1 thread".to_owned(),
-        n => format!("{n} threads"),
-    };
+    let threads = format_threads(load_generator.threads);
     let has_rows = summary.groups.iter().any(|group| group.stores_nothing);
     let source = match (load_generator.isolated, has_rows) {
         (true, true) => format!(

@@ -11,7 +11,7 @@ pub fn threads_in_words<'g>(
     at: usize,
 ) -> String {
     let threads = run.roles[at].threads;
-    let own = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+    let own = format_threads(threads);
     let Some(swept) = group.threads_swept else { return own };
     // Another point has as many.
     let is_fixed = |at: usize| {
@@ -35,6 +35,11 @@ pub fn threads_in_words<'g>(
         Some(role) => format!("with {swept} {role}"),
         None => format!("{own} (at {swept})"),
     }
+}
+
+/// `1 thread`, `2 threads`.
+pub fn format_threads(number: u32) -> String {
+    format!("{number} thread{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::figures::lists::{several, together, unique};
 use crate::figures::lost::Lost;
 use crate::figures::metric::{Definition, Direction, Metric, Metrics};
 use crate::figures::naming::list_settings;
-use crate::figures::sweep::threads_in_words;
+use crate::figures::sweep::{format_threads, threads_in_words};
 use kvdyno_record::engine::{Capabilities, Durability};
 use kvdyno_record::workload::reads;
 pub use question::Question;
@@ -253,8 +253,7 @@ impl<'g> Field<'g> {
         let at = entry.role.and_then(|role| run.roles.iter().position(|r| r.role == role.role));
         Some(match at {
             Some(at) => threads_in_words(&groups, entry.group, run, at),
-            None if swept == 1 => "1 thread".to_owned(),
-            None => format!("{swept} threads"),
+            None => format_threads(swept),
         })
     }
 

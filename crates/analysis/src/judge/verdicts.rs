@@ -60,15 +60,9 @@ impl Verdicts {
                 for (at, role) in run.roles.iter().enumerate() {
                     let phase = if named { format!("{} ", run.phase) } else { String::new() };
                     let scope = format!("{phase}{}", role.role);
-                    let threads = match group.threads_swept {
-                        Some(_) => {
-                            format!(
-                                ", {}",
-                                threads_in_words(&figures.groups.iter(), group, run, at)
-                            )
-                        }
-                        None => String::new(),
-                    };
+                    let threads = group.threads_swept.map_or_else(String::new, |_| {
+                        format!(", {}", threads_in_words(&figures.groups.iter(), group, run, at))
+                    });
                     if role.open_loop {
                         add(format!("{scope} p99{threads}"), &role.relative_response);
                         for op in &role.ops {
