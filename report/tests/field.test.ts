@@ -42,9 +42,9 @@ describe.skipIf(!hasBrowser)("the page", () => {
     // The scoreboard's rows stand in the same order.
     const board = await page.locator("#overview .lying tbody th").allTextContents();
     expect(board).toEqual([...(reads?.standings ?? []).filter((one) => one.value != null).map((one) => `${one.engine} (commit)`), "SurrealKV (commit)", "LevelDB (async)"]);
-    const place = reads?.standings.find((one) => one.engine === "LMDB");
+    const standing = reads?.standings.find((one) => one.engine === "LMDB");
     const shown = figure.locator("tr[data-engine='LMDB'] td").nth(0);
-    expect(await shown.locator(".place").textContent()).toBe(`${place?.rank}${place?.tied ? "=" : ""}`);
+    expect(await shown.locator(".rank").textContent()).toBe(`${standing?.rank}${standing?.tied ? "=" : ""}`);
     expect(await figure.locator("tr[data-engine='direct'] td").nth(3).textContent()).toBe("it has no scans");
     expect(await figure.locator("tr[data-engine='SurrealKV'] td").nth(0).textContent()).toBe("did not fit (0 of 4 trials)");
     expect(await figure.locator("tbody[data-class='async'] tr[data-engine]").allTextContents()).toEqual([expect.stringContaining("alone in its class")]);
@@ -54,7 +54,7 @@ describe.skipIf(!hasBrowser)("the page", () => {
     await expect.poll(() => rows.first().getAttribute("data-engine")).toBe("direct");
     await expect.poll(() => rows.nth(1).getAttribute("data-engine")).toBe("rocksdb-tuned");
     await select("setting").selectOption("RAM 512 MiB");
-    await expect.poll(() => figure.locator("tr[data-engine='SurrealKV'] td").nth(0).locator(".place").textContent()).toBe("11");
+    await expect.poll(() => figure.locator("tr[data-engine='SurrealKV'] td").nth(0).locator(".rank").textContent()).toBe("11");
     expect(new URL(page.url()).hash).toBe("#f.ranking.order=writes&f.ranking.setting=RAM+512+MiB");
     expect(wrong).toEqual([]);
   });

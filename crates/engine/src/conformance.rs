@@ -48,8 +48,8 @@ pub use report::{Check, Report, Verdict};
 /// below `scratch` and removes again where the check passed.
 pub fn run<E: Engine>(scratch: &Path) -> Report {
     let description = E::describe();
-    let make_place = below(scratch, &description);
-    check_all(&Field::new(description, erased::open::<E>, make_place), true, CHECKS, |_| ())
+    let make_location = below(scratch, &description);
+    check_all(&Field::new(description, erased::open::<E>, make_location), true, CHECKS, |_| ())
 }
 
 /// The same, and checks of the graph that the engine keeps: those whose names have `words` in them.
@@ -62,12 +62,12 @@ pub fn run_with_graph<G: GraphEngine>(
     let mut checks = [CHECKS, GRAPH_CHECKS].concat();
     checks.retain(|(name, _)| name.contains(words));
     let description = G::Engine::describe();
-    let make_place = below(scratch, &description);
-    let field = Field::new(description, erased::open_with_graph::<G>, make_place);
+    let make_location = below(scratch, &description);
+    let field = Field::new(description, erased::open_with_graph::<G>, make_location);
     check_all(&field, true, &checks, begin)
 }
 
-fn below(scratch: &Path, description: &Description) -> field::MakePlace<'static> {
+fn below(scratch: &Path, description: &Description) -> field::MakeLocation<'static> {
     let kinds = &description.capabilities.places;
     let device = !kinds.contains(&PlaceKind::Directory) && kinds.contains(&PlaceKind::Device);
     let root = scratch.join("kvdyno-conformance");
@@ -79,11 +79,11 @@ fn below(scratch: &Path, description: &Description) -> field::MakePlace<'static>
     })
 }
 
-/// Runs every check at locations that the caller makes, for servers and real devices. `make_place`
-/// gets the name of the check, is called at least once for each, and must return an empty database
-/// every time: another port, table or database number.
-pub fn run_at<E: Engine>(make_place: impl FnMut(&str) -> Result<Location>) -> Report {
-    let field = Field::new(E::describe(), erased::open::<E>, Box::new(make_place));
+/// Runs every check at locations that the caller makes, for servers and real devices.
+/// `make_location` gets the name of the check, is called at least once for each, and must return an
+/// empty database every time: another port, table or database number.
+pub fn run_at<E: Engine>(make_location: impl FnMut(&str) -> Result<Location>) -> Report {
+    let field = Field::new(E::describe(), erased::open::<E>, Box::new(make_location));
     check_all(&field, false, CHECKS, |_| ())
 }
 
@@ -152,9 +152,9 @@ fn check_all(
             Ok(Err(Stop::Fail(what))) => Verdict::Failed(what),
             Err(panic) => Verdict::Failed(format!("panicked: {}", panic_text(&*panic))),
         };
-        let places = field.end();
+        let locations = field.end();
         if remove && !matches!(verdict, Verdict::Failed(_)) {
-            places.iter().for_each(remove_place);
+            locations.iter().for_each(remove_location);
         }
         report.checks.push(Check { name, verdict });
     }
@@ -183,7 +183,7 @@ fn device_file(root: &Path, path: PathBuf) -> Result<Location> {
 }
 
 /// Leftovers are no reason to fail an engine, so errors are ignored.
-fn remove_place(location: &Location) {
+fn remove_location(location: &Location) {
     match location {
         Location::Directory(path) => drop(std::fs::remove_dir_all(path)),
         Location::Device(path) => drop(std::fs::remove_file(path)),

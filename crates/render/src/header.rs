@@ -28,7 +28,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
         lines.push(("suite".to_owned(), suite(summary)));
     }
     lines.push(("host".to_owned(), host(&summary.host)));
-    lines.push(("place".to_owned(), storage(summary)));
+    lines.push(("storage".to_owned(), storage(summary)));
     lines.extend(
         summary.volumes.iter().map(|volume_record| ("volume".to_owned(), volume(volume_record))),
     );

@@ -14,7 +14,7 @@ use kvdyno_analysis::judge::ranking::{Ranking, Standing};
 use kvdyno_record::units;
 
 const AID: &str = "\
-place: shared (=) with the first engine that it cannot be told from; ?: fewer than four trials. \
+rank: shared (=) with the first engine that it cannot be told from; ?: fewer than four trials. \
 behind: how many times worse than the best, the geometric mean over pairs of trials; from and to: \
 its 99 % interval; told apart where that leaves 1 out. figure: the median of trials, of p99.9 each \
 trial's own. Engines of other durability classes are ranked by themselves.";
@@ -39,7 +39,7 @@ pub(crate) const COLUMNS: [Column; 25] = [
     ("unit", 7, |ranking, _| Cell::text(ranking.unit)),
     ("direction", 9, |ranking, _| Cell::text(word(ranking.direction))),
     ("engine", 16, |_, standing| Cell::text(&standing.engine)),
-    ("rank", 7, |_, standing| Cell::count(standing.rank.map(|place| place as u64))),
+    ("rank", 7, |_, standing| Cell::count(standing.rank.map(|rank| rank as u64))),
     ("tied", 7, |_, standing| Cell::words(standing.rank.map(|_| yes(standing.tied)))),
     ("value", 16, |_, standing| Cell::number(standing.value)),
     ("low", 16, |_, standing| Cell::number(standing.low)),
@@ -139,7 +139,7 @@ fn titled(field: &[&Ranking], wide: bool) -> Titled {
                 once(ranking.title()),
                 once(ranking.source()),
                 once(ranking.part.clone().unwrap_or_default()),
-                standing.place_words().unwrap_or_default(),
+                standing.format_rank().unwrap_or_default(),
                 standing.engine.clone(),
                 value,
                 spread(standing),

@@ -125,14 +125,14 @@ struct Head {
 }
 
 impl Head {
-    fn place(&self) -> (u64, u32) {
+    fn order_key(&self) -> (u64, u32) {
         (self.request.at_ns, self.thread.client)
     }
 }
 
 impl PartialEq for Head {
     fn eq(&self, other: &Self) -> bool {
-        self.place() == other.place()
+        self.order_key() == other.order_key()
     }
 }
 
@@ -146,7 +146,7 @@ impl PartialOrd for Head {
 
 impl Ord for Head {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.place().cmp(&other.place())
+        self.order_key().cmp(&other.order_key())
     }
 }
 

@@ -17,7 +17,7 @@ const RATES = ["ops_per_s", "records_per_s"];
 const STEPS = "A change counts where the interval of its ratio leaves 1 out: 99 %, by Student's t of the logarithms of the ratios of trials, pair by pair.";
 
 const formats: Record<string, (value: number) => string> = { "1/s": si, ns: duration, B: bytes };
-const placeOf = (series: VersionSeries) => unique([series.phase, series.role ?? "", series.case].filter((word) => word !== "")).join(" ");
+const scopeOf = (series: VersionSeries) => unique([series.phase, series.role ?? "", series.case].filter((word) => word !== "")).join(" ");
 const isChange = (step: HistoryStep | null | undefined) => step != null && ["improved", "regressed", "changed"].includes(step.verdict);
 
 /** Behind a bar: by how much its version differs from the one before, where that is sure. */
@@ -36,7 +36,7 @@ function panel(view: View, one: History, series: VersionSeries): BarPanel {
     const word = at > 0 ? mark(series.steps[at - 1]) : undefined;
     return [{ engine, parts: [{ name: series.figure, value: value.value }], range, combine: "median", ...(word == null ? {} : { word }) }];
   });
-  return { title: placeOf(series), bars, format: formats[series.unit] ?? si, binary: series.unit === "B" };
+  return { title: scopeOf(series), bars, format: formats[series.unit] ?? si, binary: series.unit === "B" };
 }
 
 function draw(view: View): Drawing | null {
@@ -66,7 +66,7 @@ function row(series: VersionSeries, version: string, at: number): string[] {
   const step = at > 0 ? series.steps[at - 1] : null, value = series.values[at]?.value;
   const interval = step?.ratio_low == null || step.ratio_high == null ? NONE : `${ratio(step.ratio_low)} to ${ratio(step.ratio_high)}`;
   return [
-    placeOf(series), series.figure, version, value == null ? NONE : inUnit(value, series.unit),
+    scopeOf(series), series.figure, version, value == null ? NONE : inUnit(value, series.unit),
     step?.ratio == null ? NONE : ratio(step.ratio), interval, step == null ? NONE : step.verdict.replaceAll("_", " "),
   ];
 }

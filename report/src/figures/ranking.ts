@@ -1,4 +1,4 @@
-// Engines in order, question by question: a line for each, with its place, how many times behind the
+// Engines in order, question by question: a line for each, with its rank, how many times behind the
 // best of its durability class it is, and why it has no figure. Beside what was asked stands how long it took.
 
 import type { Metric } from "../data";
@@ -65,7 +65,7 @@ function draw(view: View): Drawing | null {
   return {
     title: "Ranking by question",
     whole: true,
-    note: `Place, figure, and how many times behind the best of the same durability class; = tied, ? too few trials. ${trialsNote(view)}.`,
+    note: `Rank, figure, and how many times behind the best of the same durability class; = tied, ? too few trials. ${trialsNote(view)}.`,
     how: paragraphs("Tied (=, ~): the interval of the ratio, of 99 % over the pairs of trials, does not leave 1 out. With fewer than four trials (?) nothing is.",
       `Measured by: ${first.flatMap((one) => (one ? [`${QUESTIONS[one.question].short}: ${sourceOf(one)}`] : [])).join("; ")}.`),
     controls: [setting, order],
@@ -79,7 +79,7 @@ function draw(view: View): Drawing | null {
           classes.length > 1 ? h("tr", { class: "class" }, h("th", { colspan: String(width), scope: "rowgroup" }, `durability ${one.durability}`)) : null,
           ...one.rows.map((row) => rowElement(row, { ...one, titles: questions.map((_, at) => titleOf(at)), by, tails, tested }, theme)))))),
     table: () => ({
-      head: ["engine", "question", "measured by", "part", "durability", "place", "figure", "range", "n", "times behind", "interval", "power loss", "why there is none"],
+      head: ["engine", "question", "measured by", "part", "durability", "rank", "figure", "range", "n", "times behind", "interval", "power loss", "why there is none"],
       words: 5,
       rows: classes.flatMap((one) => one.rows.flatMap((row) => row.standings.flatMap((standing, at) => {
         const ranking = one.rankings[at];
@@ -107,8 +107,8 @@ function rowsOf(view: View, engines: Engine[], rankings: (Ranking | null)[], by:
   })).filter((row) => row.standings.some((standing) => standing));
   const at = (row: Row) => {
     const engine = row.engine, ranking = rankings[by];
-    const place = ranking?.standings.findIndex((standing) => isOf(standing, ranking, engine)) ?? -1;
-    return place < 0 ? rows.length : place;
+    const rank = ranking?.standings.findIndex((standing) => isOf(standing, ranking, engine)) ?? -1;
+    return rank < 0 ? rows.length : rank;
   };
   return rows.sort((a, b) => at(a) - at(b));
 }
@@ -139,7 +139,7 @@ function tailsOf(view: View, ranking: Ranking | null): Tail[] {
 const figureOf = (ranking: Ranking, value: number): string => inUnit(value, ranking.unit) + (ranking.unit === "B/B" ? "×" : "");
 
 /** `2=`, `3?`, `4`: shared; of too few trials; sure. */
-const placeOf = (standing: Standing): string =>
+const formatRank = (standing: Standing): string =>
   `${standing.rank ?? ""}${standing.tied ? "=" : standing.verdict === "spread_unknown" ? "?" : ""}`;
 
 const between = (low: number | null, high: number | null, format: (value: number) => string): string =>
@@ -147,7 +147,7 @@ const between = (low: number | null, high: number | null, format: (value: number
 
 function cellsOf(ranking: Ranking, standing: Standing): string[] {
   return [
-    standing.rank == null ? NONE : placeOf(standing),
+    standing.rank == null ? NONE : formatRank(standing),
     standing.value == null ? NONE : figureOf(ranking, standing.value),
     between(standing.low, standing.high, (value) => figureOf(ranking, value)),
     String(standing.n),
@@ -192,7 +192,7 @@ function rowElement(row: Row, { rankings, rows: { length: rivals }, titles, by, 
     tested ? h("td", { "data-head": "power loss" }, lostOf(row)) : null);
 }
 
-/** Its place, its figure, how far behind it is, and that as a bar: the best has a whole one. */
+/** Its rank, its figure, how far behind it is, and that as a bar: the best has a whole one. */
 function cell(ranking: Ranking, standing: Standing, rivals: number, colour: string): Child[] {
   const absolute = h("span", { class: "absolute" }, figureOf(ranking, standing.value ?? 0));
   if (rivals < 2) return [absolute, " ", h("span", { class: "faint" }, "alone in its class")];
@@ -200,7 +200,7 @@ function cell(ranking: Ranking, standing: Standing, rivals: number, colour: stri
   const words = standing.verdict === "base" || behind == null ? "" : standing.verdict === "not_distinguishable" ? "~" : `${ratio(behind)}×`;
   const interval = between(standing.ratio_to_best_low, standing.ratio_to_best_high, ratio);
   return [
-    h("span", { class: "place" }, placeOf(standing)), " ", absolute, " ",
+    h("span", { class: "rank" }, formatRank(standing)), " ", absolute, " ",
     h("span", { class: "behind", ...(interval === NONE ? {} : { title: `interval: ${interval}` }) }, words),
     h("span", { class: "share", "aria-hidden": "true" }, h("i", { style: `width:${behind == null ? 0 : Math.max(1, 100 / behind)}%;background:${colour}` })),
   ];

@@ -37,7 +37,7 @@ function answer(fleet: Fleet): HTMLElement {
   return h("div", { class: "result" }, h("p", { class: "sentence" }, said));
 }
 
-const place = (spread: FleetFigure): string => spread.role ?? spread.phase;
+const scopeOf = (spread: FleetFigure): string => spread.role ?? spread.phase;
 
 /** Each host that stands apart, in what, and what only such hosts have. */
 function apart(fleet: Fleet): HTMLElement | null {
@@ -45,7 +45,7 @@ function apart(fleet: Fleet): HTMLElement | null {
   const list = (one: FleetApart, places: number[]) => places.map((at) => {
     const spread = fleet.figures[at];
     if (!spread) return "";
-    return `${spread.case}, ${place(spread)}: ${titled(spread.figure)} ${by(spread.outliers.find((found) => found.host === one.host)?.ratio ?? null)}`;
+    return `${spread.case}, ${scopeOf(spread)}: ${titled(spread.figure)} ${by(spread.outliers.find((found) => found.host === one.host)?.ratio ?? null)}`;
   }).join("; ") || NONE;
   const only = (one: FleetApart) => one.only_apart.map((at) => `${fleet.facts[at]?.name ?? ""} ${fleet.facts[at]?.values[one.host] ?? ""}`).join("; ") || NONE;
   return section("apart", "Hosts that stand apart",
@@ -79,7 +79,7 @@ function figures(data: FleetData, choice: Choice): HTMLElement {
       const number = (value: number, of: string) => h("td", { class: "number", "data-name": of }, known.length === 0 ? NONE : reading(value, spread.unit));
       const found = (outlier: FleetOutlier) => h("span", { class: "apart" }, verdictMark(outlier.better ? "improved" : "regressed"), ` ${name(fleet, outlier.host)} ${by(outlier.ratio)} `);
       return h("tr", {},
-        h("th", { scope: "row", title: help(spread.figure) }, h("span", { class: "place" }, place(spread)), ` ${titled(spread.figure)} `, h("span", { class: "way" }, ARROWS[spread.direction])),
+        h("th", { scope: "row", title: help(spread.figure) }, h("span", { class: "scope" }, scopeOf(spread)), ` ${titled(spread.figure)} `, h("span", { class: "way" }, ARROWS[spread.direction])),
         h("td", { class: "plot" }, hostsPlot(spread, fleet.hosts, scale)),
         number(Math.min(...known), "lowest"), number(spread.median, "median"), number(Math.max(...known), "highest"),
         h("td", {}, ...(spread.outliers.length === 0 ? [NONE] : spread.outliers.map(found))));
@@ -99,7 +99,7 @@ function byHost(fleet: Fleet, choice: Choice): HTMLElement {
   };
   return h("details", {}, h("summary", {}, "Each host's figures (* stands apart)"),
     table({ head: ["case", "of", "figure", ...fleet.hosts.map((host) => host.name)], words: 3,
-      rows: list.map((spread) => [spread.case, place(spread), titled(spread.figure), ...fleet.hosts.map((_, host) => cell(spread, host))]) }, "Each host's figures"));
+      rows: list.map((spread) => [spread.case, scopeOf(spread), titled(spread.figure), ...fleet.hosts.map((_, host) => cell(spread, host))]) }, "Each host's figures"));
 }
 
 function remarks(data: FleetData): HTMLElement {

@@ -39,7 +39,7 @@ function gate(trend: Trend): HTMLElement {
     h("p", { class: "sentence" }, sentence));
 }
 
-const place = (course: TrendFigure): string => course.role ?? course.phase;
+const scopeOf = (course: TrendFigure): string => course.role ?? course.phase;
 
 /** By run, the newest first. */
 function changes(trend: Trend): HTMLElement | null {
@@ -49,7 +49,7 @@ function changes(trend: Trend): HTMLElement | null {
     head: ["run", "began", "figure", "change", "verdict", "what else is new"], words: 6,
     rows: rows.map(({ course, change }) => {
       const run = trend.runs[change.run_index];
-      return [run?.label ?? "", date(run?.started_unix_ns ?? 0), `${course.case}, ${place(course)}: ${titled(course.figure)}`, by(change.ratio), WORDS[change.verdict], run?.differs.join("; ") || NONE];
+      return [run?.label ?? "", date(run?.started_unix_ns ?? 0), `${course.case}, ${scopeOf(course)}: ${titled(course.figure)}`, by(change.ratio), WORDS[change.verdict], run?.differs.join("; ") || NONE];
     }),
   }, "Where figures changed"));
 }
@@ -74,7 +74,7 @@ function row(course: TrendFigure, trend: Trend, help: string | undefined): HTMLE
   const number = (value: number | null | undefined, name: string) =>
     h("td", { class: "number", "data-name": name }, value == null ? NONE : reading(value, course.unit));
   return h("tr", {},
-    h("th", { scope: "row", title: help }, h("span", { class: "place" }, place(course)), ` ${titled(course.figure)} `, h("span", { class: "way" }, ARROWS[course.direction])),
+    h("th", { scope: "row", title: help }, h("span", { class: "scope" }, scopeOf(course)), ` ${titled(course.figure)} `, h("span", { class: "way" }, ARROWS[course.direction])),
     h("td", { class: "plot" }, coursePlot(course, trend.runs)),
     number(course.levels[0], "first level"), number(course.levels.at(-1), "level now"), number(course.values.at(-1), "newest"),
     change ? h("td", { class: `verdict ${change.verdict}` }, verdictMark(change.verdict), ` ${by(change.ratio)} at ${trend.runs[change.run_index]?.label ?? ""}`) : h("td", {}, NONE));

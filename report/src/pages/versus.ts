@@ -215,7 +215,7 @@ function line(versus: Versus, row: VersusRow, scale: Scale, help: string | undef
   const word = wordOf(versus, row.verdict), more = row.reason?.startsWith(`${word} `) ? row.reason.slice(word.length) : "";
   const why: Child = row.reason && !more && row.verdict !== "too_few" ? h("span", { class: "why" }, row.reason) : null;
   return h("tr", { "data-verdict": row.verdict },
-    h("th", { scope: "row", title: help }, h("span", { class: "place" }, row.scope), ` ${titled(row.figure)}\u00a0`, h("span", { class: "way" }, ARROWS[row.direction])),
+    h("th", { scope: "row", title: help }, h("span", { class: "scope" }, row.scope), ` ${titled(row.figure)}\u00a0`, h("span", { class: "way" }, ARROWS[row.direction])),
     number(sample(row, row.base), "base"), number(sample(row, row.new), "new"),
     h("td", { class: "plot" }, forest(row, scale)),
     number(row.ratio == null ? NONE : fine(row.ratio), "ratio"), number(interval, "range"),

@@ -89,7 +89,7 @@ impl Step {
 
 impl VersionSeries {
     /// `readrandom readers`, `load`.
-    pub fn place(&self) -> String {
+    pub fn scope(&self) -> String {
         let words = [Some(self.phase.as_str()), self.role.as_deref(), Some(self.case.as_str())];
         let words = words.into_iter().flatten().filter(|word| !word.is_empty());
         let mut words: Vec<&str> = words.collect();
@@ -157,11 +157,11 @@ impl History {
                     _ => "changed",
                 };
                 let (from, to) = (&self.versions[index].version, &self.versions[index + 1].version);
-                let (place, figure) = (series.place(), series.figure);
+                let (scope, figure) = (series.scope(), series.figure);
                 changes.push((
                     ratio.ln().abs(),
                     format!(
-                        "{from} -> {to}: {place} {figure} x {ratio:.2} ({low:.2} to {high:.2}), \
+                        "{from} -> {to}: {scope} {figure} x {ratio:.2} ({low:.2} to {high:.2}), \
                          {word}"
                     ),
                 ));

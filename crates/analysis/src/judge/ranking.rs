@@ -199,7 +199,7 @@ impl<'g> Field<'g> {
                 entries.extend(whole(Question::WriteAmplification, &c::WRITE_AMPLIFICATION));
             }
             for run in &group.runs {
-                of_run(index, group, run, &mut entries);
+                add_run_entries(index, group, run, &mut entries);
             }
         }
         entries
@@ -307,9 +307,9 @@ fn explain_absence<'g>(
 ) -> &'static str {
     // Of each group that has the phase: whether it did the same work.
     let alike: Vec<bool> = match first.run {
-        Some(of_first) => {
+        Some(first_run) => {
             let runs = groups.flat_map(|group| &group.runs).filter(|run| run.phase == first.phase);
-            runs.map(|run| run.peers.answer == of_first.peers.answer).collect()
+            runs.map(|run| run.peers.answer == first_run.peers.answer).collect()
         }
         None => {
             let loads = groups
@@ -329,7 +329,12 @@ fn explain_absence<'g>(
 }
 
 /// Adds the entries of a phase's roles, and of the phase as a whole.
-fn of_run<'g>(index: usize, group: &'g Group, run: &'g RunRow, entries: &mut Vec<Entry<'g>>) {
+fn add_run_entries<'g>(
+    index: usize,
+    group: &'g Group,
+    run: &'g RunRow,
+    entries: &mut Vec<Entry<'g>>,
+) {
     let writer = run.roles.iter().find(|role| role.does.writes);
     for role in &run.roles {
         let mut add = |question, op: Option<&'g str>, metrics: &'g Metrics, figure: &Definition| {

@@ -32,25 +32,29 @@ pub(super) fn needs(claimed: bool, ability: &str) -> Outcome {
     if claimed { Ok(()) } else { Err(Stop::Skip(format!("the engine does not claim {ability}"))) }
 }
 
-pub(super) type MakePlace<'a> = Box<dyn FnMut(&str) -> Result<Location> + 'a>;
+pub(super) type MakeLocation<'a> = Box<dyn FnMut(&str) -> Result<Location> + 'a>;
 
 /// One engine under check, and the locations made for it.
 pub(super) struct Field<'a> {
     pub(super) description: Description,
     open: OpenFn,
-    make_place: RefCell<MakePlace<'a>>,
+    make_location: RefCell<MakeLocation<'a>>,
     check: RefCell<&'static str>,
-    places: RefCell<Vec<Location>>,
+    locations: RefCell<Vec<Location>>,
 }
 
 impl<'a> Field<'a> {
-    pub(super) fn new(description: Description, open: OpenFn, make_place: MakePlace<'a>) -> Self {
+    pub(super) fn new(
+        description: Description,
+        open: OpenFn,
+        make_location: MakeLocation<'a>,
+    ) -> Self {
         Self {
             description,
             open,
-            make_place: RefCell::new(make_place),
+            make_location: RefCell::new(make_location),
             check: RefCell::new(""),
-            places: RefCell::default(),
+            locations: RefCell::default(),
         }
     }
 
@@ -60,7 +64,7 @@ impl<'a> Field<'a> {
 
     /// The locations that were made since `begin`.
     pub(super) fn end(&self) -> Vec<Location> {
-        self.places.take()
+        self.locations.take()
     }
 
     pub(super) fn capabilities(&self) -> &Capabilities {
@@ -80,9 +84,9 @@ impl<'a> Field<'a> {
         Options::defaults(&self.description, weakest)
     }
 
-    pub(super) fn place(&self) -> Result<Location> {
-        let location = (self.make_place.borrow_mut())(*self.check.borrow())?;
-        self.places.borrow_mut().push(location.clone());
+    pub(super) fn new_location(&self) -> Result<Location> {
+        let location = (self.make_location.borrow_mut())(*self.check.borrow())?;
+        self.locations.borrow_mut().push(location.clone());
         Ok(location)
     }
 
@@ -102,7 +106,7 @@ impl<'a> Field<'a> {
 
     /// An engine at a fresh location, under the weakest durability class.
     pub(super) fn open(&self, records: u64) -> Result<BoxEngine> {
-        self.open_at(&self.place()?, &self.options(), &self.shape(records))
+        self.open_at(&self.new_location()?, &self.options(), &self.shape(records))
     }
 
     pub(super) fn open_at(

@@ -12,7 +12,7 @@ pub(super) fn answers(field: &Field<'_>) -> Outcome {
     needs(field.capabilities().pipelined, "operations in flight")?;
     field.needs_contents()?;
     let shape = DataShape { depth: DEPTH, ..field.shape(RECORDS) };
-    let engine = field.open_at(&field.place()?, &field.options(), &shape)?;
+    let engine = field.open_at(&field.new_location()?, &field.options(), &shape)?;
     let mut session = engine.session()?;
     let none = session.complete(&mut |_, _| ())?;
     expect(none == 0, || format!("expected no answers, found {none}"))?;

@@ -64,7 +64,7 @@ pub(super) fn opens_with_every_preset(field: &Field<'_>) -> Outcome {
     for preset in Preset::ALL {
         let class = field.options().durability;
         let options = Options::of_preset(&field.description, class, preset, MEMORY)?;
-        let location = field.place()?;
+        let location = field.new_location()?;
         let engine = field
             .open_at(&location, &options, &field.shape(100))
             .map_err(|error| Stop::Fail(format!("preset {}: {error}", preset.as_str())))?;
@@ -85,7 +85,7 @@ fn other_words(option: &OptionSpec) -> Vec<Value> {
 }
 
 fn round_trip_with(field: &Field<'_>, options: &Options) -> Outcome {
-    let location = field.place()?;
+    let location = field.new_location()?;
     let engine = match field.open_at(&location, options, &field.shape(100)) {
         Err(Error { class: ErrorClass::Invalid | ErrorClass::Unsupported, .. }) => return Ok(()),
         other => other?,
@@ -112,7 +112,7 @@ pub(super) fn reopen(field: &Field<'_>) -> Outcome {
 }
 
 fn fill_and_reopen(field: &Field<'_>, options: &Options, keys: u64) -> Outcome {
-    let location = field.place()?;
+    let location = field.new_location()?;
     let open = |location: &Location| field.open_at(location, options, &field.shape(keys));
     let engine = open(&location)?;
     fill(field, &engine, keys)?;
@@ -213,7 +213,7 @@ pub(super) fn random_load(field: &Field<'_>) -> Outcome {
     field.needs_contents()?;
     // With room for long values an engine of fixed slots would take 20 GiB.
     let shape = DataShape { value_bytes_max: 100, ..field.shape(KEYS) };
-    let engine = field.open_at(&field.place()?, &field.options(), &shape)?;
+    let engine = field.open_at(&field.new_location()?, &field.options(), &shape)?;
     let mut session = engine.session()?;
     let mut order: Vec<u64> = (0..KEYS).collect();
     order.sort_unstable_by_key(|&number| mix(number));

@@ -74,7 +74,7 @@ fn step(longest: usize) -> impl Strategy<Value = Step> {
 
 /// Walks the steps on a fresh database and on the model, and compares all there is at the end.
 fn walk(field: &Field<'_>, steps: &[Step]) -> Outcome {
-    let (location, options) = (field.place()?, field.options());
+    let (location, options) = (field.new_location()?, field.options());
     let mut walk = Walk { field, location, options, model: Model::new(), version: 0 };
     let mut engine = walk.open()?;
     for part in steps.split_inclusive(|step| matches!(step, Step::Reopen)) {

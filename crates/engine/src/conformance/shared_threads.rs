@@ -12,7 +12,7 @@ pub(super) fn go_on(field: &Field<'_>) -> Outcome {
     needs(field.capabilities().shares_threads, "clients that share threads")?;
     field.needs_contents()?;
     let engine =
-        field.open_at(&field.place()?, &field.options(), &field.shape(CLIENTS * RECORDS))?;
+        field.open_at(&field.new_location()?, &field.options(), &field.shape(CLIENTS * RECORDS))?;
     let sessions: crate::Result<Vec<_>> = (0..CLIENTS).map(|_| engine.session()).collect();
     let order = RefCell::new(Vec::new());
     let mut clients = Vec::new();

@@ -55,7 +55,7 @@ pub(super) fn two_writers(field: &Field<'_>) -> Outcome {
 
 fn write_side_by_side(field: &Field<'_>, options: &Options, each: u64) -> Outcome {
     let contents = !field.capabilities().stores_nothing;
-    let engine = field.open_at(&field.place()?, options, &field.shape(2 * each))?;
+    let engine = field.open_at(&field.new_location()?, options, &field.shape(2 * each))?;
     // Interleaved keys: neighbours in the engine's pages belong to different threads.
     let keys: Vec<_> = (0..2 * each).map(|number| field.key(number)).collect();
     let write = |thread: u64| {

@@ -36,7 +36,7 @@ fn of_every_kind(field: &Field<'_>, check: CheckFn) -> Outcome {
     let some: Vec<_> = all.iter().filter(|all| kind(all) != Transactions::None).collect();
     needs(!some.is_empty(), "transactions")?;
     for options in some {
-        let engine = match field.open_at(&field.place()?, options, &field.shape(1000)) {
+        let engine = match field.open_at(&field.new_location()?, options, &field.shape(1000)) {
             // This build or library does not support the value and refuses it.
             Err(Error { class: ErrorClass::Invalid | ErrorClass::Unsupported, .. }) => continue,
             other => other?,

@@ -202,14 +202,14 @@ fn some(mut sentences: Vec<Vec<Line>>, what: &str) -> Vec<Line> {
 fn not_done(summary: &Summary) -> Vec<Line> {
     let limits = several(summary.groups.iter().map(Group::ram));
     let trouble = |group: &Group| {
-        let place = match (group.threads, group.threads_swept) {
+        let threads = match (group.threads, group.threads_swept) {
             (None, _) => " load".to_owned(),
             (_, Some(1)) => " at 1 thread".to_owned(),
             (_, Some(threads)) => format!(" at {threads} threads"),
             _ => String::new(),
         };
         let ram = if limits { format!(", RAM {}", group.ram()) } else { String::new() };
-        Some(format!("{}{place}{ram}: {}", group.label, group.trouble()?))
+        Some(format!("{}{threads}{ram}: {}", group.label, group.trouble()?))
     };
     let ended = summary.run.ended_unix_ns.is_some();
     let all = summary.groups.iter().filter(|_| ended).filter_map(trouble);

@@ -41,7 +41,7 @@ pub(super) fn part(history: &History, room: usize) -> Part {
 
 fn lines(history: &History, rates: &[&VersionSeries]) -> Vec<String> {
     let title = |series: &&VersionSeries| {
-        let scope = series.place();
+        let scope = series.scope();
         let (first, rest) = scope.split_once(' ').unwrap_or((&scope, "records"));
         (format!("{first}\n{rest}/s"), Side::Right)
     };

@@ -1,4 +1,4 @@
-//! Many engines: a line for each, a column for each question, with its place and how far behind the
+//! Many engines: a line for each, a column for each question, with its rank and how far behind the
 //! best of its durability class it is.
 
 use super::super::footnotes::Footnotes;
@@ -132,11 +132,11 @@ fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
 /// `1 13.2 k` of the best, `3 1.31x` of others, `2= ~` where it cannot be told from the best.
 fn cell(ranking: &Ranking, standing: &Standing, alone: bool, notes: &mut Footnotes) -> String {
     let figure = short_figure(ranking, standing);
-    match (standing.place_words(), figure) {
+    match (standing.format_rank(), figure) {
         (Some(_), Some(figure)) if alone => figure,
-        (Some(place), Some(figure)) => {
+        (Some(rank), Some(figure)) => {
             let times = behind(standing).filter(|times| !times.is_empty());
-            format!("{place} {}", times.unwrap_or(figure))
+            format!("{rank} {}", times.unwrap_or(figure))
         }
         _ => {
             let why = standing.missing.as_deref().unwrap_or("no figure");

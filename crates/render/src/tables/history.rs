@@ -24,7 +24,7 @@ fn titled(history: &History, wide: bool) -> Titled {
     let mut table = Table::new(what.into_iter().chain(versions));
     for series in history.figures.iter().filter(|series| wide || FIRST.contains(&series.figure)) {
         let cells = series.cells(|median| figure(series.unit, median));
-        let what = [series.place(), series.figure.to_owned()];
+        let what = [series.scope(), series.figure.to_owned()];
         table.row(&what.into_iter().chain(cells).collect::<Vec<_>>());
     }
     let title = "Versions: what each step changed".into();

@@ -1,4 +1,4 @@
-//! An engine's standing at one question: its place, the factor by which it is behind the best, and
+//! An engine's standing at one question: its rank, the factor by which it is behind the best, and
 //! whether that is significant.
 
 use crate::figures::group::Group;
@@ -17,9 +17,9 @@ pub struct Standing {
     pub engine: String,
     /// Index of the summary's group; null: it did not do this work.
     pub group: Option<usize>,
-    /// From 1; engines tied with the first of them share its place; null: no figure.
+    /// From 1; engines tied with the first of them share its rank; null: no figure.
     pub rank: Option<usize>,
-    /// Its place is shared.
+    /// Its rank is shared.
     pub tied: bool,
     /// As in the tables.
     pub value: Option<f64>,
@@ -85,26 +85,26 @@ impl Standing {
         }
     }
 
-    /// `1`, `2=`, `3?`: the place; shared; with too few trials to be sure.
-    pub fn place_words(&self) -> Option<String> {
-        let place = self.rank?;
+    /// `1`, `2=`, `3?`: the rank; shared; with too few trials to be sure.
+    pub fn format_rank(&self) -> Option<String> {
+        let rank = self.rank?;
         let unsure = self.verdict == Some(Significance::SpreadUnknown);
         Some(match (self.tied, unsure) {
-            (true, _) => format!("{place}="),
-            (false, true) => format!("{place}?"),
-            (false, false) => place.to_string(),
+            (true, _) => format!("{rank}="),
+            (false, true) => format!("{rank}?"),
+            (false, false) => rank.to_string(),
         })
     }
 }
 
-/// An engine before it has its place.
+/// An engine before it has its rank.
 pub(super) struct Runner<'m> {
     pub(super) standing: Standing,
     pub(super) metric: &'m Metric,
     pub(super) group: &'m Group,
 }
 
-/// Ranks the engines and sets their places; none without any figure.
+/// Ranks the engines and sets their ranks; none without any figure.
 pub(super) fn ranked(mut all: Vec<Runner<'_>>, direction: Direction) -> Option<Vec<Standing>> {
     let better = |a: f64, b: f64| match direction {
         Direction::Higher => b.total_cmp(&a),
@@ -115,7 +115,7 @@ pub(super) fn ranked(mut all: Vec<Runner<'_>>, direction: Direction) -> Option<V
         (a, b) => b.is_some().cmp(&a.is_some()),
     });
     let with_figures = all.iter().take_while(|runner| runner.standing.value.is_some()).count();
-    // The first of those that share a place.
+    // The first of those that share a rank.
     let mut leader = 0;
     for index in 0..with_figures {
         let against = |other: usize| Gap::compare(&all[other], &all[index], direction);

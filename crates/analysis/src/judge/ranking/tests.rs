@@ -18,21 +18,21 @@ fn main_of<'s>(summary: &'s Summary, question: Question, setting: &str) -> Vec<&
         .collect()
 }
 
-/// Name, place and factor, in order.
+/// Name, rank and factor, in order.
 fn order(ranking: &Ranking) -> Vec<(&str, String, String)> {
     let behind = |ranking: &Standing| {
         ranking.ratio_to_best.map_or("-".to_owned(), |times| format!("{times:.2}"))
     };
-    let place = |ranking: &Standing| ranking.place_words().unwrap_or_default();
+    let rank = |ranking: &Standing| ranking.format_rank().unwrap_or_default();
     ranking
         .standings
         .iter()
-        .map(|ranking| (ranking.engine.as_str(), place(ranking), behind(ranking)))
+        .map(|ranking| (ranking.engine.as_str(), rank(ranking), behind(ranking)))
         .collect()
 }
 
 #[test]
-fn engines_are_in_order_and_equals_share_a_place() {
+fn engines_are_in_order_and_equals_share_a_rank() {
     let summary = &*FIELD;
     let reads = main_of(summary, Question::Reads, "RAM 28.0 MiB");
     let commit = reads.iter().find(|one| one.durability == Durability::Commit).unwrap();
