@@ -277,14 +277,9 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A number of cases: `1 case`, `12 cases`.
-pub fn files(number: usize) -> String {
-    format!("{number} file{}", if number == 1 { "" } else { "s" })
-}
-
 /// `1 case`, `2 cases`.
-pub fn cases(number: usize) -> String {
-    format!("{number} case{}", if number == 1 { "" } else { "s" })
+pub fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Any number in powers of 1000: `1.23 M`; whole numbers below 1000 as they are.

@@ -206,13 +206,12 @@ fn measured_on(summary: &Summary) -> String {
         parts.push(storage.join(" on "));
     }
     let engines: Vec<String> = summary.engines.iter().filter_map(engine).collect();
-    let trials = summary.trials();
     let data: Vec<String> = datasets(summary);
     let parts = [
         parts.join(", "),
         if data.is_empty() { String::new() } else { format!("data {}", data.join(" and ")) },
         engines.join(", "),
-        format!("{trials} trial{}", if trials == 1 { "" } else { "s" }),
+        units::counted(summary.trials(), "trial"),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     format!("Measured on {}, kvdyno {}.", parts.join("; "), summary.run.program)

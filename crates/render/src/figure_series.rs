@@ -1,13 +1,13 @@
 //! What the tables and pages of a history and of a fleet share: figures along an axis, and the runs
 //! that were left out of it.
 
-use crate::format::counted;
 use crate::table::Side;
 use crate::tone::Tone;
 use crate::versus::{Line, figure};
 use kvdyno_analysis::answers::series::FigureSeries;
 use kvdyno_analysis::answers::trend::LeftOut;
 use kvdyno_analysis::figures::lists::unique;
+use kvdyno_record::units;
 
 /// The columns that name a figure.
 pub(crate) const TITLES: [(&str, Side); 3] =
@@ -28,7 +28,7 @@ pub(crate) fn left_out(runs: &[LeftOut]) -> Vec<Line> {
     let reasons = unique(runs.iter().map(|run| run.reason.as_str()));
     let line = |why: &str| {
         let runs_with_reason = runs.iter().filter(|run| run.reason == why).count();
-        (Tone::Warning, "left out", format!("{}: {why}", counted(runs_with_reason, "run")))
+        (Tone::Warning, "left out", format!("{}: {why}", units::counted(runs_with_reason, "run")))
     };
     reasons.into_iter().map(line).collect()
 }

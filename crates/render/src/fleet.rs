@@ -1,7 +1,7 @@
 //! A fleet on a terminal: the hosts, in what they differ, each figure over them, who stands apart.
 
 use crate::figure_series::{TITLES, left_out, name_cells, value_cell};
-use crate::format::{by, counted};
+use crate::format::by;
 use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
@@ -20,7 +20,7 @@ pub fn header(fleet: &Fleet) -> Vec<Line> {
     let span = began().min().zip(began().max()).map_or_else(String::new, |(from, to)| {
         format!(", begun {} to {}", moment(from), moment(to))
     });
-    let hosts = format!("{} ran {}{span}", counted(fleet.hosts.len(), "host"), fleet.suite);
+    let hosts = format!("{} ran {}{span}", units::counted(fleet.hosts.len(), "host"), fleet.suite);
     let mut lines = vec![(Tone::Strong, "fleet", hosts)];
     let machines = unique(fleet.hosts.iter().map(|host| host.machine.as_str()));
     if let [one] = machines[..] {
@@ -62,7 +62,7 @@ fn differs(fleet: &Fleet, fact: &Fact) -> String {
         let hosts = fleet.hosts.iter().zip(&fact.values);
         let hosts = hosts.filter(|(_, other)| *other == value).map(|(host, _)| host.name.as_str());
         let hosts: Vec<&str> = hosts.collect();
-        if hosts.len() > NAMED_MAX { counted(hosts.len(), "host") } else { hosts.join(", ") }
+        if hosts.len() > NAMED_MAX { units::counted(hosts.len(), "host") } else { hosts.join(", ") }
     };
     let mut values = unique(fact.values.iter().map(String::as_str));
     values.sort_by_key(|value| Some(*value) != fact.most.as_deref());

@@ -167,11 +167,6 @@ pub(crate) fn by(ratio: Option<f64>) -> String {
     }
 }
 
-/// `1 run`, `2 runs`.
-pub(crate) fn counted(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

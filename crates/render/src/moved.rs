@@ -44,13 +44,13 @@ pub fn table(profiles: &[ProfilePair]) -> Table {
     table
 }
 
-fn threads_columns(pair: &ProfilePair) -> [String; 3] {
+fn pair_columns(pair: &ProfilePair) -> [String; 3] {
     [&pair.pair, &pair.phase, &pair.threads].map(|word| one_line(word).into_owned())
 }
 
 /// The time of all functions, where one side alone has such threads.
 fn row_without_moves(pair: &ProfilePair) -> [String; 8] {
-    let [case, phase, threads] = threads_columns(pair);
+    let [case, phase, threads] = pair_columns(pair);
     let [base, new] = [&pair.base.sampled, &pair.new.sampled];
     let all_ns = |side: &ThreadsSamples| ns(side.ns_per_op(side.samples));
     let none = || "-".to_owned();
@@ -67,7 +67,7 @@ fn ns(ns: Option<f64>) -> String {
 }
 
 fn row(pair: &ProfilePair, moved: &MovedFunction) -> [String; 8] {
-    let [case, phase, threads] = threads_columns(pair);
+    let [case, phase, threads] = pair_columns(pair);
     let percent = |share: f64| format!("{:.1}", 100.0 * share);
     [
         case,

@@ -1,7 +1,7 @@
 //! A history on a terminal: the runs, each figure's levels, where they changed, the gate.
 
 use crate::figure_series::{TITLES, left_out, name_cells, value_cell};
-use crate::format::{by, counted};
+use crate::format::by;
 use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
@@ -20,7 +20,7 @@ pub fn header(trend: &Trend) -> Vec<Line> {
         let (from, to) = (moment(first.started_unix_ns), moment(last.started_unix_ns));
         format!(", {} ({from}) to {} ({to})", first.label, last.label)
     });
-    let runs = format!("{} of {}{span}", counted(trend.runs.len(), "run"), trend.suite);
+    let runs = format!("{} of {}{span}", units::counted(trend.runs.len(), "run"), trend.suite);
     let mut lines =
         vec![(Tone::Strong, "history", runs), (Tone::Strong, "machine", trend.machine.clone())];
     lines.extend(left_out(&trend.left_out));
@@ -98,7 +98,11 @@ pub fn footer(trend: &Trend) -> Vec<Line> {
         .collect();
     match by_run.len().checked_sub(RUNS_MAX) {
         Some(more @ 1..) => {
-            lines.push((Tone::Strong, "changed", format!("and at {}", counted(more, "more run"))));
+            lines.push((
+                Tone::Strong,
+                "changed",
+                format!("and at {}", units::counted(more, "more run")),
+            ));
         }
         _ if by_run.is_empty() => {
             let text = "no figure changed its level".to_owned();

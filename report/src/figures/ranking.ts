@@ -107,8 +107,8 @@ function rowsOf(view: View, engines: Engine[], rankings: (Ranking | null)[], by:
   })).filter((row) => row.standings.some((standing) => standing));
   const at = (row: Row) => {
     const engine = row.engine, ranking = rankings[by];
-    const rank = ranking?.standings.findIndex((standing) => isOf(standing, ranking, engine)) ?? -1;
-    return rank < 0 ? rows.length : rank;
+    const index = ranking?.standings.findIndex((standing) => isOf(standing, ranking, engine)) ?? -1;
+    return index < 0 ? rows.length : index;
   };
   return rows.sort((a, b) => at(a) - at(b));
 }

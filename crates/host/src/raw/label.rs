@@ -22,7 +22,7 @@ const PLACES: [(u64, &[u8], u64, usize); 3] = [
 ];
 
 /// The label of all filesystems that a run makes on devices.
-pub fn format_label(run: &str) -> String {
+pub fn run_label(run: &str) -> String {
     const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
     let digest = Sha256::digest(run.as_bytes());
     let letters =
@@ -64,12 +64,10 @@ mod tests {
 
     #[test]
     fn a_run_knows_its_own_and_no_other() {
-        let (one, two) = (
-            format_label("2026-11-21T10-00-00Z_x_7f3a"),
-            format_label("2026-11-21T10-00-00Z_x_7f3b"),
-        );
+        let (one, two) =
+            (run_label("2026-11-21T10-00-00Z_x_7f3a"), run_label("2026-11-21T10-00-00Z_x_7f3b"));
         assert!(is_ours(&one) && is_ours(&two) && one != two, "{one} {two}");
-        assert_eq!(one, format_label("2026-11-21T10-00-00Z_x_7f3a"));
+        assert_eq!(one, run_label("2026-11-21T10-00-00Z_x_7f3a"));
         assert_eq!(one.len(), 12, "as much as XFS has room for");
         for label in ["home", "kvdyno", "kvdyno-databases"] {
             assert!(!is_ours(label), "{label}");

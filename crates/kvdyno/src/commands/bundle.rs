@@ -33,7 +33,7 @@ pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> 
         let message = format!(
             "{} was altered: {first} differs from its sealed checksum ({} in all)",
             folder.path.display(),
-            units::files(changed.len())
+            units::counted(changed.len(), "file")
         );
         let hint = format!(
             "`kvdyno check {}` lists what differs; a bundle would present the record as intact",

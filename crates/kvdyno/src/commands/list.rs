@@ -61,7 +61,7 @@ fn read(path: &Path) -> anyhow::Result<Entry> {
     let failed = evidence.recorded().filter(|(case, _)| !case.is_done()).count();
     let state = match (evidence.complete, failed) {
         (true, 0) => "complete".to_owned(),
-        (true, failed) => format!("ended: {} not done", units::cases(failed)),
+        (true, failed) => format!("ended: {} not done", units::counted(failed, "case")),
         (false, _) if runs::is_at_work(&folder) => "running".to_owned(),
         (false, _) => {
             let databases = match left_by(Path::new(&evidence.run.data_dir), &evidence.run.id).len()

@@ -260,12 +260,11 @@ fn print_plan(prepared: &PreparedRun, search: &Search, printer: &Printer) {
     printer.note(&wrap(&format!("{}: {what}", plan.suite), 2));
     let lines = [
         format!(
-            "up to {points} points of {} trial{} (up to twice as many if trials disagree), within \
-             {}: {}, about {}",
-            search.trials,
-            if search.trials == 1 { "" } else { "s" },
+            "up to {points} points of {} (up to twice as many if trials disagree), within {}: {}, \
+             about {}",
+            units::counted(search.trials as usize, "trial"),
             units::percent(search.within),
-            units::cases(loads + (plan.cases.len() - loads) * points as usize),
+            units::counted(loads + (plan.cases.len() - loads) * points as usize, "case"),
             units::duration(expected_ns(plan, search, points - 1, &prepared.workers).0),
         ),
         format!(

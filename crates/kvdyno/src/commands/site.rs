@@ -14,6 +14,7 @@ use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::write_atomic;
+use kvdyno_record::units;
 use kvdyno_render::page::{PageData, RunEntry, RunsData, State, TEMPLATE, html};
 use kvdyno_render::{long, markdown, xlsx};
 use serde::{Deserialize, Serialize};
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &SiteArgs, printer: &Printer) -> anyhow::Result<Exit> {
     site.write(&args.dir)?;
     let count = site.runs.len();
     report::write(&RunsData::site(site.runs), &args.dir.join("index.html"), printer)?;
-    printer.note(&format!("the site has {count} run{}", if count == 1 { "" } else { "s" }));
+    printer.note(&format!("the site has {}", units::counted(count, "run")));
     Ok(Exit::Ok)
 }
 

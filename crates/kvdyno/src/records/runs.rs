@@ -77,7 +77,7 @@ pub(crate) fn find(name: &str, runs: &Path) -> anyhow::Result<FoundRun> {
         return FoundRun::unpack(path);
     }
     let folders = folders(runs);
-    let selected = if let Some(path) = by_name(name, &folders) {
+    let selected = if let Some(path) = find_by_name(name, &folders) {
         Some(path)
     } else {
         let ending = format!("_{name}");
@@ -174,7 +174,7 @@ pub(crate) fn folders(runs: &Path) -> Vec<PathBuf> {
 }
 
 /// The run with this id, the newest with this name, or the `latest`.
-pub(crate) fn by_name<'f>(name: &str, folders: &'f [PathBuf]) -> Option<&'f PathBuf> {
+pub(crate) fn find_by_name<'f>(name: &str, folders: &'f [PathBuf]) -> Option<&'f PathBuf> {
     let newest_first = || folders.iter().rev();
     newest_first()
         .find(|path| name == "latest" || id(path) == name)

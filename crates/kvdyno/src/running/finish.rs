@@ -100,7 +100,7 @@ fn end(folder: &RunFolder, root: &Root, data_dir: &Path, ended: Ended) -> anyhow
 fn undone(evidence: &Evidence) -> Option<String> {
     let cases = evidence.cases.len();
     let done = evidence.cases.iter().filter(|case| case.is_done()).count();
-    (done < cases).then(|| format!("{done} of {} done", units::cases(cases)))
+    (done < cases).then(|| format!("{done} of {} done", units::counted(cases, "case")))
 }
 
 fn print_end(folder: &RunFolder, ended: Ended, printer: &Printer) {
@@ -112,7 +112,7 @@ fn print_end(folder: &RunFolder, ended: Ended, printer: &Printer) {
         },
         Ended::Partial => {
             let undone = Evidence::read(folder).map_or(0, |evidence| evidence.left().len());
-            let cases = units::cases(undone);
+            let cases = units::counted(undone, "case");
             printer.warning(&format!("{cases} did not complete; the others are kept"));
             printer.hint(&format!("run `kvdyno resume {path}` to try {cases} again"));
         }

@@ -358,7 +358,7 @@ fn outline(plan: &Plan) -> String {
     let mut lines = vec![format!(
         "{}: {}, about {takes}; writes {} to {}, needs {space}",
         plan.suite,
-        units::cases(plan.cases.len()),
+        units::counted(plan.cases.len(), "case"),
         units::bytes(kvdyno_suite::write_bytes_least(plan)),
         units::bytes(estimate.write_bytes),
     )];

@@ -114,7 +114,7 @@ fn to_do(evidence: &Evidence, left_behind: &[PathBuf]) -> Vec<String> {
     let mut lines = vec![format!(
         "resuming {}: {} left of {planned}{retried}, about {}",
         evidence.run.id,
-        units::cases(pending.len()),
+        units::counted(pending.len(), "case"),
         units::duration(expected_ns(evidence, &pending))
     )];
     lines.extend(pending.iter().filter_map(|case| windows_kept(case)));

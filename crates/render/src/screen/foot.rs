@@ -4,6 +4,7 @@ use super::line::Line;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::findings::Severity;
 use kvdyno_analysis::judge::claim::ClaimVerdict;
+use kvdyno_record::units;
 
 /// How the run is called in commands, and where its report lies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,9 +37,7 @@ fn claims(summary: &Summary) -> Option<String> {
 pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
     let show = ending.command("show");
     let count = |severity| summary.findings.iter().filter(|f| f.severity == severity).count();
-    let counted = |n: usize, word: &str| {
-        (n > 0).then(|| format!("{n} {word}{}", if n == 1 { "" } else { "s" }))
-    };
+    let counted = |n: usize, word: &str| (n > 0).then(|| units::counted(n, word));
     let (invalid, warnings) = (count(Severity::Invalid), count(Severity::Warning));
     let counts = [
         counted(invalid, "invalid finding"),

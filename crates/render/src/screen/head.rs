@@ -5,13 +5,13 @@ use super::super::wrap::wrap;
 use super::contest::Contest;
 use super::foot::Ending;
 use super::line::{COLUMNS_MAX, Line, cut, sentence};
-use crate::format::counted;
 use crate::tone::Tone;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::engines::EngineInfo;
 use kvdyno_analysis::figures::findings::Severity;
 use kvdyno_analysis::figures::group::{Group, data, without_part};
 use kvdyno_analysis::figures::lists::{several, unique};
+use kvdyno_analysis::figures::sweep::format_threads;
 use kvdyno_analysis::judge::rule::LOOKS;
 use kvdyno_record::host::Host;
 use kvdyno_record::left_out::sentences;
@@ -77,14 +77,13 @@ fn joined(one: &str, other: &str, between: &str) -> Vec<Line> {
 fn run(summary: &Summary) -> String {
     let run = &summary.run;
     let took = run.took_ns.map_or_else(|| "not ended".to_owned(), units::duration);
-    let trials = summary.trials();
-    let plural = if trials == 1 { "" } else { "s" };
+    let trials = units::counted(summary.trials(), "trial");
     let (done, planned) = (run.cases_done, run.cases_planned);
     let name = match &run.name {
         Some(name) => format!("{name} ({})", run.suite),
         None => run.suite.clone(),
     };
-    format!("{name}: {took}, {done}/{planned} cases, {trials} trial{plural}")
+    format!("{name}: {took}, {done}/{planned} cases, {trials}")
 }
 
 /// `1.06 M x 16+1000 B = 1.00 GiB, RAM limit 256 MiB`; of several what they are.
@@ -93,7 +92,7 @@ fn work(summary: &Summary) -> String {
     let groups = || contest.groups.iter();
     let Some(first) = groups().next() else {
         let jobs = summary.groups.iter().filter(|group| !group.runs.is_empty()).count();
-        return format!("raw device, {}", counted(jobs, "job"));
+        return format!("raw device, {}", units::counted(jobs, "job"));
     };
     let mut words = Vec::new();
     match unique(groups().map(|group| data(group))).as_slice() {
@@ -204,8 +203,7 @@ fn not_done(summary: &Summary) -> Vec<Line> {
     let trouble = |group: &Group| {
         let threads = match (group.threads, group.threads_swept) {
             (None, _) => " load".to_owned(),
-            (_, Some(1)) => " at 1 thread".to_owned(),
-            (_, Some(threads)) => format!(" at {threads} threads"),
+            (_, Some(threads)) => format!(" at {}", format_threads(threads)),
             _ => String::new(),
         };
         let ram = if limits { format!(", RAM {}", group.ram()) } else { String::new() };

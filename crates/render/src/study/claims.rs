@@ -10,7 +10,7 @@ const AID: &str = "\
 A claim is judged by each trial's own figures, at every measured value of what it omits. value: the
 figure; of several points the lowest and the highest. interval: 99 %, from four trials on; the claim
 holds if it lies within the bounds, does not hold if outside, and is undecided across a bound.
-A claim that one is larger than the other does not hold where both are equal (--within: 3 %).
+A claim that one is larger than the other does not hold where both are equal within --within.
 Claims do not change the exit code.";
 
 pub(crate) fn table(summary: &Summary) -> Option<Titled> {

@@ -30,7 +30,7 @@ pub(super) fn altered(files: &[String]) -> Option<Finding> {
     let first = files.first()?;
     let more = match files.len() - 1 {
         0 => String::new(),
-        more => format!(" and {} more", units::files(more)),
+        more => format!(" and {} more", units::counted(more, "file")),
     };
     Some(Finding::of_run(
         Id::RecordAltered,

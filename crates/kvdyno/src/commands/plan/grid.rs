@@ -60,7 +60,7 @@ pub(super) fn table(plan: &Plan) -> String {
     }
     let pilots = plan.cases.iter().filter(|case| case.is_pilot()).count();
     let pilots = if pilots > 0 { format!(", {pilots} of them pilots") } else { String::new() };
-    let sum = format!("{} in all{pilots}", units::cases(plan.cases.len()));
+    let sum = format!("{} in all{pilots}", units::counted(plan.cases.len(), "case"));
     format!("\n{}\n{sum}\n{}\n{}", table.text(), phases(&lines), drawn(plan))
 }
 

@@ -88,7 +88,7 @@ impl Site {
     /// The run of this id or name, or the latest, in the list of runs.
     fn find_by_name(&self, name: &str) -> Option<RunFolder> {
         let folders = runs::folders(&self.runs);
-        RunFolder::open(runs::by_name(name, &folders)?.clone()).ok()
+        RunFolder::open(runs::find_by_name(name, &folders)?.clone()).ok()
     }
 
     /// From a name to the id: a page asks for more of its run, and another run may get the name.

@@ -119,7 +119,7 @@ impl Volumes {
         run: &str,
         destroy_allowed: &[PathBuf],
     ) -> Result<Self, Complaint> {
-        let label = label::format_label(run);
+        let label = label::run_label(run);
         let mut named = BTreeMap::new();
         let mut mounts = false;
         for case in &plan.cases {
