@@ -1,6 +1,6 @@
 # The commands of this project. `make demo` and `make test` need nothing set up beforehand but Rust.
 #
-# Build output goes to a cache folder outside the clone, so that a fresh clone builds only what
+# Build output goes to a cache directory outside the clone, so that a fresh clone builds only what
 # changed; CARGO_TARGET_DIR names another one (docs/dependencies.md).
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
 # Tests have working directories of their own.

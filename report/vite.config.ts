@@ -69,7 +69,7 @@ export default defineConfig({
     target: "es2022",
     cssCodeSplit: false,
     modulePreload: false,
-    // The folder holds nothing but the page, which is kept in the repository.
+    // The directory holds nothing but the page, which is kept in the repository.
     emptyOutDir: true,
     chunkSizeWarningLimit: 1000,
   },

@@ -7,9 +7,9 @@ set -euo pipefail
 . "$(dirname "$0")/archive.sh"
 command -v dpkg-deb >/dev/null || fail "dpkg-deb is not installed" "apt-get install dpkg"
 
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-root=$folder/root
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+root=$dir/root
 mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/usr/lib/kvdyno" "$root/usr/share/doc/kvdyno"
 tar --extract --file "$archive" --directory "$root/usr/lib/kvdyno" --strip-components 1
 

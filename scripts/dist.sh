@@ -40,9 +40,9 @@ export CFLAGS_x86_64_unknown_linux_gnu="-fPIE -Wno-date-time -I$tools/include"
 RUSTFLAGS=-Ctarget-cpu=x86-64-v2 PATH="$tools/bin:$PATH" cargo zigbuild --release --workspace --locked --bins --target "$target.$glibc"
 built=$CARGO_TARGET_DIR/$target/release
 
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-into=$folder/$name
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+into=$dir/$name
 mkdir -p "$into/libraries/rocksdb"
 for program in kvdyno kvdyno-{null,drive,fio,direct,fjall,lmdb,lmdb1,mdbx,plugin,redb,rocksdb,sqlite,surrealkv}; do
     install -m 755 "$built/$program" "$into/$program"
@@ -73,5 +73,5 @@ done < <(find "$into" -type f \( -name 'kvdyno*' -o -name '*.so' \) -perm -u+r |
     fail "something needs glibc $newest, and the archive is for $glibc" "see the list above"
 
 mkdir -p dist
-tar --create --gzip --mode u=rwX,go=rX --file "dist/$name.tar.gz" --owner 0 --group 0 --sort name --directory "$folder" "$name"
+tar --create --gzip --mode u=rwX,go=rX --file "dist/$name.tar.gz" --owner 0 --group 0 --sort name --directory "$dir" "$name"
 echo "dist/$name.tar.gz, $(du -h "dist/$name.tar.gz" | cut -f1)"

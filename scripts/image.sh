@@ -16,9 +16,9 @@ for tool in podman docker buildah; do
 done
 [ -n "$builder" ] || fail "neither podman nor docker nor buildah works here" "apt-get install buildah"
 
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-root=$folder/root
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+root=$dir/root
 mkdir -p "$root/usr/lib/kvdyno" "$root/etc/ssl/certs" "$root/tmp" "$root/work" "$root/data"
 chmod 1777 "$root/tmp" "$root/work" "$root/data"
 tar --extract --file "$archive" --directory "$root/usr/lib/kvdyno" --strip-components 1
@@ -37,12 +37,12 @@ echo 'root:x:0:0:root:/work:/' >"$root/etc/passwd"
 # Others than root run it, too, whatever the umask here is.
 chmod -R u+rwX,go+rX "$root"
 
-cat >"$folder/Containerfile" <<'IMAGE'
+cat >"$dir/Containerfile" <<'IMAGE'
 FROM scratch
 COPY root /
 ENV PATH=/usr/lib/kvdyno HOME=/work
 WORKDIR /work
 ENTRYPOINT ["/usr/lib/kvdyno/kvdyno"]
 IMAGE
-"$builder" build --tag "kvdyno:$version" --file "$folder/Containerfile" "$folder" >&2
+"$builder" build --tag "kvdyno:$version" --file "$dir/Containerfile" "$dir" >&2
 echo "kvdyno:$version, made by $builder"

@@ -74,11 +74,11 @@ sed 's|$|.o|' sources > objects
 echo "compiling RocksDB $version for this processor ($(wc -l < sources) files)" >&2
 make --silent -j "${JOBS:-$(nproc)}" librocksdb.so
 
-folder="$cache/libraries/rocksdb/$version-native"
-mkdir -p "$folder"
-strip --strip-debug -o "$folder/librocksdb.so.part" librocksdb.so
-sum=$(sha256sum "$folder/librocksdb.so.part" | cut -d ' ' -f 1)
-cat > "$folder/library.json" <<END
+dir="$cache/libraries/rocksdb/$version-native"
+mkdir -p "$dir"
+strip --strip-debug -o "$dir/librocksdb.so.part" librocksdb.so
+sum=$(sha256sum "$dir/librocksdb.so.part" | cut -d ' ' -f 1)
+cat > "$dir/library.json" <<END
 {
   "engine": "rocksdb",
   "version": "$version",
@@ -87,5 +87,5 @@ cat > "$folder/library.json" <<END
   "source": "librocksdb-sys $crate, $(c++ --version | head -1), $target"
 }
 END
-mv "$folder/librocksdb.so.part" "$folder/librocksdb.so"
-echo "$folder/librocksdb.so"
+mv "$dir/librocksdb.so.part" "$dir/librocksdb.so"
+echo "$dir/librocksdb.so"

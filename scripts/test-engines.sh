@@ -2,22 +2,22 @@
 # The conformance kit on workers as they are measured: optimised, and linked as they are run; plugins
 # as they are installed. Several engines side by side, as the kit waits more than it computes.
 #
-# usage: test-engines.sh FOLDER ENGINE...
+# usage: test-engines.sh DIRECTORY ENGINE...
 set -uo pipefail
 . "$(dirname "$0")/skip.sh"
-folder=$1
+dir=$1
 shift
 scratch=$(mktemp -d /var/tmp/kvdyno-conformance-XXXXXX)
 trap 'rm -rf "$scratch"' EXIT
 
 conform() {
     local engine=$1 began=$SECONDS worker output code
-    worker=("$folder/kvdyno-$engine")
+    worker=("$dir/kvdyno-$engine")
     mkdir "$scratch/$engine"
     if [[ $engine =~ ^(leveldb|wiredtiger)$ ]]; then
-        output=$("$folder/kvdyno" engines "$engine" --json 2>&1)
+        output=$("$dir/kvdyno" engines "$engine" --json 2>&1)
         code=$?
-        worker=("$folder/kvdyno-plugin" --library "$(sed -n 's/^ *"plugin": "\(.*\)",*$/\1/p' <<<"$output")")
+        worker=("$dir/kvdyno-plugin" --library "$(sed -n 's/^ *"plugin": "\(.*\)",*$/\1/p' <<<"$output")")
     fi
     if [ "${code:-0}" -eq 0 ]; then
         output=$("${worker[@]}" conformance "$scratch/$engine" 2>&1)

@@ -53,9 +53,9 @@ for release in "${releases[@]}"; do
 done
 [ -n "$made" ] || fail "none of ${releases[*]} could be made" "look at the network, or name a release that the mirror has"
 
-for folder in proc sys dev; do
-    mount --rbind --make-rslave "/$folder" "$root/system/$folder"
-    mounted+=("$root/system/$folder")
+for dir in proc sys dev; do
+    mount --rbind --make-rslave "/$dir" "$root/system/$dir"
+    mounted+=("$root/system/$dir")
 done
 tar --extract --file "$archive" --directory "$root/system/opt"
 inside=/opt/$(basename "$archive" .tar.gz):

@@ -345,7 +345,7 @@ export interface InFlight {
 export interface RunsData {
   kind: "runs";
   program: string;
-  folder: string | null; // Null: a site, without a server.
+  dir: string | null; // Null: a site, without a server.
   runs: RunEntry[];
 }
 

@@ -13,7 +13,7 @@ export function driveTables(view: View): HTMLElement[] {
   const rows = cases.flatMap((one) => (one.run?.roles ?? []).map((role) => ({ one, role })));
   const executed = [...new Set(view.cases.flatMap((one) => one.run?.job?.executed_as ?? []))];
   return [h("div", { class: "load" },
-    h("p", { class: "note" }, `Medians over trials.${view.cases.some((one) => one.group.ceiling) ? " A star: a raw-device baseline, with which engines are compared." : ""}`),
+    h("p", { class: "note" }, `Medians over trials.${view.cases.some((one) => one.group.ceiling) ? " A star: a raw-device ceiling, with which engines are compared." : ""}`),
     stacked({ head: ["job", "I/O", "calls", "block", "depth", "threads", "IOPS", "range", "MB/s", "CPU/op", "CPU", "I/Os/op"], words: 3, rows: rows.map(({ one, role }) => rates(one, role)) }, "What the drive gave"),
     h("p", { class: "note" }, "slat: submission latency; clat: completion latency, from there on; lat: both. Medians of the trials' percentiles."),
     stacked({ head: ["job", "I/O", "time", "threads", "p50", "p95", "p99", "p99.9", "p99.99", "max"], words: 3, rows: rows.flatMap(({ one, role }) => times(one, role)) }, "How long its I/Os took"),

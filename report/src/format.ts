@@ -2,7 +2,7 @@
 
 export const NONE = "–";
 
-/** A client group's own threads; where another number is swept, that too: `1 @4`, as the terminal says it. */
+/** A role's own threads; where another number is swept, that too: `1 @4`, as the terminal says it. */
 export function ownThreads(own: number | undefined, swept: number | null): string {
   if (own == null) return swept == null ? NONE : String(swept);
   return swept == null || swept === own ? String(own) : `${own} @${swept}`;

@@ -26,7 +26,7 @@ import { claimReasons, claimWords, counted, dataWords, hostWords, openWords, quo
 import { stateOf } from "./state";
 import { parse, write } from "./view";
 
-test("a client group stands with its own threads, the single writer beside four readers too", () => {
+test("a role stands with its own threads, the single writer beside four readers too", () => {
   expect([ownThreads(4, 4), ownThreads(1, 4), ownThreads(2, null), ownThreads(undefined, 4)]).toEqual(["4", "1 @4", "2", "4"]);
 });
 

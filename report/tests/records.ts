@@ -15,10 +15,10 @@ const FIELD = resolve(import.meta.dirname, "../../fixtures/records/v1.0/2026-11-
 const TARGET = process.env["CARGO_TARGET_DIR"] ?? join(homedir(), ".cache/kvdyno/target");
 export const PROGRAM = process.env["KVDYNO"] ?? join(TARGET, "release/kvdyno");
 
-let folder: string | null = null;
+let dir: string | null = null;
 /** Where the records are: not made where no test is run. */
-export const place = (): string => (folder ??= mkdtempSync(join(tmpdir(), "kvdyno-page-")));
-export const remove = (): void => { if (folder) rmSync(folder, { recursive: true }); };
+export const place = (): string => (dir ??= mkdtempSync(join(tmpdir(), "kvdyno-page-")));
+export const remove = (): void => { if (dir) rmSync(dir, { recursive: true }); };
 
 export type Json = Record<string, any>;
 
@@ -35,7 +35,7 @@ export interface Bend {
   files?: Record<string, (text: string, planned: Json) => string | null>;
 }
 
-/** The folder of a bent record. */
+/** The directory of a bent record. */
 export function record(run: string, bend: Bend = {}): string {
   cpSync(bend.of ?? FROZEN, run, { recursive: true });
   change(join(run, "plan.json"), (plan) => {

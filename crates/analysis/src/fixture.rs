@@ -31,21 +31,21 @@ use kvdyno_record::case::{
     CaseRecord, CounterFile, CounterPair, OpResult, Outcome, PhaseRecord, RoleResult,
 };
 use kvdyno_record::engine::{Durability, PowerLoss, Value};
-use kvdyno_record::files::{RunFolder, write_atomic, write_json};
+use kvdyno_record::files::{RunDir, write_atomic, write_json};
 use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::plan::{Estimate, Plan, WITHIN};
 use kvdyno_record::profile::ProfileFile;
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::series::{Slice, SliceCounts};
 use kvdyno_record::workload::{Activity, Choice, Ends, Mix, MixEntry, Op, Phase, Role};
-pub use moments::{hiccups, stall};
+pub use moments::{hiccups, stall_event};
 use plan::PlannedCase;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use surroundings::run;
 use tempfile::TempDir;
-use usage::{phase_record, read_at_device, settled_after, spends};
+use usage::{phase_record, read_at_device, settle_phase, spends};
 
 pub const SECOND: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;
@@ -159,7 +159,7 @@ impl Fixture {
         };
         let mut fixture = Self { run: run(), plan, cases: Vec::new() };
         (1..=trials).for_each(|trial| fixture.add_engines(trial));
-        fixture.planned()
+        fixture.with_plan()
     }
 
     /// A trial of the engines.
@@ -176,23 +176,23 @@ impl Fixture {
     }
 
     /// Writes everything and seals it.
-    pub fn write(&self, path: &Path) -> RunFolder {
-        let folder = self.write_partial(path);
-        folder.seal().unwrap();
-        folder
+    pub fn write(&self, path: &Path) -> RunDir {
+        let dir = self.write_partial(path);
+        dir.seal().unwrap();
+        dir
     }
 
     /// Writes everything and leaves it open.
-    pub fn write_partial(&self, path: &Path) -> RunFolder {
-        let folder = RunFolder::create(path.to_owned()).unwrap();
-        folder.write_run(&self.run).unwrap();
-        folder.write_plan(&self.plan).unwrap();
+    pub fn write_partial(&self, path: &Path) -> RunDir {
+        let dir = RunDir::create(path.to_owned()).unwrap();
+        dir.write_run(&self.run).unwrap();
+        dir.write_plan(&self.plan).unwrap();
         write_atomic(&path.join("suite.toml"), b"name = \"fixture\"\n").unwrap();
         write_atomic(&path.join("host/uname.txt"), b"Linux 6.18.0\n").unwrap();
         for case in &self.cases {
-            case.write(&folder);
+            case.write(&dir);
         }
-        folder
+        dir
     }
 
     /// A case by the end of its id: `lmdb_t2_r1`.
@@ -200,22 +200,22 @@ impl Fixture {
         self.cases.iter_mut().find(|case| case.record.case.id.ends_with(name)).unwrap()
     }
 
-    /// Writes the run into a temporary folder and reads its summary.
+    /// Writes the run into a temporary directory and reads its summary.
     pub fn summary(&self) -> crate::answers::summary::Summary {
-        let folder = make_folder();
-        crate::answers::summary::Summary::read(&self.write(&folder.path().join("run"))).unwrap()
+        let dir = make_dir();
+        crate::answers::summary::Summary::read(&self.write(&dir.path().join("run"))).unwrap()
     }
 }
 
-/// A temporary folder, in memory where that is possible: else syncing its files takes longer than
-/// all else.
-pub fn make_folder() -> TempDir {
+/// A temporary directory, in memory where that is possible: else syncing its files takes longer
+/// than all else.
+pub fn make_dir() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 impl FixtureCase {
-    fn write(&self, folder: &RunFolder) {
-        let case = folder.case(&self.record.case, self.record.attempt);
+    fn write(&self, dir: &RunDir) {
+        let case = dir.case(&self.record.case, self.record.attempt);
         std::fs::create_dir(&case.path).unwrap();
         let lines: String =
             self.slices.iter().map(|s| serde_json::to_string(s).unwrap() + "\n").collect();
@@ -273,7 +273,7 @@ fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
     let mut load = phase_record("load", wall, writes, engine);
     load.roles = vec![role_result("load", 1, wall, "insert", op)];
     usage::threads(&mut load, &spends(engine)[..1]);
-    case.record.phases = usage::loaded(load, writes, engine, true);
+    case.record.phases = usage::load_phase_records(load, writes, engine, true);
     case
 }
 
@@ -330,7 +330,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         role_result("writer", 1, window, "update", update),
     ];
     usage::threads(&mut measure, &spends(engine)[1..]);
-    let settle = settled_after(&measure, engine);
+    let settle = settle_phase(&measure, engine);
     case.record.phases.extend([measure, settle]);
     case
 }

@@ -33,7 +33,7 @@ const SCHEMES: [(&str, u16, bool); 9] = [
 
 /// Reads the URL that `reference` names, which must have one of these schemes; `database` is to be
 /// ours in it. No message has any of the URL in it.
-pub fn elsewhere(reference: &str, schemes: &[&str], database: &str) -> Result<Elsewhere> {
+pub fn resolve_reference(reference: &str, schemes: &[&str], database: &str) -> Result<Elsewhere> {
     let name =
         reference.strip_prefix(BY_NAME).filter(|name| !name.is_empty()).ok_or_else(|| {
             Error::invalid("expected `env:NAME`, the environment variable with the URL of a server")
@@ -172,10 +172,10 @@ mod tests {
         }
         let there = parse_elsewhere("redis://:secret@h").unwrap();
         assert!(!format!("{there:?}").contains("secret"), "{there:?}");
-        let error = elsewhere("redis://:secret@h", &["redis"], "").unwrap_err();
+        let error = resolve_reference("redis://:secret@h", &["redis"], "").unwrap_err();
         assert!(error.message.contains("expected `env:NAME`"), "{error}");
         assert!(!error.message.contains("secret"), "{error}");
-        let error = elsewhere("env:KVDYNO_NO_SUCH_URL", &["redis"], "").unwrap_err();
+        let error = resolve_reference("env:KVDYNO_NO_SUCH_URL", &["redis"], "").unwrap_err();
         assert!(error.message.contains("KVDYNO_NO_SUCH_URL is not set"), "{error}");
     }
 }

@@ -40,7 +40,7 @@ impl Scram {
     }
 
     /// What is said first.
-    pub fn first(&self) -> String {
+    pub fn first_message(&self) -> String {
         format!("{UNBOUND}{}", self.first)
     }
 
@@ -53,16 +53,16 @@ impl Scram {
         let rounds = part("i=").and_then(|rounds| rounds.parse().ok());
         let rounds = rounds.filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
         let (Some(nonce), Some(salt), Some(rounds)) = (nonce, salt, rounds) else {
-            return Err(refused("unexpected first message from the server"));
+            return Err(unavailable_error("unexpected first message from the server"));
         };
         let last = format!("c={},r={nonce}", STANDARD.encode(UNBOUND));
         let all = format!("{},{message},{last}", self.first);
-        let salted = salted(password, &salt, rounds);
-        let key = keyed(&salted, b"Client Key");
+        let salted = salt_password(password, &salt, rounds);
+        let key = hmac_sha256(&salted, b"Client Key");
         let stored: Hash = Sha256::digest(key).into();
-        let signature = keyed(&stored, all.as_bytes());
+        let signature = hmac_sha256(&stored, all.as_bytes());
         let proof: Hash = std::array::from_fn(|index| key[index] ^ signature[index]);
-        self.expected = Some(keyed(&keyed(&salted, b"Server Key"), all.as_bytes()));
+        self.expected = Some(hmac_sha256(&hmac_sha256(&salted, b"Server Key"), all.as_bytes()));
         Ok(format!("{last},p={}", STANDARD.encode(proof)))
     }
 
@@ -72,16 +72,16 @@ impl Scram {
             message.strip_prefix("v=").and_then(|proof| STANDARD.decode(proof.trim_end()).ok());
         match (proof, self.expected) {
             (Some(proof), Some(expected)) if proof == expected => Ok(()),
-            _ => Err(refused("the server did not prove that it has the password")),
+            _ => Err(unavailable_error("the server did not prove that it has the password")),
         }
     }
 }
 
-fn refused(what: &str) -> Error {
+fn unavailable_error(what: &str) -> Error {
     Error::new(ErrorClass::Unavailable, what)
 }
 
-fn keyed(key: &[u8], text: &[u8]) -> Hash {
+fn hmac_sha256(key: &[u8], text: &[u8]) -> Hash {
     // A key of any length will do.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Hash::default() };
     mac.update(text);
@@ -89,11 +89,11 @@ fn keyed(key: &[u8], text: &[u8]) -> Hash {
 }
 
 /// PBKDF2 of one block.
-fn salted(password: &str, salt: &[u8], rounds: u32) -> Hash {
-    let mut last = keyed(password.as_bytes(), &[salt, &1_u32.to_be_bytes()].concat());
+fn salt_password(password: &str, salt: &[u8], rounds: u32) -> Hash {
+    let mut last = hmac_sha256(password.as_bytes(), &[salt, &1_u32.to_be_bytes()].concat());
     let mut all = last;
     for _ in 1..rounds {
-        last = keyed(password.as_bytes(), &last);
+        last = hmac_sha256(password.as_bytes(), &last);
         all.iter_mut().zip(last).for_each(|(all, last)| *all ^= last);
     }
     all
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn the_standards_own_example_comes_out() {
         let mut scram = Scram::with_nonce("user", "rOprNGfwEbeRWgbNEkqO");
-        assert_eq!(scram.first(), "n,,n=user,r=rOprNGfwEbeRWgbNEkqO");
+        assert_eq!(scram.first_message(), "n,,n=user,r=rOprNGfwEbeRWgbNEkqO");
         let message = "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,\
                     s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
         let proof = scram.prove("pencil", message).unwrap();

@@ -122,7 +122,7 @@ impl Assembler {
     }
 
     /// The label is here.
-    pub(super) fn place(&mut self, label: Label) {
+    pub(super) fn bind(&mut self, label: Label) {
         self.labels[label.0] = Some(self.instructions.len());
     }
 
@@ -231,7 +231,7 @@ mod tests {
         asm.store(Size::Eight, Register::Frame, -16, Register::R6);
         asm.add_to_memory(Register::R9, 16, Register::R1);
         asm.call(Call::MonotonicNs);
-        asm.place(out);
+        asm.bind(out);
         asm.exit();
         let bytes: Vec<u64> = asm.finish().unwrap().into_iter().map(word).collect();
         assert_eq!(

@@ -63,16 +63,16 @@ impl Btf {
     /// Parses it; `None`: it is malformed.
     pub(super) fn parse(bytes: Vec<u8>) -> Option<Self> {
         let mut btf = Self { bytes, types: vec![Type::default()], strings: 0 };
-        if btf.word(0)? & 0xffff != MAGIC {
+        if btf.read_u32(0)? & 0xffff != MAGIC {
             return None;
         }
-        let header = btf.word(4)? as usize;
-        let mut offset = header + btf.word(8)? as usize;
-        let end = offset + btf.word(12)? as usize;
-        btf.strings = header + btf.word(16)? as usize;
+        let header = btf.read_u32(4)? as usize;
+        let mut offset = header + btf.read_u32(8)? as usize;
+        let end = offset + btf.read_u32(12)? as usize;
+        btf.strings = header + btf.read_u32(16)? as usize;
         while offset < end {
             let (name, info, refers) =
-                (btf.word(offset)?, btf.word(offset + 4)?, btf.word(offset + 8)?);
+                (btf.read_u32(offset)?, btf.read_u32(offset + 4)?, btf.read_u32(offset + 8)?);
             let (kind, count) = (info >> 24 & 0x1f, (info & 0xffff) as usize);
             let members = offset + TYPE_BYTES;
             let bit_fields = info >> 31 == 1;
@@ -96,7 +96,7 @@ impl Btf {
         let pointer = self.get(self.get(id)?.refers)?;
         let function = self.get(pointer.refers)?;
         let is_request = |argument: &usize| {
-            let parameter = self.word(function.members + 8 * argument + 4);
+            let parameter = self.read_u32(function.members + 8 * argument + 4);
             let parameter = parameter.and_then(|id| self.get(id));
             parameter.is_some_and(|parameter_type| {
                 parameter_type.kind == kind::PTR && parameter_type.refers == request
@@ -122,20 +122,20 @@ impl Btf {
                 _ => return None,
             };
             let mut values = (0..kind_entry.count).map(|n| kind_entry.members + size * n);
-            self.word(values.find(|offset| self.name(*offset) == Some(name))? + 4)
+            self.read_u32(values.find(|offset| self.name(*offset) == Some(name))? + 4)
         })
     }
 
     fn bits_to(&self, structure: &Type, field: &str) -> Option<u32> {
         (0..structure.count).find_map(|n| {
             let member = structure.members + 12 * n;
-            let bits = self.word(member + 8)?;
+            let bits = self.read_u32(member + 8)?;
             let bits = if structure.bit_fields { bits & 0x00ff_ffff } else { bits };
             let name = self.name(member)?;
             if name == field {
                 return Some(bits);
             }
-            let inner = self.get(self.word(member + 4)?)?;
+            let inner = self.get(self.read_u32(member + 4)?)?;
             let unnamed = name.is_empty() && matches!(inner.kind, kind::STRUCT | kind::UNION);
             unnamed.then(|| self.bits_to(inner, field))?.map(|below| bits + below)
         })
@@ -152,7 +152,7 @@ impl Btf {
 
     /// The name of the member or value at this offset.
     fn name(&self, offset: usize) -> Option<&str> {
-        self.string(self.word(offset)?)
+        self.string(self.read_u32(offset)?)
     }
 
     fn string(&self, offset: u32) -> Option<&str> {
@@ -160,7 +160,7 @@ impl Btf {
         CStr::from_bytes_until_nul(bytes).ok()?.to_str().ok()
     }
 
-    fn word(&self, offset: usize) -> Option<u32> {
+    fn read_u32(&self, offset: usize) -> Option<u32> {
         let bytes = self.bytes.get(offset..offset + 4)?;
         Some(u32::from_ne_bytes(bytes.try_into().ok()?))
     }

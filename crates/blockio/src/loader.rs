@@ -25,7 +25,7 @@ pub(super) struct Loaded {
 pub(super) fn load(root: &Root, devices: &[Watched], log: bool) -> Result<Loaded, Unavailable> {
     let layout = layout(root)?;
     let maps = Maps::create(devices.len() as u32, log)
-        .map_err(|error| refused(&error, "a table for it"))?;
+        .map_err(|error| bpf_error(&error, "a table for it"))?;
     let source = Source { layout: &layout, devices, maps: &maps };
     let mut programs = Vec::new();
     for moment in Moment::ALL {
@@ -37,7 +37,7 @@ pub(super) fn load(root: &Root, devices: &[Watched], log: bool) -> Result<Loaded
             )
         })?;
         let program = Program::load(name, layout.tracepoint(moment).id, &code);
-        programs.push(program.map_err(|error| refused(&error, name))?);
+        programs.push(program.map_err(|error| bpf_error(&error, name))?);
     }
     Ok(Loaded { maps, programs })
 }
@@ -45,7 +45,7 @@ pub(super) fn load(root: &Root, devices: &[Watched], log: bool) -> Result<Loaded
 /// Lets them run, in their order: no completion is looked at before its begin could be seen.
 pub(super) fn attach(loaded: &mut Loaded) -> Result<(), Unavailable> {
     for (program, moment) in loaded.programs.iter_mut().zip(Moment::ALL) {
-        program.attach().map_err(|error| refused(&error, moment.tracepoint()))?;
+        program.attach().map_err(|error| bpf_error(&error, moment.tracepoint()))?;
     }
     Ok(())
 }
@@ -64,7 +64,7 @@ fn layout(root: &Root) -> Result<Layout, Unavailable> {
         .map_err(|name| Unavailable::new(format!("this kernel has no `{name}`"), newer))
 }
 
-fn refused(error: &io::Error, what: &str) -> Unavailable {
+fn bpf_error(error: &io::Error, what: &str) -> Unavailable {
     if error.kind() == io::ErrorKind::PermissionDenied {
         Unavailable::new(
             format!("bpf(2) is not permitted to this process ({what})"),

@@ -1,6 +1,6 @@
 //! Writes every request as a line of `blockio.csv`, in its own thread.
 
-use super::maps::{Event, LOG_BYTES, of_cell};
+use super::maps::{Event, LOG_BYTES, decode_cell};
 use super::ring::Ring;
 use super::system::Map;
 use kvdyno_record::blockio::WatchedDevice;
@@ -76,7 +76,7 @@ impl LineWriter {
     fn begin(file: File, devices: Vec<WatchedDevice>) -> io::Result<Self> {
         let mut file = csv::Writer::from_writer(BufWriter::with_capacity(1 << 20, file));
         file.write_record(HEADER)?;
-        let unix_ahead_ns = now(ClockId::Realtime) - now(ClockId::Monotonic);
+        let unix_ahead_ns = now_ns(ClockId::Realtime) - now_ns(ClockId::Monotonic);
         Ok(Self { file, devices, unix_ahead_ns, count: 0, error: None })
     }
 
@@ -92,7 +92,7 @@ impl LineWriter {
 
     fn line(&mut self, event: &Event) -> csv::Result<()> {
         let name = event.name.split(|byte| *byte == 0).next().unwrap_or_default();
-        let (device, kind, owner) = of_cell(event.cell);
+        let (device, kind, owner) = decode_cell(event.cell);
         let issued_ns = event.completed_ns.saturating_sub(event.latency_ns);
         let device = self.devices.get(device as usize).map_or("", |device| &device.name);
         self.file.write_record([
@@ -100,9 +100,9 @@ impl LineWriter {
             &event.process.to_string(),
             // A line of the log is a request.
             &String::from_utf8_lossy(name).replace(char::is_control, "?"),
-            owner.word(),
+            owner.as_str(),
             device,
-            kind.word(),
+            kind.as_str(),
             &event.fua.to_string(),
             &event.sector.to_string(),
             &event.bytes.to_string(),
@@ -119,7 +119,7 @@ impl LineWriter {
     }
 }
 
-fn now(clock: ClockId) -> i64 {
+fn now_ns(clock: ClockId) -> i64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
     tv_sec * 1_000_000_000 + tv_nsec
 }

@@ -106,7 +106,7 @@ pub(super) const fn cell(device: u32, kind: u32, owner: u32) -> u32 {
 }
 
 /// Device, kind and owner of a place among the cells.
-pub(super) fn of_cell(cell: u32) -> (u32, IoKind, IoOwner) {
+pub(super) fn decode_cell(cell: u32) -> (u32, IoKind, IoOwner) {
     let kind = IoKind::ALL[(cell / OWNERS % KINDS) as usize];
     let owner = IoOwner::ALL[(cell % OWNERS) as usize];
     (cell / OWNERS / KINDS, kind, owner)

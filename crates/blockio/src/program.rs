@@ -62,61 +62,61 @@ impl Source<'_> {
         // R6: the request.
         asm.load(Size::Eight, R6, R1, argument(request));
         match moment {
-            Moment::Entered | Moment::Issued => self.begun(&mut asm, moment),
-            Moment::Merged => self.merged(&mut asm),
+            Moment::Entered | Moment::Issued => self.assemble_start(&mut asm, moment),
+            Moment::Merged => self.assemble_merge(&mut asm),
             Moment::Completed => {
                 // R9: the bytes completed.
                 asm.load(Size::Eight, R9, R1, argument(request + 2));
-                self.completed(&mut asm);
+                self.assemble_completion(&mut asm);
             }
         }
         asm.finish()
     }
 
     /// A request enters a queue or is handed to the driver.
-    fn begun(&self, asm: &mut Assembler, moment: Moment) {
+    fn assemble_start(&self, asm: &mut Assembler, moment: Moment) {
         let (end, is_known, asker_known) = (asm.label(), asm.label(), asm.label());
         self.device_of_request(asm, end);
         self.find_in_flight(asm);
         asm.jump(If::NotEqual, R0, 0, is_known);
         self.add_in_flight(asm, end);
-        asm.place(is_known);
+        asm.bind(is_known);
         // R7: its entry. One that is issued again because the driver was busy keeps its asker: now
         // it is a thread of the kernel that tries.
         asm.set(R7, R0);
-        asm.load(Size::Eight, R1, R7, place(offset_of!(InFlight, issued_ns)));
+        asm.load(Size::Eight, R1, R7, to_offset(offset_of!(InFlight, issued_ns)));
         asm.jump(If::NotEqual, R1, 0, asker_known);
         if moment == Moment::Issued {
-            asm.load(Size::Four, R1, R7, place(offset_of!(InFlight, entered)));
+            asm.load(Size::Four, R1, R7, to_offset(offset_of!(InFlight, entered)));
             asm.jump(If::NotEqual, R1, 0, asker_known);
         } else {
-            asm.store(Size::Four, R7, place(offset_of!(InFlight, entered)), 1);
+            asm.store(Size::Four, R7, to_offset(offset_of!(InFlight, entered)), 1);
         }
         self.note_asker(asm);
-        asm.place(asker_known);
+        asm.bind(asker_known);
         if moment == Moment::Issued {
             self.note_request(asm);
             asm.call(Call::MonotonicNs);
-            asm.store(Size::Eight, R7, place(offset_of!(InFlight, issued_ns)), R0);
+            asm.store(Size::Eight, R7, to_offset(offset_of!(InFlight, issued_ns)), R0);
         }
-        asm.place(end);
+        asm.bind(end);
         asm.exit();
     }
 
     /// A request is merged into another and freed: the next request at its address may come from
     /// another process.
-    fn merged(&self, asm: &mut Assembler) {
+    fn assemble_merge(&self, asm: &mut Assembler) {
         let end = asm.label();
         self.find_in_flight(asm);
         asm.jump(If::Equal, R0, 0, end);
         asm.set(R7, R0);
-        forget(asm);
-        asm.place(end);
+        reset_entry(asm);
+        asm.bind(end);
         asm.exit();
     }
 
     /// A request is completed, in full or in part.
-    fn completed(&self, asm: &mut Assembler) {
+    fn assemble_completion(&self, asm: &mut Assembler) {
         let (end, unseen) = (asm.label(), asm.label());
         asm.calculate(Do::ShiftLeft, R9, 32);
         asm.calculate(Do::ShiftRight, R9, 32);
@@ -125,9 +125,9 @@ impl Source<'_> {
         self.find_in_flight(asm);
         asm.jump(If::Equal, R0, 0, unseen);
         asm.set(R7, R0);
-        asm.load(Size::Eight, R8, R7, place(offset_of!(InFlight, issued_ns)));
+        asm.load(Size::Eight, R8, R7, to_offset(offset_of!(InFlight, issued_ns)));
         // Also where its issue was not seen: the next request must not inherit its entry.
-        forget(asm);
+        reset_entry(asm);
         asm.jump(If::Equal, R8, 0, unseen);
         // R8: its latency.
         asm.call(Call::MonotonicNs);
@@ -138,9 +138,9 @@ impl Source<'_> {
             self.log(asm, log);
         }
         asm.go_to(end);
-        asm.place(unseen);
-        self.unseen(asm, end);
-        asm.place(end);
+        asm.bind(unseen);
+        self.count_unseen(asm, end);
+        asm.bind(end);
         asm.exit();
     }
 
@@ -170,10 +170,10 @@ impl Source<'_> {
                 asm.jump(If::AtLeast, R4, R1, next);
             }
             asm.go_to(done);
-            asm.place(next);
+            asm.bind(next);
         }
         asm.go_to(not_watched);
-        asm.place(done);
+        asm.bind(done);
     }
 
     /// R0: the entry of the request in R6, or 0.
@@ -185,18 +185,18 @@ impl Source<'_> {
     /// R0: an entry for the request whose address is on the stack.
     fn add_in_flight(&self, asm: &mut Assembler, end: Label) {
         for offset in (0..size_of::<InFlight>()).step_by(8) {
-            asm.store(Size::Eight, Frame, RECORD + place(offset), 0);
+            asm.store(Size::Eight, Frame, RECORD + to_offset(offset), 0);
         }
         asm.set_map(R1, &self.maps.in_flight);
-        on_stack(asm, R2, ADDRESS);
-        on_stack(asm, R3, RECORD);
+        set_stack_address(asm, R2, ADDRESS);
+        set_stack_address(asm, R3, RECORD);
         asm.set(R4, 0);
         asm.call(Call::MapUpdate);
         let added = asm.label();
         asm.jump(If::Equal, R0, 0, added);
-        self.lose(asm, LossCause::Full);
+        self.count_lost(asm, LossCause::Full);
         asm.go_to(end);
-        asm.place(added);
+        asm.bind(added);
         self.find_in_flight(asm);
         asm.jump(If::Equal, R0, 0, end);
     }
@@ -206,17 +206,17 @@ impl Source<'_> {
         let is_known = asm.label();
         asm.call(Call::CurrentIds);
         asm.calculate(Do::ShiftRight, R0, 32);
-        asm.store(Size::Four, R7, place(offset_of!(InFlight, process)), R0);
+        asm.store(Size::Four, R7, to_offset(offset_of!(InFlight, process)), R0);
         asm.store(Size::Four, Frame, NUMBER, R0);
-        asm.store(Size::Four, R7, place(offset_of!(InFlight, owner)), IoOwner::Ours as i32);
+        asm.store(Size::Four, R7, to_offset(offset_of!(InFlight, owner)), IoOwner::Ours as i32);
         look_up(asm, &self.maps.ours, NUMBER);
         asm.jump(If::NotEqual, R0, 0, is_known);
-        asm.store(Size::Four, R7, place(offset_of!(InFlight, owner)), IoOwner::Kernel as i32);
+        asm.store(Size::Four, R7, to_offset(offset_of!(InFlight, owner)), IoOwner::Kernel as i32);
         asm.call(Call::CurrentTask);
         asm.load(Size::Four, R1, R0, self.layout.task_flags);
         asm.jump(If::AnyBitOf, R1, KERNEL_THREAD, is_known);
-        asm.store(Size::Four, R7, place(offset_of!(InFlight, owner)), IoOwner::Foreign as i32);
-        asm.place(is_known);
+        asm.store(Size::Four, R7, to_offset(offset_of!(InFlight, owner)), IoOwner::Foreign as i32);
+        asm.bind(is_known);
         if self.maps.log.is_some() {
             asm.set(R1, R7);
             asm.calculate(Do::Add, R1, offset_of!(InFlight, name) as i32);
@@ -228,25 +228,25 @@ impl Source<'_> {
     /// Notes in the entry in R7 what the request in R6 is, for the device in R8.
     fn note_request(&self, asm: &mut Assembler) {
         asm.load(Size::Eight, R1, R6, self.layout.sector);
-        asm.store(Size::Eight, R7, place(offset_of!(InFlight, sector)), R1);
+        asm.store(Size::Eight, R7, to_offset(offset_of!(InFlight, sector)), R1);
         asm.load(Size::Four, R1, R6, self.layout.bytes);
-        asm.store(Size::Four, R7, place(offset_of!(InFlight, bytes)), R1);
+        asm.store(Size::Four, R7, to_offset(offset_of!(InFlight, bytes)), R1);
         asm.load(Size::Four, R1, R6, self.layout.flags);
         let not_fua = asm.label();
-        asm.store(Size::Four, R7, place(offset_of!(InFlight, fua)), 0);
+        asm.store(Size::Four, R7, to_offset(offset_of!(InFlight, fua)), 0);
         asm.set(R2, R1);
         asm.calculate(Do::And, R2, self.layout.fua);
         asm.jump(If::Equal, R2, 0, not_fua);
-        asm.store(Size::Four, R7, place(offset_of!(InFlight, fua)), 1);
-        asm.place(not_fua);
+        asm.store(Size::Four, R7, to_offset(offset_of!(InFlight, fua)), 1);
+        asm.bind(not_fua);
         self.kind_of_flags(asm);
         // The cell of device R8, kind R2 and owner.
         asm.calculate(Do::Multiply, R8, KINDS as i32);
         asm.calculate(Do::Add, R8, R2);
         asm.calculate(Do::Multiply, R8, OWNERS as i32);
-        asm.load(Size::Four, R1, R7, place(offset_of!(InFlight, owner)));
+        asm.load(Size::Four, R1, R7, to_offset(offset_of!(InFlight, owner)));
         asm.calculate(Do::Add, R8, R1);
-        asm.store(Size::Four, R7, place(offset_of!(InFlight, cell)), R8);
+        asm.store(Size::Four, R7, to_offset(offset_of!(InFlight, cell)), R8);
     }
 
     /// R2: the kind of a request with the flags in R1.
@@ -271,34 +271,34 @@ impl Source<'_> {
         asm.set(R2, IoKind::Read as i32);
         asm.jump(If::Equal, R3, READ, done);
         asm.set(R2, IoKind::Write as i32);
-        asm.place(done);
+        asm.bind(done);
     }
 
     /// Counts the request of the entry in R7 with the latency in R8.
     fn count(&self, asm: &mut Assembler, end: Label) {
-        asm.load(Size::Four, R1, R7, place(offset_of!(InFlight, cell)));
+        asm.load(Size::Four, R1, R7, to_offset(offset_of!(InFlight, cell)));
         asm.store(Size::Four, Frame, NUMBER, R1);
         look_up(asm, &self.maps.cells, NUMBER);
         asm.jump(If::Equal, R0, 0, end);
         asm.set(R1, 1);
-        asm.add_to_memory(R0, place(offset_of!(Counts, count)), R1);
-        asm.load(Size::Four, R1, R7, place(offset_of!(InFlight, bytes)));
-        asm.add_to_memory(R0, place(offset_of!(Counts, bytes)), R1);
-        asm.add_to_memory(R0, place(offset_of!(Counts, latency_ns)), R8);
-        asm.load(Size::Four, R1, R7, place(offset_of!(InFlight, fua)));
-        asm.add_to_memory(R0, place(offset_of!(Counts, fua)), R1);
+        asm.add_to_memory(R0, to_offset(offset_of!(Counts, count)), R1);
+        asm.load(Size::Four, R1, R7, to_offset(offset_of!(InFlight, bytes)));
+        asm.add_to_memory(R0, to_offset(offset_of!(Counts, bytes)), R1);
+        asm.add_to_memory(R0, to_offset(offset_of!(Counts, latency_ns)), R8);
+        asm.load(Size::Four, R1, R7, to_offset(offset_of!(InFlight, fua)));
+        asm.add_to_memory(R0, to_offset(offset_of!(Counts, fua)), R1);
         slot_of_latency(asm);
         asm.calculate(Do::ShiftLeft, R2, 3);
         asm.calculate(Do::Add, R0, R2);
         asm.set(R1, 1);
-        asm.add_to_memory(R0, place(offset_of!(Counts, slots)), R1);
+        asm.add_to_memory(R0, to_offset(offset_of!(Counts, slots)), R1);
     }
 
     /// Gives the request of the entry in R7, with the latency in R8, to the log.
     fn log(&self, asm: &mut Assembler, log: &Map) {
         asm.call(Call::MonotonicNs);
-        asm.store(Size::Eight, Frame, RECORD + place(offset_of!(Event, completed_ns)), R0);
-        asm.store(Size::Eight, Frame, RECORD + place(offset_of!(Event, latency_ns)), R8);
+        asm.store(Size::Eight, Frame, RECORD + to_offset(offset_of!(Event, completed_ns)), R0);
+        asm.store(Size::Eight, Frame, RECORD + to_offset(offset_of!(Event, latency_ns)), R8);
         let name = (offset_of!(InFlight, name), offset_of!(Event, name));
         let eight = [
             (offset_of!(InFlight, sector), offset_of!(Event, sector)),
@@ -313,43 +313,43 @@ impl Source<'_> {
         ];
         let sized = eight.map(|pair| (Size::Eight, pair)).into_iter();
         for (size, (from, to)) in sized.chain(four.map(|pair| (Size::Four, pair))) {
-            asm.load(size, R1, R7, place(from));
-            asm.store(size, Frame, RECORD + place(to), R1);
+            asm.load(size, R1, R7, to_offset(from));
+            asm.store(size, Frame, RECORD + to_offset(to), R1);
         }
         asm.set_map(R1, log);
-        on_stack(asm, R2, RECORD);
+        set_stack_address(asm, R2, RECORD);
         asm.set(R3, size_of::<Event>() as i32);
         asm.set(R4, NO_WAKEUP);
         asm.call(Call::RingOutput);
         let logged = asm.label();
         asm.jump(If::Equal, R0, 0, logged);
-        self.lose(asm, LossCause::Log);
-        asm.place(logged);
+        self.count_lost(asm, LossCause::Log);
+        asm.bind(logged);
     }
 
     /// If the beginning of a request was not seen, it is counted as lost, if it is for a watched
     /// device. A write with a flush is completed a second time, without bytes, when the flush is
     /// done: that is not lost.
-    fn unseen(&self, asm: &mut Assembler, end: Label) {
+    fn count_unseen(&self, asm: &mut Assembler, end: Label) {
         self.device_of_request(asm, end);
         let lost = asm.label();
         asm.load(Size::Four, R1, R6, self.layout.flags);
         asm.calculate(Do::And, R1, OPERATION);
         asm.jump(If::Equal, R1, FLUSH, lost);
         asm.jump(If::Equal, R9, 0, end);
-        asm.place(lost);
-        self.lose(asm, LossCause::Unseen);
+        asm.bind(lost);
+        self.count_lost(asm, LossCause::Unseen);
     }
 
     /// Counts one more that is lost.
-    fn lose(&self, asm: &mut Assembler, to: LossCause) {
+    fn count_lost(&self, asm: &mut Assembler, to: LossCause) {
         let gone = asm.label();
         asm.store(Size::Four, Frame, NUMBER, to as i32);
         look_up(asm, &self.maps.lost, NUMBER);
         asm.jump(If::Equal, R0, 0, gone);
         asm.set(R1, 1);
         asm.add_to_memory(R0, 0, R1);
-        asm.place(gone);
+        asm.bind(gone);
     }
 }
 
@@ -368,36 +368,36 @@ fn slot_of_latency(asm: &mut Assembler) {
         asm.jump(If::Equal, R1, 0, below);
         asm.calculate(Do::ShiftRight, R2, bits);
         asm.calculate(Do::Add, R3, bits);
-        asm.place(below);
+        asm.bind(below);
     }
     asm.calculate(Do::ShiftLeft, R3, 3);
     asm.calculate(Do::Add, R2, R3);
-    asm.place(done);
+    asm.bind(done);
     asm.jump(If::Below, R2, SLOTS as i32, small);
     asm.set(R2, SLOTS as i32 - 1);
-    asm.place(small);
+    asm.bind(small);
 }
 
 /// The entry in R7 is no longer in flight; its requesting process must be set again.
-fn forget(asm: &mut Assembler) {
-    asm.store(Size::Eight, R7, place(offset_of!(InFlight, issued_ns)), 0);
-    asm.store(Size::Four, R7, place(offset_of!(InFlight, entered)), 0);
+fn reset_entry(asm: &mut Assembler) {
+    asm.store(Size::Eight, R7, to_offset(offset_of!(InFlight, issued_ns)), 0);
+    asm.store(Size::Four, R7, to_offset(offset_of!(InFlight, entered)), 0);
 }
 
 /// R0: the value of the key that lies there on the stack, or 0.
 fn look_up(asm: &mut Assembler, map: &Map, key: i16) {
     asm.set_map(R1, map);
-    on_stack(asm, R2, key);
+    set_stack_address(asm, R2, key);
     asm.call(Call::MapLookup);
 }
 
 /// The address of a place on the stack.
-fn on_stack(asm: &mut Assembler, to: Register, offset: i16) {
+fn set_stack_address(asm: &mut Assembler, to: Register, offset: i16) {
     asm.set(to, Frame);
     asm.calculate(Do::Add, to, i32::from(offset));
 }
 
 /// The offset of a field, as in instructions.
-const fn place(offset: usize) -> i16 {
+const fn to_offset(offset: usize) -> i16 {
     offset as i16
 }

@@ -1,6 +1,6 @@
 //! The counts at one moment.
 
-use super::maps::{Counts, KINDS, Maps, OWNERS, SLOTS, of_cell};
+use super::maps::{Counts, KINDS, Maps, OWNERS, SLOTS, decode_cell};
 use super::system::Program;
 use kvdyno_record::blockio::{BlockIo, Cell, Lost};
 use std::io;
@@ -33,7 +33,7 @@ fn cell(number: u32, by_cpu: &[u64]) -> Option<Cell> {
         sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
     let ([count, bytes, latency_ns, fua], slots) = sum.split_first_chunk::<HEADER>()?;
-    let (device, kind, owner) = of_cell(number);
+    let (device, kind, owner) = decode_cell(number);
     let (count, bytes, latency_ns, fua) = (*count, *bytes, *latency_ns, *fua);
     let slots = (0..).zip(slots.iter().copied()).filter(|(_, count)| *count > 0).collect();
     (count > 0).then_some(Cell { device, kind, owner, count, bytes, fua, latency_ns, slots })

@@ -59,7 +59,7 @@ impl Map {
         let mut attribute = [0; ATTRIBUTE_WORDS];
         attribute[0] = pair(kind as u32, key_bytes as u32);
         attribute[1] = pair(value_bytes as u32, entries);
-        let fd = opened(Command::MapCreate, &mut attribute)?;
+        let fd = open_fd(Command::MapCreate, &mut attribute)?;
         let copies = if kind == MapKind::PerCpuArray { possible_cpus()? } else { 1 };
         // The kernel rounds each processor's up to eight bytes.
         Ok(Self { fd, key_bytes, value_bytes: value_bytes.next_multiple_of(8) * copies })
@@ -136,18 +136,18 @@ impl Program {
         attribute[0] = pair(TRACING, code.len() as u32);
         attribute[1] = code.as_ptr().expose_provenance() as u64;
         attribute[2] = c"GPL".as_ptr().expose_provenance() as u64;
-        attribute[6] = named(name, 0);
-        attribute[7] = named(name, 8);
+        attribute[6] = pack_name(name, 0);
+        attribute[7] = pack_name(name, 8);
         attribute[8] = pair(0, TRACEPOINT);
         attribute[13] = pair(0, tracepoint);
-        match opened(Command::ProgramLoad, &mut attribute) {
+        match open_fd(Command::ProgramLoad, &mut attribute) {
             Ok(program) => Ok(Self { program, link: None }),
             Err(error) if error.raw_os_error() == Some(libc::EPERM) => Err(error),
             Err(error) => {
                 let mut complaint = vec![0_u8; COMPLAINT_BYTES];
                 attribute[3] = pair(1, COMPLAINT_BYTES as u32);
                 attribute[4] = complaint.as_mut_ptr().expose_provenance() as u64;
-                let _ = opened(Command::ProgramLoad, &mut attribute);
+                let _ = open_fd(Command::ProgramLoad, &mut attribute);
                 let text = String::from_utf8_lossy(&complaint);
                 let text = text.trim_end_matches(['\0', '\n']);
                 Err(io::Error::new(error.kind(), format!("{error}: {text}")))
@@ -159,7 +159,7 @@ impl Program {
     pub(super) fn attach(&mut self) -> io::Result<()> {
         let mut attribute = [0; ATTRIBUTE_WORDS];
         attribute[1] = self.program.as_raw_fd() as u64;
-        self.link = Some(opened(Command::TracepointOpen, &mut attribute)?);
+        self.link = Some(open_fd(Command::TracepointOpen, &mut attribute)?);
         Ok(())
     }
 
@@ -200,14 +200,14 @@ fn pair(first: u32, second: u32) -> u64 {
 }
 
 /// Eight bytes of a name of at most 15.
-fn named(name: &str, from: usize) -> u64 {
+fn pack_name(name: &str, from: usize) -> u64 {
     let mut bytes = [0; 16];
     let length = name.len().min(15);
     bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
     u64::from_ne_bytes(std::array::from_fn(|n| bytes[from + n]))
 }
 
-fn opened(command: Command, attribute: &mut [u64; ATTRIBUTE_WORDS]) -> io::Result<OwnedFd> {
+fn open_fd(command: Command, attribute: &mut [u64; ATTRIBUTE_WORDS]) -> io::Result<OwnedFd> {
     let fd = bpf(command, attribute)?;
     // SAFETY: these commands answer with a new file descriptor, which nobody else has.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })

@@ -2,7 +2,7 @@
 
 use super::btf::Btf;
 use super::*;
-use kvdyno_host::testing::{again_as_nobody, disk_folder, is_nobody, needs_root, skipped};
+use kvdyno_host::testing::{again_as_nobody, disk_dir, is_nobody, needs_root, report_skip};
 use kvdyno_record::blockio::{Cell, IoKind, IoOwner};
 use rustix::fs::{Mode, OFlags};
 use std::io::Write as _;
@@ -21,7 +21,7 @@ pub(super) fn kernel_types(test: &str) -> Option<Btf> {
     match std::fs::read("/sys/kernel/btf/vmlinux") {
         Ok(bytes) => Some(Btf::parse(bytes).expect("this kernel's types are understood")),
         Err(error) => {
-            skipped("blockio", test, &format!("/sys/kernel/btf/vmlinux: {error}"));
+            report_skip("blockio", test, &format!("/sys/kernel/btf/vmlinux: {error}"));
             None
         }
     }
@@ -30,7 +30,7 @@ pub(super) fn kernel_types(test: &str) -> Option<Btf> {
 /// A loop device over a file; both are gone after the test.
 struct Loop {
     node: PathBuf,
-    folder: TempDir,
+    dir: TempDir,
 }
 
 impl Loop {
@@ -41,20 +41,20 @@ impl Loop {
         }
         let can = availability(&Root::system());
         if !can.available {
-            skipped("blockio", test, &can.detail);
+            report_skip("blockio", test, &can.detail);
             return None;
         }
-        let folder = disk_folder(test)?;
-        let file = folder.path().join("device");
+        let dir = disk_dir(test)?;
+        let file = dir.path().join("device");
         std::fs::File::create(&file).unwrap().set_len(DEVICE_BYTES).unwrap();
         let made = Command::new("losetup").args(["--find", "--show"]).arg(&file).output();
         let made = made.ok().filter(|output| output.status.success());
         let Some(made) = made else {
-            skipped("loop", test, "losetup makes no loop device here");
+            report_skip("loop", test, "losetup makes no loop device here");
             return None;
         };
         let node = PathBuf::from(String::from_utf8(made.stdout).unwrap().trim());
-        Some(Self { node, folder })
+        Some(Self { node, dir })
     }
 
     fn device(&self) -> Device {
@@ -156,7 +156,7 @@ fn every_request_is_counted_as_what_it_is() {
     if discarded.is_ok_and(|status| status.success()) {
         assert!(of_kind(&io, IoKind::Discard) > 0, "{io:?}");
     } else {
-        skipped(
+        report_skip(
             "tools",
             "every_request_is_counted_as_what_it_is",
             "of discards: blkdiscard failed",
@@ -202,7 +202,7 @@ fn whose_requests_they_are_is_told_apart() {
 fn a_filesystem_writes_metadata_and_its_journal_is_the_kernels() {
     let test = "a_filesystem_writes_metadata_and_its_journal_is_the_kernels";
     let Some(disk) = Loop::make(test) else { return };
-    let mount = disk.folder.path().join("mount");
+    let mount = disk.dir.path().join("mount");
     std::fs::create_dir(&mount).unwrap();
     let run = |program: &str, arguments: &[&str], path: Option<&Path>| {
         let mut command = Command::new(program);
@@ -210,7 +210,7 @@ fn a_filesystem_writes_metadata_and_its_journal_is_the_kernels() {
         command.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
     };
     if !run("mkfs.ext4", &["-q", "-F"], None) || !run("mount", &[], Some(&mount)) {
-        skipped("mkfs", test, "no ext4 can be made and mounted here");
+        report_skip("mkfs", test, "no ext4 can be made and mounted here");
         return;
     }
     let watch = disk.watch(None);
@@ -237,7 +237,7 @@ fn a_filesystem_writes_metadata_and_its_journal_is_the_kernels() {
 #[test]
 fn the_log_has_a_line_for_each_request() {
     let Some(disk) = Loop::make("the_log_has_a_line_for_each_request") else { return };
-    let path = disk.folder.path().join("blockio.csv");
+    let path = disk.dir.path().join("blockio.csv");
     let fd = disk.open(OFlags::DIRECT);
     let watch = disk.watch(Some(&path));
     write_blocks(&fd, 2000);
@@ -303,13 +303,17 @@ fn a_request_that_is_merged_is_forgotten() {
     let scheduler = Setting::set(queue.join("scheduler"), "mq-deadline");
     let throttle = Setting::set(queue.join("wbt_lat_usec"), "0");
     let (Ok(_scheduler), Ok(_throttle)) = (scheduler, throttle) else {
-        skipped("scheduler", test, "no mq-deadline, or no setting for the throttling of writeback");
+        report_skip(
+            "scheduler",
+            test,
+            "no mq-deadline, or no setting for the throttling of writeback",
+        );
         return;
     };
     // The disk below is slow enough for requests to wait.
     let slow = Command::new("losetup").arg("--direct-io=on").arg(&disk.node).status().unwrap();
     if !slow.success() {
-        skipped("files", test, "the filesystem below has no direct I/O");
+        report_skip("files", test, "the filesystem below has no direct I/O");
         return;
     }
     let fd = disk.open(OFlags::empty());
@@ -369,7 +373,7 @@ fn of_a_partitioned_disk_only_the_partition_is_counted() {
     let name = disk.node.file_name().unwrap().to_str().unwrap();
     let second = format!("/sys/class/block/{name}p2/dev");
     let Ok(number) = std::fs::read_to_string(second) else {
-        skipped("partitions", test, &format!("no partitions here: {added:?}"));
+        report_skip("partitions", test, &format!("no partitions here: {added:?}"));
         return;
     };
     let (major, minor) = number.trim().split_once(':').unwrap();
@@ -418,7 +422,7 @@ fn without_rights_the_reason_is_said() {
 #[test]
 fn without_the_kernels_types_the_reason_is_said() {
     let empty = tempfile::tempdir().unwrap();
-    let availability_here = availability(&Root::at(empty.path(), 1));
+    let availability_here = availability(&Root::from_directory(empty.path(), 1));
     assert!(!availability_here.available);
     assert!(
         availability_here.detail.starts_with("/sys/kernel/btf/vmlinux: No such file"),

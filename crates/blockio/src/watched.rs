@@ -33,7 +33,8 @@ fn descend(
     devices: &mut Vec<Watched>,
 ) -> Result<(), String> {
     if device.below.is_empty() || depth == 0 {
-        let watched = one(root, device).ok_or_else(|| format!("{}: no number", device.name))?;
+        let watched =
+            watched_device(root, device).ok_or_else(|| format!("{}: no number", device.name))?;
         if !devices.contains(&watched) {
             devices.push(watched);
         }
@@ -47,7 +48,7 @@ fn descend(
     Ok(())
 }
 
-fn one(root: &Root, device: &Device) -> Option<Watched> {
+fn watched_device(root: &Root, device: &Device) -> Option<Watched> {
     let (name, disk) = (device.name.clone(), device.disk.clone());
     let sectors = if name == disk {
         None

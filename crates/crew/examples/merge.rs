@@ -3,8 +3,8 @@
 //!
 //!     cargo run --release -p kvdyno-crew --example merge -- CASE PHASE [RANKS]
 //!
-//! CASE is the folder of a case that was run, by one worker or by a crew. Each slice of its phase
-//! stands for what another rank has recorded of one and the same slice.
+//! CASE is the directory of a case that was run, by one worker or by a crew. Each slice of its
+//! phase stands for what another rank has recorded of one and the same slice.
 
 #![expect(clippy::print_stdout, reason = "it is run by hand, for its figures")]
 
@@ -23,7 +23,7 @@ fn main() -> io::Result<()> {
         return Err(io::Error::other("expected CASE PHASE [RANKS]"));
     };
     let ranks = ranks.first().and_then(|ranks| ranks.parse().ok()).unwrap_or(1_000_usize);
-    let recorded = recorded(Path::new(case), phase, ranks)?;
+    let recorded = read_slices(Path::new(case), phase, ranks)?;
     println!("{} recorded slices of `{phase}`, for {ranks} ranks", recorded.len());
     if recorded.is_empty() {
         return Ok(());
@@ -32,9 +32,9 @@ fn main() -> io::Result<()> {
         (0..ranks).map(|rank| recorded[rank % recorded.len()].clone()).collect();
     let scratch = tempfile::tempdir()?;
     let written = |name: &str, round: usize, merge: Round| {
-        let folder = scratch.path().join(format!("{name}{round}"));
-        std::fs::create_dir(&folder)?;
-        let mut log = CrewLog::create(&folder, 0)?;
+        let dir = scratch.path().join(format!("{name}{round}"));
+        std::fs::create_dir(&dir)?;
+        let mut log = CrewLog::create(&dir, 0)?;
         let begun = Instant::now();
         log.add(0, &merge.total)?;
         let ms = merge.head_ms + begun.elapsed().as_secs_f64() * 1e3;
@@ -44,7 +44,7 @@ fn main() -> io::Result<()> {
         );
         ["series.ndjson", "latency.hlog"]
             .into_iter()
-            .map(|file| std::fs::read(folder.join(file)))
+            .map(|file| std::fs::read(dir.join(file)))
             .collect::<io::Result<Vec<_>>>()
     };
     for round in 0..ROUNDS {
@@ -57,11 +57,11 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-fn recorded(case: &Path, phase: &str, ranks: usize) -> io::Result<Vec<RankSlice>> {
+fn read_slices(case: &Path, phase: &str, ranks: usize) -> io::Result<Vec<RankSlice>> {
     let mut files = RankFiles::open(case)?;
     let mut recorded: Vec<RankSlice> = Vec::new();
     while recorded.len() < ranks
-        && let Some(mut slice) = files.next(phase)?
+        && let Some(mut slice) = files.next_slice(phase)?
     {
         if !slice.histograms.is_empty() {
             (slice.slice.slice, slice.slice.start_ns) = (0, 0);
@@ -112,11 +112,11 @@ fn tree(slices: &[RankSlice]) -> io::Result<Round> {
         // A rank that hears nobody sends what its worker has written.
         let sent = match messages[rank].as_slice() {
             [] => message(slices[rank].clone())?,
-            below => message(sum(&slices[rank], below)?.encoded()?)?,
+            below => message(sum(&slices[rank], below)?.into_rank_slice()?)?,
         };
         took_ms.push(begun.elapsed().as_secs_f64() * 1e3);
         messages[rank] = Vec::new();
-        messages[Gatherer::above(rank as u32).unwrap_or(0) as usize].push(sent);
+        messages[Gatherer::parent_rank(rank as u32).unwrap_or(0) as usize].push(sent);
     }
     let begun = Instant::now();
     let total = sum(&slices[0], &messages[0])?;

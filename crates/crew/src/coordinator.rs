@@ -20,7 +20,7 @@ pub enum Action {
     Say(Event),
     /// Give it to every rank, the first among them.
     Order(Order),
-    /// Find out how far the ranks' clocks are apart ([`Coordinator::clocks_are`]).
+    /// Find out how far the ranks' clocks are apart ([`Coordinator::set_clocks`]).
     Clocks,
     /// Wait until all slices of the phase are in the case's files.
     Gather,
@@ -90,7 +90,7 @@ impl Coordinator {
                 return self.fail(rank, phase, class, &message);
             }
             Report::Event { event: event @ Event::Hello { .. } } => {
-                if let Some(why) = other_protocol(&event) {
+                if let Some(why) = protocol_mismatch(&event) {
                     return self.fail(rank, None, ErrorClass::Invalid, &why);
                 }
                 return self.collect(rank, event);
@@ -117,7 +117,9 @@ impl Coordinator {
                 state.ended = true;
                 // Ranks that were stopped end without a go: their slices are still to be gathered.
                 let gathered = !matches!(self.at, Stage::Finished(_));
-                return Vec::from_iter((gathered && self.all_ended()).then_some(Action::Over));
+                return Vec::from_iter(
+                    (gathered && self.all_ranks_ended()).then_some(Action::Over),
+                );
             }
         }
         Vec::new()
@@ -136,7 +138,7 @@ impl Coordinator {
                 self.at = Stage::Work(None);
                 match self.doomed.take() {
                     Some(event) => [vec![Action::Gather], self.end(event)].concat(),
-                    None if self.all_ended() => vec![Action::Gather, Action::Over],
+                    None if self.all_ranks_ended() => vec![Action::Gather, Action::Over],
                     None => vec![Action::Gather, Action::Order(Order::Go)],
                 }
             }
@@ -145,7 +147,7 @@ impl Coordinator {
     }
 
     /// Processes the result of [`Action::Clocks`], for each rank.
-    pub fn clocks_are(&mut self, clocks: impl IntoIterator<Item = ClockOffset>) {
+    pub fn set_clocks(&mut self, clocks: impl IntoIterator<Item = ClockOffset>) {
         for (rank, clock) in self.ranks.iter_mut().zip(clocks) {
             rank.clock = clock;
         }
@@ -166,7 +168,7 @@ impl Coordinator {
     fn failure(&self, rank: u32, phase: Option<u32>, class: ErrorClass, message: &str) -> Event {
         let host = self.ranks.get(rank as usize).map_or("", |rank| rank.host.as_str());
         let message = format!("rank {rank} of {} ({host}): {message}", self.ranks.len());
-        Event::failed(phase, &Error::new(class, message))
+        Event::from_error(phase, &Error::new(class, message))
     }
 
     /// A rank that fails in a phase ends it for all: the others stop at once and keep their
@@ -200,7 +202,7 @@ impl Coordinator {
         vec![Action::Say(event), Action::Order(Order::End), Action::Over]
     }
 
-    fn all_ended(&self) -> bool {
+    fn all_ranks_ended(&self) -> bool {
         self.ranks.iter().all(|rank| rank.ended)
     }
 
@@ -212,7 +214,7 @@ impl Coordinator {
     fn collect(&mut self, rank: u32, event: Event) -> Vec<Action> {
         let like = |other: &Event| {
             let is_same_kind = std::mem::discriminant(other) == std::mem::discriminant(&event);
-            is_same_kind && phase_of(other) == phase_of(&event)
+            is_same_kind && event_phase(other) == event_phase(&event)
         };
         let all = |state: &Rank| state.events.iter().any(like);
         let others = || self.ranks.iter().enumerate().filter(|(other, _)| *other != rank as usize);
@@ -229,18 +231,18 @@ impl Coordinator {
                 _ => events.push(event.clone()),
             }
         }
-        self.all_said(events)
+        self.merge_events(events)
     }
 
     /// Events of one kind from every rank, in their order.
-    fn all_said(&mut self, events: Vec<Event>) -> Vec<Action> {
+    fn merge_events(&mut self, events: Vec<Event>) -> Vec<Action> {
         let longest = |figure: fn(&Event) -> u64| events.iter().map(figure).max().unwrap_or(0);
         let took = |event: &Event| match event {
             Event::Opened { took_ns, .. } | Event::Closed { took_ns } => *took_ns,
             _ => 0,
         };
         match events.first() {
-            Some(Event::Hello { .. }) => vec![Action::Say(self.hello(&events))],
+            Some(Event::Hello { .. }) => vec![Action::Say(self.merge_hellos(&events))],
             Some(Event::Opened { .. }) => {
                 vec![Action::Say(Event::Opened { took_ns: longest(took), crew: None })]
             }
@@ -250,12 +252,12 @@ impl Coordinator {
             Some(Event::Ready { phase, .. }) => {
                 self.at = Stage::Ready(*phase);
                 self.ranks.iter_mut().for_each(|rank| rank.done = 0);
-                let ready = self.ready(*phase, events);
+                let ready = self.merge_ready(*phase, events);
                 vec![Action::Clocks, Action::Say(ready)]
             }
             Some(Event::Finished { phase, .. }) => {
                 let phase = *phase;
-                vec![Action::Say(self.finished(phase, events))]
+                vec![Action::Say(self.merge_finished(phase, events))]
             }
             Some(Event::Done { .. }) => {
                 let drifts = events.iter().filter_map(|event| match event {
@@ -270,7 +272,7 @@ impl Coordinator {
     }
 
     /// One clock is told: the first rank's, and of the others what is not as it.
-    fn hello(&self, events: &[Event]) -> Event {
+    fn merge_hellos(&self, events: &[Event]) -> Event {
         let fields = |event: &Event| match event {
             Event::Hello { clock, clock_hz, clock_note, .. } => {
                 (clock.clone(), *clock_hz, clock_note.clone())
@@ -289,11 +291,11 @@ impl Coordinator {
         Event::Hello { protocol: PROTOCOL, clock: kind, clock_hz, clock_note }
     }
 
-    fn one_server(&self) -> bool {
+    fn has_one_server(&self) -> bool {
         matches!(self.job.location, Location::Server(_))
     }
 
-    fn ready(&self, phase: u32, events: Vec<Event>) -> Event {
+    fn merge_ready(&self, phase: u32, events: Vec<Event>) -> Event {
         let (mut usages, mut counters) = (Vec::new(), Vec::new());
         for event in events {
             if let Event::Ready { usage, counters: read, .. } = event {
@@ -301,11 +303,11 @@ impl Coordinator {
                 counters.push(read);
             }
         }
-        let counters = sum::counters(counters, self.one_server());
+        let counters = sum::counters(counters, self.has_one_server());
         Event::Ready { phase, usage: sum::usage(&usages), counters }
     }
 
-    fn finished(&mut self, phase: u32, events: Vec<Event>) -> Event {
+    fn merge_finished(&mut self, phase: u32, events: Vec<Event>) -> Event {
         let (mut before, mut after, mut counters) = (Vec::new(), Vec::new(), Vec::new());
         let (mut roles, mut verified, mut settled) = (Vec::new(), Vec::new(), None);
         let (mut started, mut longest, mut any_stopped) = (None, 0, false);
@@ -339,31 +341,31 @@ impl Coordinator {
             counters.push(read);
             roles.push(own);
             verified.extend(checked);
-            settled = both_settled(settled, idle);
+            settled = merge_settled(settled, idle);
             live_records.push(live);
         }
         let started_unix_ns = started.unwrap_or(0);
         self.at = Stage::Finished(phase);
-        self.doomed = self.doomed.take().or_else(|| self.mistake(phase, &ranks, &roles));
+        self.doomed = self.doomed.take().or_else(|| self.find_mistake(phase, &ranks, &roles));
         Event::Finished {
             phase,
             started_unix_ns,
             wall_ns: longest,
             usage_before: sum::usage(&before),
             usage: sum::usage(&after),
-            counters: sum::counters(counters, self.one_server()),
+            counters: sum::counters(counters, self.has_one_server()),
             roles: sum::roles(roles),
             verified: sum::verified(verified),
             settled,
             live_records: live_records.into_iter().sum(),
             stopped: any_stopped,
             failed: None,
-            ranks: if self.works(phase) { ranks } else { Vec::new() },
+            ranks: if self.has_operations(phase) { ranks } else { Vec::new() },
         }
     }
 
     /// Its threads make operations.
-    fn works(&self, phase: u32) -> bool {
+    fn has_operations(&self, phase: u32) -> bool {
         let makes = |work: &Activity| matches!(work, Activity::Load(_)) || work.mix().is_some();
         self.phase(phase).is_some_and(|phase| makes(&phase.work))
     }
@@ -388,14 +390,14 @@ impl Coordinator {
             backlog: roles.iter().map(|role| role.backlog).sum(),
             window_ns: roles.iter().map(|role| role.window_ns).max().unwrap_or(0),
             cpu_ns: 0,
-            skew_ns: state.clock.here(started) as i64 - first as i64,
+            skew_ns: state.clock.to_local(started) as i64 - first as i64,
             clock_offset_ns: state.clock.ahead_ns,
             clock_error_ns: state.clock.error_ns,
         }
     }
 
     /// Checks that no rank can do alone.
-    fn mistake(
+    fn find_mistake(
         &self,
         phase: u32,
         ranks: &[RankResult],
@@ -416,7 +418,10 @@ impl Coordinator {
                     "rank {rank} of {all} ({host}): the worker had other threads than its share: \
                      build all from one version"
                 );
-                return Some(Event::failed(Some(phase), &Error::new(ErrorClass::Invalid, message)));
+                return Some(Event::from_error(
+                    Some(phase),
+                    &Error::new(ErrorClass::Invalid, message),
+                ));
             }
         }
         let errors: u64 = ranks.iter().map(|row| row.errors).sum();
@@ -425,11 +430,11 @@ impl Coordinator {
             return None;
         }
         let message = format!("{errors} operations of all ranks failed, expected at most {most}");
-        Some(Event::failed(Some(phase), &Error::new(ErrorClass::Other, message)))
+        Some(Event::from_error(Some(phase), &Error::new(ErrorClass::Other, message)))
     }
 }
 
-fn phase_of(event: &Event) -> Option<u32> {
+fn event_phase(event: &Event) -> Option<u32> {
     match event {
         Event::Ready { phase, .. } | Event::Finished { phase, .. } => Some(*phase),
         _ => None,
@@ -440,14 +445,14 @@ fn cpu_ns(usage: &ProcessUsage) -> u64 {
     usage.user_ns + usage.system_ns
 }
 
-fn other_protocol(event: &Event) -> Option<String> {
+fn protocol_mismatch(event: &Event) -> Option<String> {
     let Event::Hello { protocol, .. } = event else { return None };
     let why = format!("its worker has protocol {protocol}, this crew {PROTOCOL}");
     (*protocol != PROTOCOL).then_some(why)
 }
 
 /// The engine has settled when all ranks report it; the message is that of one that does not.
-fn both_settled(
+fn merge_settled(
     one: Option<(bool, String)>,
     other: Option<(bool, String)>,
 ) -> Option<(bool, String)> {

@@ -61,13 +61,13 @@ impl Source {
 impl Gatherer {
     /// Of a rank among so many.
     pub fn new(rank: u32, ranks: u32) -> Self {
-        let below = below(rank, ranks).map(|rank| (rank, Source::default())).collect();
+        let below = ranks_below(rank, ranks).map(|rank| (rank, Source::default())).collect();
         let local = Source::default();
         Self { phase: None, local, below, requested: false, decoder: Decoder::new() }
     }
 
     /// The rank that this one sends to; the first has none.
-    pub fn above(rank: u32) -> Option<u32> {
+    pub fn parent_rank(rank: u32) -> Option<u32> {
         (rank > 0).then(|| rank & (rank - 1))
     }
 
@@ -90,7 +90,7 @@ impl Gatherer {
     }
 
     /// A rank below has answered.
-    pub fn answered(&mut self, rank: u32, slices: Slices) {
+    pub fn add_answer(&mut self, rank: u32, slices: Slices) {
         if let Some((_, source)) = self.below.iter_mut().find(|(other, _)| *other == rank) {
             source.waiting.extend(slices.slices);
             (source.last, source.requested) = (slices.last, false);
@@ -104,7 +104,7 @@ impl Gatherer {
             return Ok(Vec::new());
         }
         self.read(files, is_last)?;
-        let mut steps = self.asks();
+        let mut steps = self.request_slices();
         if !self.requested {
             return Ok(steps);
         }
@@ -120,13 +120,13 @@ impl Gatherer {
             steps.push(Step::Answer(Slices { slices, last }));
         }
         // There is room again.
-        steps.extend(self.asks());
+        steps.extend(self.request_slices());
         Ok(steps)
     }
 
     /// Of the first rank: the next slice of all ranks; none: it is not there yet, or all were.
     pub fn next_total(&mut self) -> io::Result<Option<Total>> {
-        let slices = self.front();
+        let slices = self.pop_slices();
         Total::from_slices(&slices, &mut self.decoder)
     }
 
@@ -143,7 +143,7 @@ impl Gatherer {
             return Ok(());
         };
         while self.local.waiting.len() < SLICES_MAX {
-            match files.next(phase)? {
+            match files.next_slice(phase)? {
                 Some(slice) => self.local.waiting.push_back(slice),
                 None => {
                     self.local.last = is_last;
@@ -154,7 +154,7 @@ impl Gatherer {
         Ok(())
     }
 
-    fn asks(&mut self) -> Vec<Step> {
+    fn request_slices(&mut self) -> Vec<Step> {
         let mut steps = Vec::new();
         for (rank, source) in &mut self.below {
             if !source.last && !source.requested && source.waiting.len() < SLICES_MAX {
@@ -166,7 +166,7 @@ impl Gatherer {
     }
 
     /// The next slice of all sources, where each has one or no more.
-    fn front(&mut self) -> Vec<RankSlice> {
+    fn pop_slices(&mut self) -> Vec<RankSlice> {
         if !self.sources().all(Source::is_known) {
             return Vec::new();
         }
@@ -179,16 +179,18 @@ impl Gatherer {
 
     /// That of a single rank goes as it is.
     fn next_to_send(&mut self) -> io::Result<Option<RankSlice>> {
-        let mut slices = self.front();
+        let mut slices = self.pop_slices();
         match slices.len() {
             0 | 1 => Ok(slices.pop()),
-            _ => Total::from_slices(&slices, &mut self.decoder)?.map(Total::encoded).transpose(),
+            _ => Total::from_slices(&slices, &mut self.decoder)?
+                .map(Total::into_rank_slice)
+                .transpose(),
         }
     }
 }
 
 /// Those whose lowest bit is taken away where the rank is reached.
-fn below(rank: u32, ranks: u32) -> impl Iterator<Item = u32> {
+fn ranks_below(rank: u32, ranks: u32) -> impl Iterator<Item = u32> {
     let bits = if rank == 0 { u32::BITS } else { rank.trailing_zeros() };
     (0..bits).map(move |bit| rank | 1 << bit).take_while(move |below| *below < ranks)
 }

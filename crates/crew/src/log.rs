@@ -20,10 +20,10 @@ pub struct CrewLog {
 }
 
 impl CrewLog {
-    /// Makes them in the case's folder; none may be there yet.
-    pub fn create(folder: &Path, base_unix_ns: u64) -> io::Result<Self> {
+    /// Makes them in the case's directory; none may be there yet.
+    pub fn create(dir: &Path, base_unix_ns: u64) -> io::Result<Self> {
         let make = |name: &str| {
-            let path = folder.join(name);
+            let path = dir.join(name);
             let with_path = |error: io::Error| {
                 io::Error::new(error.kind(), format!("{}: {error}", path.display()))
             };
@@ -33,7 +33,7 @@ impl CrewLog {
         Ok(Self {
             series: make("series.ndjson")?,
             events: make("events.ndjson")?,
-            latency: hlog::Writer::create(&folder.join(LATENCY), base).map_err(io::Error::other)?,
+            latency: hlog::Writer::create(&dir.join(LATENCY), base).map_err(io::Error::other)?,
             base_unix_ns,
         })
     }

@@ -35,7 +35,7 @@ pub enum Order {
 /// The job, and what else a worker needs of the first rank's machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Begin {
-    /// As the program gave it; its folder is the first rank's.
+    /// As the program gave it; its directory is the first rank's.
     pub job: Job,
     /// An environment variable that the worker is to read the server's URL from.
     pub variable: Option<(String, String)>,

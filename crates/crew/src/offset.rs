@@ -32,7 +32,7 @@ impl ClockOffset {
     }
 
     /// A moment of the other's clock by ours.
-    pub fn here(&self, unix_ns: u64) -> u64 {
+    pub fn to_local(&self, unix_ns: u64) -> u64 {
         unix_ns.saturating_add_signed(-self.ahead_ns)
     }
 }
@@ -53,9 +53,9 @@ mod tests {
         let offset = ClockOffset::from_pings(pings).unwrap();
         assert_eq!(offset, ClockOffset { ahead_ns: 5_010, error_ns: 30 });
         assert!(offset.ahead_ns.abs_diff(5_000) <= offset.error_ns);
-        assert_eq!(offset.here(7_040), 2_030);
+        assert_eq!(offset.to_local(7_040), 2_030);
         let behind = ClockOffset::from_pings([ping(9_000, 4_000, 9_000)]).unwrap();
-        assert_eq!((behind.ahead_ns, behind.here(4_000)), (-5_000, 9_000));
+        assert_eq!((behind.ahead_ns, behind.to_local(4_000)), (-5_000, 9_000));
         assert_eq!(ClockOffset::from_pings([]), None);
     }
 }

@@ -65,7 +65,7 @@ impl<'t> RankAtWork<'t> {
         self.lead().or_else(|error| self.refuse(&format!("the crew cannot continue: {error}")))
     }
 
-    fn seat(&self) -> RankId {
+    fn rank_id(&self) -> RankId {
         RankId { rank: self.transport.rank, ranks: self.transport.ranks }
     }
 
@@ -74,17 +74,17 @@ impl<'t> RankAtWork<'t> {
     fn follow(&mut self) -> io::Result<()> {
         self.transport.report(&host())?;
         while !self.ended {
-            if let Err(error) = self.follow_on() {
+            if let Err(error) = self.follow_once() {
                 self.rank_proxy = None;
-                self.transport.report(&lost(&error))?;
+                self.transport.report(&lost_report(&error))?;
             }
         }
         Ok(())
     }
 
-    fn follow_on(&mut self) -> io::Result<()> {
-        while let Some(order) = self.transport.ordered()? {
-            self.obey(order)?;
+    fn follow_once(&mut self) -> io::Result<()> {
+        while let Some(order) = self.transport.receive_order()? {
+            self.execute_order(order)?;
         }
         if let Some(report) = self.receive() {
             self.transport.report(&report)?;
@@ -97,8 +97,8 @@ impl<'t> RankAtWork<'t> {
         if self.transport.is_requested() {
             self.gatherer.request();
         }
-        while let Some((rank, slices)) = self.transport.answered()? {
-            self.gatherer.answered(rank, slices);
+        while let Some((rank, slices)) = self.transport.receive_answer()? {
+            self.gatherer.add_answer(rank, slices);
         }
         let files = self.rank_proxy.as_mut().and_then(RankProxy::files);
         for step in self.gatherer.steps(files, !self.at_work)? {
@@ -119,7 +119,7 @@ impl<'t> RankAtWork<'t> {
         };
         let report = rank_proxy.report(wait).unwrap_or_else(|error| {
             self.rank_proxy = None;
-            Some(lost(&error))
+            Some(lost_report(&error))
         });
         if let Some(Report::Event { event: Event::Finished { .. } }) = report {
             self.at_work = false;
@@ -127,22 +127,22 @@ impl<'t> RankAtWork<'t> {
         report
     }
 
-    fn obey(&mut self, order: Order) -> io::Result<()> {
+    fn execute_order(&mut self, order: Order) -> io::Result<()> {
         match order {
             Order::Begin(begin) => {
-                let worker = worker_of(&self.command)?;
+                let worker = worker_checksum(&self.command)?;
                 if worker != begin.worker {
                     let path = self.command[0].to_string_lossy();
                     return Err(io::Error::other(format!(
                         "{path} differs from that on the first host: install the same program"
                     )));
                 }
-                self.rank_proxy = Some(RankProxy::start(&self.command, self.seat(), &begin)?);
+                self.rank_proxy = Some(RankProxy::start(&self.command, self.rank_id(), &begin)?);
             }
             Order::Go => self.control(Control::Go),
             Order::GoTogether { phase } => {
                 self.gatherer.begin(&phase);
-                self.transport.meet();
+                self.transport.barrier();
                 self.control(Control::Go);
                 self.at_work = true;
             }
@@ -176,7 +176,7 @@ impl<'t> RankAtWork<'t> {
         })?;
         let job = Job::from_json(&job)?;
         let coordinator = Coordinator::new(job.clone(), self.transport.ranks);
-        let log = CrewLog::create(&job.folder, unix_ns());
+        let log = CrewLog::create(&job.dir, unix_ns());
         let log = match log.and_then(|log| Ok((log, self.begin(job)?))) {
             Ok((log, begin)) => {
                 self.order(&Order::Begin(Box::new(begin)))?;
@@ -192,17 +192,17 @@ impl<'t> RankAtWork<'t> {
         let mut first = First { coordinator, log, program, started_unix_ns, doomed, late };
         while !self.ended {
             if let Some(report) = self.receive() {
-                self.take_in(0, report, &mut first)?;
+                self.handle_report(0, report, &mut first)?;
             }
             while let Some((rank, report)) = self.next_report(&mut first)? {
-                self.take_in(rank, report, &mut first)?;
+                self.handle_report(rank, report, &mut first)?;
             }
             self.read_program(&mut first)?;
             if let Err(error) = self.gather_all(&mut first) {
-                let failed = not_gathered(&error, &mut first);
+                let failed = fail_gathering(&error, &mut first);
                 self.perform(failed, &mut first)?;
             }
-            self.look_at_doomed(&mut first)?;
+            self.give_up_if_doomed(&mut first)?;
         }
         Ok(())
     }
@@ -211,7 +211,7 @@ impl<'t> RankAtWork<'t> {
     fn refuse(&mut self, why: &str) -> io::Result<()> {
         let error = Error::new(ErrorClass::Other, why);
         // The receiver may be gone.
-        let _ = send_event(&Event::failed(None, &error));
+        let _ = send_event(&Event::from_error(None, &error));
         self.order(&Order::End)
     }
 
@@ -224,13 +224,13 @@ impl<'t> RankAtWork<'t> {
             Ok::<_, io::Error>((name.to_owned(), value))
         };
         let variable = name.map(read).transpose()?;
-        Ok(Begin { job, variable, worker: worker_of(&self.command)? })
+        Ok(Begin { job, variable, worker: worker_checksum(&self.command)? })
     }
 
     fn next_report(&self, first: &mut First) -> io::Result<Option<(u32, Report)>> {
         match first.late.pop_front() {
             Some(late) => Ok(Some(late)),
-            None => self.transport.reported(),
+            None => self.transport.receive_report(),
         }
     }
 
@@ -249,7 +249,7 @@ impl<'t> RankAtWork<'t> {
     }
 
     /// Ranks that do not end a phase in which another has failed are not waited for.
-    fn look_at_doomed(&mut self, first: &mut First) -> io::Result<()> {
+    fn give_up_if_doomed(&mut self, first: &mut First) -> io::Result<()> {
         if !first.coordinator.is_doomed() {
             first.doomed = None;
             return Ok(());
@@ -261,7 +261,7 @@ impl<'t> RankAtWork<'t> {
         self.perform(actions, first)
     }
 
-    fn take_in(&mut self, rank: u32, report: Report, first: &mut First) -> io::Result<()> {
+    fn handle_report(&mut self, rank: u32, report: Report, first: &mut First) -> io::Result<()> {
         if let (0, Report::Event { event }) = (rank, &report) {
             first.started_unix_ns = started_unix_ns(event).or(first.started_unix_ns);
         }
@@ -275,17 +275,17 @@ impl<'t> RankAtWork<'t> {
                 Action::Say(event) => send_event(&event)?,
                 Action::Order(order) => self.order(&order)?,
                 Action::Clocks => {
-                    let others =
-                        (1..self.transport.ranks).map(|rank| self.transport.clock_of(rank, PINGS));
+                    let others = (1..self.transport.ranks)
+                        .map(|rank| self.transport.measure_clock_offset(rank, PINGS));
                     let clocks = others.collect::<io::Result<Vec<_>>>()?;
                     first
                         .coordinator
-                        .clocks_are([ClockOffset::default()].into_iter().chain(clocks));
+                        .set_clocks([ClockOffset::default()].into_iter().chain(clocks));
                 }
                 Action::Gather => {
                     // A crew that fails in any case has said why, and ends with what is left.
                     if let Err(error) = self.gather_rest(first) {
-                        let failed = not_gathered(&error, first);
+                        let failed = fail_gathering(&error, first);
                         if !failed.is_empty() {
                             return self.perform(failed, first);
                         }
@@ -304,7 +304,7 @@ impl<'t> RankAtWork<'t> {
     fn order(&mut self, order: &Order) -> io::Result<()> {
         if !self.ended {
             self.transport.order(order)?;
-            self.obey(order.clone())?;
+            self.execute_order(order.clone())?;
         }
         Ok(())
     }
@@ -330,7 +330,7 @@ impl<'t> RankAtWork<'t> {
                 first.started_unix_ns = None;
                 return self.file_events(first);
             }
-            while let Some((rank, report)) = self.transport.reported()? {
+            while let Some((rank, report)) = self.transport.receive_report()? {
                 if let Report::Lost { message, .. } = &report {
                     return Err(io::Error::other(format!("rank {rank}: {message}")));
                 }
@@ -353,11 +353,11 @@ fn host() -> Report {
     Report::Host { name, cpus }
 }
 
-fn lost(error: &io::Error) -> Report {
+fn lost_report(error: &io::Error) -> Report {
     Report::Lost { class: ErrorClass::Other, message: error.to_string() }
 }
 
-fn not_gathered(error: &io::Error, first: &mut First) -> Vec<Action> {
+fn fail_gathering(error: &io::Error, first: &mut First) -> Vec<Action> {
     let message = format!("merging slices: {error}");
     first.coordinator.fail(0, None, ErrorClass::Other, &message)
 }
@@ -373,7 +373,7 @@ fn started_unix_ns(event: &Event) -> Option<u64> {
 }
 
 /// The checksum of the worker that is to be started.
-fn worker_of(command: &[OsString]) -> io::Result<String> {
+fn worker_checksum(command: &[OsString]) -> io::Result<String> {
     let path = command.first().ok_or(io::ErrorKind::InvalidInput)?;
     sha256(Path::new(path)).map_err(io::Error::other)
 }

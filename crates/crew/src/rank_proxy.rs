@@ -27,7 +27,7 @@ pub struct RankProxy {
     messages: Receiver<WorkerMessage>,
     /// Where the worker makes its files. They lose their names as soon as they are there: however
     /// this ends, no disk is left with them.
-    folder: Option<TempDir>,
+    dir: Option<TempDir>,
     files: Option<RankFiles>,
     /// It has sent its last event: done or failed.
     said_last: bool,
@@ -53,13 +53,13 @@ impl RankProxy {
         let input = Some(child.stdin.take().ok_or_else(gone)?);
         let (sender, messages) = channel();
         std::thread::spawn(move || listen(output, |message| sender.send(message).is_ok()));
-        std::thread::spawn(move || pass_on(errors, seat.rank));
-        let folder = tempfile::Builder::new().prefix("kvdyno-crew-").tempdir()?;
+        std::thread::spawn(move || print_errors(errors, seat.rank));
+        let dir = tempfile::Builder::new().prefix("kvdyno-crew-").tempdir()?;
         let mut job = begin.job.clone();
-        (job.folder, job.crew) = (folder.path().to_owned(), Some(seat));
-        let (files, folder) = (None, Some(folder));
+        (job.dir, job.crew) = (dir.path().to_owned(), Some(seat));
+        let (files, dir) = (None, Some(dir));
         let mut rank_proxy =
-            Self { child, input, messages, folder, files, said_last: false, ended: false };
+            Self { child, input, messages, dir, files, said_last: false, ended: false };
         // One that dies before it has read it is seen at its end.
         let _ = rank_proxy.send(&job);
         Ok(rank_proxy)
@@ -84,7 +84,7 @@ impl RankProxy {
             return Ok(None);
         }
         let message = self.messages.recv_timeout(wait);
-        self.take_names()?;
+        self.open_files()?;
         match message {
             Ok(WorkerMessage::Event(event)) => {
                 self.said_last |= matches!(*event, Event::Done { .. } | Event::Failed { .. });
@@ -92,7 +92,7 @@ impl RankProxy {
             }
             Ok(WorkerMessage::Nonsense(line)) => {
                 self.ended = true;
-                Ok(Some(lost(format!("unexpected output of the worker: {line:?}"))))
+                Ok(Some(lost_report(format!("unexpected output of the worker: {line:?}"))))
             }
             // One that has died takes what it started with it, which may hold its output open.
             Err(RecvTimeoutError::Timeout) => self.child.poll().map(|_| None),
@@ -101,7 +101,8 @@ impl RankProxy {
                 // What it listens to is closed, so that it has no reason to stay.
                 self.input = None;
                 let exit = self.exit()?;
-                let ended = || lost(format!("the worker {} without a message", words(&exit)));
+                let ended =
+                    || lost_report(format!("the worker {} without a message", format_exit(&exit)));
                 Ok(Some(if self.said_last { Report::Ended } else { ended() }))
             }
         }
@@ -121,11 +122,11 @@ impl RankProxy {
     }
 
     /// Opens the worker's files once they are there, and takes their names away.
-    fn take_names(&mut self) -> io::Result<()> {
-        let made = |folder: &TempDir| folder.path().join(LATENCY).exists();
-        if let Some(folder) = self.folder.take_if(|folder| made(folder)) {
-            self.files = Some(RankFiles::open(folder.path())?);
-            folder.close()?;
+    fn open_files(&mut self) -> io::Result<()> {
+        let made = |dir: &TempDir| dir.path().join(LATENCY).exists();
+        if let Some(dir) = self.dir.take_if(|dir| made(dir)) {
+            self.files = Some(RankFiles::open(dir.path())?);
+            dir.close()?;
         }
         Ok(())
     }
@@ -141,11 +142,11 @@ impl RankProxy {
     }
 }
 
-fn lost(message: String) -> Report {
+fn lost_report(message: String) -> Report {
     Report::Lost { class: ErrorClass::Other, message }
 }
 
-fn words(exit: &ExitStatus) -> String {
+fn format_exit(exit: &ExitStatus) -> String {
     match (exit.code, exit.signal) {
         (_, Some(signal)) => format!("died of signal {signal}"),
         (Some(code), None) => format!("ended with code {code}"),
@@ -176,7 +177,7 @@ fn listen(output: impl Read, mut tell: impl FnMut(WorkerMessage) -> bool) {
 }
 
 /// A worker's words to a person, with its rank, where the launcher gathers them.
-fn pass_on(errors: impl Read, rank: u32) {
+fn print_errors(errors: impl Read, rank: u32) {
     for line in BufReader::new(errors).split(b'\n').map_while(Result::ok) {
         let line = String::from_utf8_lossy(&line);
         let _ = writeln!(io::stderr(), "rank {rank}: {line}");
@@ -194,7 +195,7 @@ mod tests {
         let command = ["sh", "-c", script].map(OsString::from);
         let seat = RankId { rank: 1, ranks: 2 };
         let mut rank_proxy = RankProxy::start(&command, seat, &begin).unwrap();
-        let folder = rank_proxy.folder.as_ref().unwrap().path().to_owned();
+        let dir = rank_proxy.dir.as_ref().unwrap().path().to_owned();
         let begun = Instant::now();
         let mut reports = Vec::new();
         while !rank_proxy.ended {
@@ -202,20 +203,20 @@ mod tests {
             reports.extend(rank_proxy.report(Duration::from_millis(5)).unwrap());
         }
         drop(rank_proxy);
-        assert!(!folder.exists(), "its folder goes with it");
+        assert!(!dir.exists(), "its directory goes with it");
         reports
     }
 
     #[test]
     fn a_worker_that_ends_is_noticed_though_what_it_started_lives() {
         let ended = "the worker ended with code 3 without a message";
-        assert_eq!(run_script("sleep 1000 & exit 3"), [lost(ended.to_owned())]);
+        assert_eq!(run_script("sleep 1000 & exit 3"), [lost_report(ended.to_owned())]);
     }
 
     #[test]
     fn a_worker_that_closes_its_output_and_stays_is_killed() {
         let killed = "the worker died of signal 9 without a message";
-        assert_eq!(run_script("exec >&-; sleep 1000"), [lost(killed.to_owned())]);
+        assert_eq!(run_script("exec >&-; sleep 1000"), [lost_report(killed.to_owned())]);
     }
 
     #[test]
@@ -227,7 +228,7 @@ mod tests {
             reports,
             [
                 closed,
-                lost(
+                lost_report(
                     "unexpected output of the worker: \
             \"hello\""
                         .to_owned()

@@ -59,10 +59,10 @@ struct LogLine {
 }
 
 impl RankFiles {
-    /// Those in a folder.
-    pub fn open(folder: &Path) -> io::Result<Self> {
+    /// Those in a directory.
+    pub fn open(dir: &Path) -> io::Result<Self> {
         let open = |name| {
-            let file = BufReader::new(File::open(folder.join(name))?);
+            let file = BufReader::new(File::open(dir.join(name))?);
             Ok::<_, io::Error>(GrowingLines { file, begun: Vec::new() })
         };
         Ok(Self {
@@ -76,15 +76,15 @@ impl RankFiles {
 
     /// The next slice of a phase; none: it is not there yet, or the phase is over and there are no
     /// more. A worker writes the histograms of a slice before its counts: where those are, all is.
-    pub fn next(&mut self, phase: &str) -> io::Result<Option<RankSlice>> {
+    pub fn next_slice(&mut self, phase: &str) -> io::Result<Option<RankSlice>> {
         if self.slice.is_none() {
-            self.slice = self.series.parsed()?;
+            self.slice = self.series.parse_next()?;
         }
         let Some(slice) = self.slice.take_if(|slice| slice.phase == phase) else { return Ok(None) };
         let counts = slice.roles.values().flat_map(|ops| ops.values());
         // Of slices in which nothing ended there are no histograms.
         let histograms = if counts.map(|counts| counts.count).sum::<u64>() > 0 {
-            self.logged()?
+            self.next_histograms()?
         } else {
             Vec::new()
         };
@@ -93,11 +93,11 @@ impl RankFiles {
 
     /// What happened inside the engine since the last time.
     pub fn events(&mut self) -> io::Result<Vec<EngineEvent>> {
-        std::iter::from_fn(|| self.events.parsed().transpose()).collect()
+        std::iter::from_fn(|| self.events.parse_next().transpose()).collect()
     }
 
     /// The histograms of the next slice that has any.
-    fn logged(&mut self) -> io::Result<Vec<(String, String)>> {
+    fn next_histograms(&mut self) -> io::Result<Vec<(String, String)>> {
         let (mut start, mut histograms) = (None, Vec::new());
         loop {
             if self.histogram.is_none() {
@@ -112,7 +112,7 @@ impl RankFiles {
     }
 
     fn log_line(&mut self) -> io::Result<Option<LogLine>> {
-        while let Some(line) = self.latency.next()? {
+        while let Some(line) = self.latency.next_line()? {
             if let Some(tagged) = line.strip_prefix("Tag=") {
                 let mut fields = tagged.splitn(5, ',').map(str::to_owned);
                 let (tag, start, encoded) = (fields.next(), fields.next(), fields.nth(2));
@@ -126,7 +126,7 @@ impl RankFiles {
 }
 
 impl GrowingLines {
-    fn next(&mut self) -> io::Result<Option<String>> {
+    fn next_line(&mut self) -> io::Result<Option<String>> {
         self.file.read_until(b'\n', &mut self.begun)?;
         if self.begun.pop_if(|last| *last == b'\n').is_none() {
             return Ok(None);
@@ -135,8 +135,8 @@ impl GrowingLines {
         line.map(Some).map_err(|error| invalid(error.to_string()))
     }
 
-    fn parsed<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
-        let Some(line) = self.next()? else { return Ok(None) };
+    fn parse_next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        let Some(line) = self.next_line()? else { return Ok(None) };
         serde_json::from_str(&line).map(Some).map_err(io::Error::from)
     }
 }
@@ -164,7 +164,7 @@ mod tests {
             add(name, "");
         }
         let mut files = RankFiles::open(scratch.path()).unwrap();
-        assert_eq!(files.next("measure").unwrap(), None);
+        assert_eq!(files.next_slice("measure").unwrap(), None);
         let slice = |number: u64| {
             let counts = r#"{"count":1,"service_ns":5,"service_ns_max":5,"errors":0}"#;
             let head = format!(r#""slice":{number},"start_ns":{number},"length_ns":1"#);
@@ -174,17 +174,17 @@ mod tests {
         add(LATENCY, "#comment\nTag=measure/r/get/service,1.000,1.000,1,abc\n");
         let first = slice(0);
         add("series.ndjson", &first[..40]);
-        assert_eq!(files.next("measure").unwrap(), None);
+        assert_eq!(files.next_slice("measure").unwrap(), None);
         add(LATENCY, "Tag=measure/r/get/service,2.0");
         add("series.ndjson", &first[40..]);
-        let read = files.next("measure").unwrap().unwrap();
+        let read = files.next_slice("measure").unwrap().unwrap();
         let histograms = |text: &str| vec![("measure/r/get/service".to_owned(), text.to_owned())];
         assert_eq!((read.slice.slice, read.histograms), (0, histograms("abc")));
-        assert_eq!(files.next("measure").unwrap(), None);
+        assert_eq!(files.next_slice("measure").unwrap(), None);
         add(LATENCY, "00,1.000,1,def\n");
         add("series.ndjson", &slice(1));
-        let read = files.next("measure").unwrap().unwrap();
+        let read = files.next_slice("measure").unwrap().unwrap();
         assert_eq!((read.slice.slice, read.histograms), (1, histograms("def")));
-        assert_eq!(files.next("measure").unwrap(), None);
+        assert_eq!(files.next_slice("measure").unwrap(), None);
     }
 }

@@ -46,7 +46,7 @@ impl Total {
     }
 
     /// As one rank would send it.
-    pub fn encoded(self) -> io::Result<RankSlice> {
+    pub fn into_rank_slice(self) -> io::Result<RankSlice> {
         let text = |(tag, samples): (String, Samples)| {
             Ok((tag, hlog::to_text(&samples.histogram()).map_err(invalid)?))
         };
@@ -74,11 +74,11 @@ impl Total {
 /// The last slice of a rank may be shorter than the others'.
 fn add(sum: &mut Slice, one: &Slice) -> io::Result<()> {
     if (&sum.phase, sum.slice, sum.start_ns) != (&one.phase, one.slice, one.start_ns) {
-        let (expected, found) = (sum.slice, one.slice);
+        let (expected, slice) = (sum.slice, one.slice);
         let phase = &sum.phase;
         return Err(invalid(format!(
             "a rank in `{phase}`: expected slice {expected}, found \
-            {found}"
+            {slice}"
         )));
     }
     sum.length_ns = sum.length_ns.max(one.length_ns);

@@ -69,8 +69,8 @@ impl Transport {
     }
 
     /// The order that has come, if one has.
-    pub(crate) fn ordered(&self) -> io::Result<Option<Order>> {
-        Ok(self.received(ORDERS)?.map(|(_, order)| order))
+    pub(crate) fn receive_order(&self) -> io::Result<Option<Order>> {
+        Ok(self.receive_json(ORDERS)?.map(|(_, order)| order))
     }
 
     /// Reports to the first rank.
@@ -80,8 +80,8 @@ impl Transport {
     }
 
     /// Of the first rank: the report of another that has come, if one has.
-    pub(crate) fn reported(&self) -> io::Result<Option<(u32, Report)>> {
-        self.received(REPORTS)
+    pub(crate) fn receive_report(&self) -> io::Result<Option<(u32, Report)>> {
+        self.receive_json(REPORTS)
     }
 
     /// Asks a rank below for slices.
@@ -96,23 +96,23 @@ impl Transport {
 
     /// Answers the rank above.
     pub(crate) fn answer(&self, slices: &Slices) -> io::Result<()> {
-        let above = Gatherer::above(self.rank).ok_or(io::ErrorKind::NotFound)?;
+        let above = Gatherer::parent_rank(self.rank).ok_or(io::ErrorKind::NotFound)?;
         self.send(above, ANSWERS, &serde_json::to_vec(slices)?);
         Ok(())
     }
 
     /// The answer of a rank below that has come, if one has.
-    pub(crate) fn answered(&self) -> io::Result<Option<(u32, Slices)>> {
-        self.received(ANSWERS)
+    pub(crate) fn receive_answer(&self) -> io::Result<Option<(u32, Slices)>> {
+        self.receive_json(ANSWERS)
     }
 
     /// Waits until every rank is here.
-    pub(crate) fn meet(&self) {
+    pub(crate) fn barrier(&self) {
         self.world.barrier();
     }
 
     /// Of the first rank: how far another's clock is ahead, while that answers pings.
-    pub(crate) fn clock_of(&self, rank: u32, count: u32) -> io::Result<ClockOffset> {
+    pub(crate) fn measure_clock_offset(&self, rank: u32, count: u32) -> io::Result<ClockOffset> {
         self.send(rank, ORDERS, &serde_json::to_vec(&Order::Pings { count })?);
         let other = self.world.process_at_rank(rank as i32);
         let pings = (0..count).map(|_| {
@@ -163,7 +163,10 @@ impl Transport {
         None
     }
 
-    fn received<T: DeserializeOwned + Serialize>(&self, tag: i32) -> io::Result<Option<(u32, T)>> {
+    fn receive_json<T: DeserializeOwned + Serialize>(
+        &self,
+        tag: i32,
+    ) -> io::Result<Option<(u32, T)>> {
         let Some((rank, message)) = self.message(tag) else { return Ok(None) };
         Ok(Some((rank, serde_json::from_slice(&message)?)))
     }

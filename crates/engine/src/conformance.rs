@@ -48,7 +48,7 @@ pub use report::{Check, Report, Verdict};
 /// below `scratch` and removes again where the check passed.
 pub fn run<E: Engine>(scratch: &Path) -> Report {
     let description = E::describe();
-    let make_location = below(scratch, &description);
+    let make_location = locations_below(scratch, &description);
     check_all(&Field::new(description, erased::open::<E>, make_location), true, CHECKS, |_| ())
 }
 
@@ -62,12 +62,12 @@ pub fn run_with_graph<G: GraphEngine>(
     let mut checks = [CHECKS, GRAPH_CHECKS].concat();
     checks.retain(|(name, _)| name.contains(words));
     let description = G::Engine::describe();
-    let make_location = below(scratch, &description);
+    let make_location = locations_below(scratch, &description);
     let field = Field::new(description, erased::open_with_graph::<G>, make_location);
     check_all(&field, true, &checks, begin)
 }
 
-fn below(scratch: &Path, description: &Description) -> field::MakeLocation<'static> {
+fn locations_below(scratch: &Path, description: &Description) -> field::MakeLocation<'static> {
     let kinds = &description.capabilities.places;
     let device = !kinds.contains(&PlaceKind::Directory) && kinds.contains(&PlaceKind::Device);
     let root = scratch.join("kvdyno-conformance");
@@ -94,14 +94,14 @@ const CHECKS: &[NamedCheck] = &[
     ("describes itself", lifecycle::describes_itself),
     ("opens with every word of its options", lifecycle::opens_with_every_word),
     ("opens with every preset", lifecycle::opens_with_every_preset),
-    ("round-trips in every durability class", lifecycle::every_durability_class),
+    ("round-trips in every durability class", lifecycle::round_trips_in_every_class),
     ("put get overwrite delete", points::round_trip),
-    ("shows a value exactly once", points::shown_once),
+    ("shows a value exactly once", points::shows_value_once),
     ("empty and long values", points::value_limits),
     ("keys at their limits", points::key_limits),
     ("multiget", points::multiget),
     ("operations in flight", flight::answers),
-    ("clients that share threads", shared_threads::go_on),
+    ("clients that share threads", shared_threads::run_side_by_side),
     ("scan forward", scans::forward),
     ("scan reverse", scans::reverse),
     ("walk forward", scans::walk_forward),
@@ -123,7 +123,7 @@ const CHECKS: &[NamedCheck] = &[
     ("sessions see each other's writes", threads::no_stale_reads),
     ("two writing sessions", threads::two_writers),
     ("many readers and a writer", threads::readers_and_writer),
-    ("settles within its limit", lifecycle::settles),
+    ("settles within its limit", lifecycle::settles_within_limit),
     ("counters and events", lifecycle::counters_and_events),
     ("random load of 20000 keys", lifecycle::random_load),
     ("agrees with a model", model::agrees),

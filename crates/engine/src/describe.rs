@@ -44,7 +44,7 @@ impl Description {
     }
 
     /// Whether transactions of its own keep a link of a graph and its count together.
-    pub fn keeps_counts(&self, options: &Options) -> bool {
+    pub fn has_atomic_link_counts(&self, options: &Options) -> bool {
         self.capabilities.graph.contains(&Isolation::Transaction)
             || self.transactions(options) != Transactions::None
     }
@@ -152,13 +152,13 @@ impl Capabilities {
     /// # use kvdyno_engine::{Capabilities, Durability, PowerLoss};
     /// let capabilities = Capabilities {
     ///     delete: true,
-    ///     ..Capabilities::least([
+    ///     ..Capabilities::minimal([
     ///         (Durability::Commit, PowerLoss::Keeps, "fdatasync after each write"),
     ///     ])
     /// };
     /// assert!(!capabilities.scan_forward);
     /// ```
-    pub fn least<const N: usize>(durability: [(Durability, PowerLoss, &str); N]) -> Self {
+    pub fn minimal<const N: usize>(durability: [(Durability, PowerLoss, &str); N]) -> Self {
         let promise = |power_loss, settings: &str| Promise {
             settings: settings.to_owned(),
             power_loss,
@@ -193,7 +193,7 @@ impl Capabilities {
     }
 
     /// Of a bare drive: blocks by their numbers, in a file or on a device, several in flight.
-    pub fn of_bare_drive<const N: usize>(durability: [(Durability, PowerLoss, &str); N]) -> Self {
+    pub fn bare_drive<const N: usize>(durability: [(Durability, PowerLoss, &str); N]) -> Self {
         Self {
             places: vec![PlaceKind::Directory, PlaceKind::Device],
             numbered_keys_only: true,
@@ -201,7 +201,7 @@ impl Capabilities {
             bare_drive: true,
             // The longest block: longer ones are cut by every device.
             value_bytes_max: Some(64 << 20),
-            ..Self::least(durability)
+            ..Self::minimal(durability)
         }
     }
 

@@ -4,10 +4,10 @@
 //! Program and worker share it. It loads nothing and fetches nothing: a worker loads the library
 //! it is told, `kvdyno engines get` fetches one.
 //!
-//! A folder of libraries holds `<engine>/<version>/<file>.so` and beside it [`ABOUT`], which says
-//! where the file comes from. Of an engine that is a server the folder holds its packages,
+//! A directory of libraries holds `<engine>/<version>/<file>.so` and beside it [`ABOUT`], which
+//! says where the file comes from. Of an engine that is a server the directory holds its packages,
 //! unpacked, and [`ABOUT`] names its program, which stands for the library everywhere. The name of
-//! the version's folder is what a suite writes. It may have a word behind the number,
+//! the version's directory is what a suite writes. It may have a word behind the number,
 //! `11.8.1-native`, so that two builds of a version stand side by side.
 
 #[cfg(feature = "dynamic")]
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders of libraries, separated as in `PATH`; looked through first.
+/// Directories of libraries, separated as in `PATH`; looked through first.
 pub const PATH_VARIABLE: &str = "KVDYNO_LIBRARY_PATH";
 
 /// The file beside a library that says where it comes from.
@@ -69,7 +69,7 @@ pub struct About {
     /// What it was fetched or built from: `org.rocksdb:rocksdbjni:11.8.1`.
     #[serde(default)]
     pub source: String,
-    /// A server's program, below this folder; empty: the library is the one that lies in it.
+    /// A server's program, below this directory; empty: the library is the one that lies in it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub file: String,
     /// Checksum of the source of kvdyno's plugin in it; empty: it has none.
@@ -80,7 +80,7 @@ pub struct About {
 /// A library that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// The version as a suite writes it: the name of its folder.
+    /// The version as a suite writes it: the name of its directory.
     pub version: String,
     /// The library's file.
     pub path: PathBuf,
@@ -92,61 +92,66 @@ pub struct Installed {
     pub source: String,
 }
 
-/// The installed libraries of `engine`, newest version first; of one version in several folders the
-/// one in the first folder.
-pub fn installed(engine: &str) -> Vec<Installed> {
-    installed_in(&folders(), engine)
+/// The installed libraries of `engine`, newest version first; of one version in several directories
+/// the one in the first directory.
+pub fn list_installed(engine: &str) -> Vec<Installed> {
+    list_installed_in(&dirs(), engine)
 }
 
 /// The engines of which libraries are installed, by name.
 pub fn installed_engines() -> BTreeSet<String> {
-    let engines = folders().into_iter().filter_map(|folder| folder.read_dir().ok()).flatten();
+    let engines = dirs().into_iter().filter_map(|dir| dir.read_dir().ok()).flatten();
     let named = engines.flatten().filter(|entry| entry.path().is_dir());
     named.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
 /// The library of `engine` in `version`, where it is installed.
 pub fn find(engine: &str, version: &str) -> Option<Installed> {
-    installed(engine).into_iter().find(|library| library.version == version)
+    list_installed(engine).into_iter().find(|library| library.version == version)
 }
 
-/// What is known of the library at `path`: of one outside the folders of libraries, nothing.
-pub fn about(path: &Path) -> About {
-    about_in(&folders(), path)
+/// What is known of the library at `path`: of one outside the directories of libraries, nothing.
+pub fn load_about(path: &Path) -> About {
+    find_about(&dirs(), path)
 }
 
 /// The file that a worker of `engine` is to load: the one at `path`, or the newest installed.
 /// Where there is none, `remedy` says what to do.
-pub fn chosen(engine: &str, title: &str, path: Option<&Path>, remedy: &str) -> Result<PathBuf> {
+pub fn choose_file(
+    engine: &str,
+    title: &str,
+    path: Option<&Path>,
+    remedy: &str,
+) -> Result<PathBuf> {
     let path = match path {
         Some(path) => path.to_owned(),
-        None => {
-            installed(engine).into_iter().next().map(|newest| newest.path).ok_or_else(|| {
+        None => list_installed(engine).into_iter().next().map(|newest| newest.path).ok_or_else(
+            || {
                 let store = store();
                 let store = store.display();
                 let what = format!(
                     "no library of {title} is installed in {store} or next to the program: {remedy}"
                 );
                 Error::new(ErrorClass::Unavailable, what)
-            })?
-        }
+            },
+        )?,
     };
-    whole(&path)
+    full_path(&path)
         .map_err(|error| Error::invalid(format!("library {}: {error}; {remedy}", path.display())))
 }
 
 /// The whole path of a file. A link stays one: some programs are what they are called by.
-pub fn whole(path: &Path) -> io::Result<PathBuf> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new(".")).canonicalize()?;
-    let whole = folder.join(path.file_name().unwrap_or_default());
+pub fn full_path(path: &Path) -> io::Result<PathBuf> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let dir = dir.unwrap_or(Path::new(".")).canonicalize()?;
+    let whole = dir.join(path.file_name().unwrap_or_default());
     whole.metadata().map(|_| whole)
 }
 
 /// Refuses another library than the one that is `loaded`: two in one process would have their
 /// symbols mixed up.
 pub fn check_only(title: &str, loaded: &Path, required: Option<&Path>) -> Result<()> {
-    match required.map(whole) {
+    match required.map(full_path) {
         Some(Ok(other)) if other != loaded => Err(Error::invalid(format!(
             "library {} is loaded: a process loads one {title}; {} needs another process",
             loaded.display(),
@@ -163,7 +168,7 @@ pub fn build_facts<const N: usize>(
     name: &str,
     more: [(&str, String); N],
 ) -> BTreeMap<String, String> {
-    let about = about(path);
+    let about = load_about(path);
     let facts = [
         ("build", about.build.as_str().to_owned()),
         (name, path.display().to_string()),
@@ -176,7 +181,7 @@ pub fn build_facts<const N: usize>(
 
 /// The contents of the library at `path` and of those that were loaded with it whose names begin
 /// with `name`: what a plugin is linked with may be a file of its own.
-pub fn mapped(path: &Path, name: &str) -> Vec<Vec<u8>> {
+pub fn read_mapped(path: &Path, name: &str) -> Vec<Vec<u8>> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let files = maps.lines().filter_map(|line| Some(PathBuf::from(&line[line.find('/')?..])));
     let named =
@@ -188,7 +193,7 @@ pub fn mapped(path: &Path, name: &str) -> Vec<Vec<u8>> {
     files.iter().filter_map(|file| std::fs::read(file).ok()).collect()
 }
 
-/// The folder that new libraries go to.
+/// The directory that new libraries go to.
 pub fn store() -> PathBuf {
     // The specification of the variable: what is empty or relative does not count.
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
@@ -198,44 +203,44 @@ pub fn store() -> PathBuf {
 
 /// Where libraries are looked for, in order: `KVDYNO_LIBRARY_PATH`, next to the running program,
 /// the store.
-fn folders() -> Vec<PathBuf> {
+fn dirs() -> Vec<PathBuf> {
     let listed = std::env::var_os(PATH_VARIABLE).unwrap_or_default();
     let next_to_us = std::env::current_exe()
         .and_then(std::fs::canonicalize)
         .ok()
         .and_then(|path| Some(path.parent()?.join("libraries")));
-    let mut folders: Vec<PathBuf> = std::env::split_paths(&listed).collect();
-    // An empty entry would mean the current folder: never for code that we run.
-    folders.retain(|folder| !folder.as_os_str().is_empty());
-    folders.extend(next_to_us);
-    folders.push(store());
-    folders
+    let mut dirs: Vec<PathBuf> = std::env::split_paths(&listed).collect();
+    // An empty entry would mean the current directory: never for code that we run.
+    dirs.retain(|dir| !dir.as_os_str().is_empty());
+    dirs.extend(next_to_us);
+    dirs.push(store());
+    dirs
 }
 
-fn installed_in(folders: &[PathBuf], engine: &str) -> Vec<Installed> {
+fn list_installed_in(dirs: &[PathBuf], engine: &str) -> Vec<Installed> {
     let mut libraries: Vec<Installed> = Vec::new();
-    for folder in folders {
-        let Ok(versions) = folder.join(engine).read_dir() else { continue };
+    for dir in dirs {
+        let Ok(versions) = dir.join(engine).read_dir() else { continue };
         for entry in versions.flatten() {
             let Ok(version) = entry.file_name().into_string() else { continue };
             if libraries.iter().all(|library| library.version != version) {
-                libraries.extend(installed_at(&entry.path(), version));
+                libraries.extend(read_installed(&entry.path(), version));
             }
         }
     }
-    libraries.sort_by(|one, other| by_version(&other.version, &one.version));
+    libraries.sort_by(|one, other| compare_versions(&other.version, &one.version));
     libraries
 }
 
-/// The library in the folder of one version.
-fn installed_at(folder: &Path, version: String) -> Option<Installed> {
+/// The library in the directory of one version.
+fn read_installed(dir: &Path, version: String) -> Option<Installed> {
     let mut files: Vec<PathBuf> =
-        folder.read_dir().ok()?.flatten().map(|entry| entry.path()).collect();
+        dir.read_dir().ok()?.flatten().map(|entry| entry.path()).collect();
     files.sort();
-    let About { build, sha256, source, file, .. } = read_about(folder);
+    let About { build, sha256, source, file, .. } = read_about(dir);
     let path = match file.as_str() {
         "" => files.into_iter().find(|path| is_library(path))?,
-        program => Some(folder.join(program)).filter(|path| path.is_file())?,
+        program => Some(dir.join(program)).filter(|path| path.is_file())?,
     };
     Some(Installed { version, path, build, sha256, source })
 }
@@ -246,46 +251,45 @@ fn is_library(path: &Path) -> bool {
     (name.ends_with(".so") || name.contains(".so.")) && path.is_file()
 }
 
-fn about_in(folders: &[PathBuf], path: &Path) -> About {
+fn find_about(dirs: &[PathBuf], path: &Path) -> About {
     let Ok(path) = path.canonicalize() else { return About::default() };
-    let managed = folders.iter().filter_map(|folder| folder.canonicalize().ok());
-    let ours = managed.into_iter().any(|folder| path.starts_with(folder));
+    let managed = dirs.iter().filter_map(|dir| dir.canonicalize().ok());
+    let ours = managed.into_iter().any(|dir| path.starts_with(dir));
     path.parent().and_then(tree).filter(|_| ours).map(read_about).unwrap_or_default()
 }
 
-/// The folder that says what is in it, of this one and those above it.
-fn tree(folder: &Path) -> Option<&Path> {
-    folder.ancestors().find(|folder| folder.join(ABOUT).is_file())
+/// The directory that says what is in it, of this one and those above it.
+fn tree(dir: &Path) -> Option<&Path> {
+    dir.ancestors().find(|dir| dir.join(ABOUT).is_file())
 }
 
-/// What stands for the system's root with a server's program: the folder its packages are in.
+/// What stands for the system's root with a server's program: the directory its packages are in.
 pub fn root(program: &Path) -> &Path {
     program.parent().and_then(tree).unwrap_or(Path::new("/"))
 }
 
-/// The folders with shared libraries that were unpacked with a server's program; none: it uses the
-/// system's.
-pub fn beside(program: &Path) -> Vec<String> {
+/// The directories with shared libraries that were unpacked with a server's program; none: it uses
+/// the system's.
+pub fn bundled_library_dirs(program: &Path) -> Vec<String> {
     let Some(tree) = program.parent().and_then(tree) else { return Vec::new() };
-    let library_folders = ["usr/lib", "lib"].map(|folder| tree.join(folder));
-    let by_processor =
-        library_folders.iter().flat_map(|folder| folder.read_dir()).flatten().flatten();
+    let library_dirs = ["usr/lib", "lib"].map(|dir| tree.join(dir));
+    let by_processor = library_dirs.iter().flat_map(|dir| dir.read_dir()).flatten().flatten();
     let by_processor = by_processor.map(|entry| entry.path());
     let named = by_processor.filter(|path| path.to_string_lossy().ends_with("-linux-gnu"));
     let all: Vec<PathBuf> =
-        named.chain(library_folders.clone()).filter(|path| path.is_dir()).collect();
+        named.chain(library_dirs.clone()).filter(|path| path.is_dir()).collect();
     all.iter().map(|path| path.display().to_string()).collect()
 }
 
-/// A folder that says nothing, or nothing that can be read, holds a library of the user's.
-fn read_about(folder: &Path) -> About {
-    let text = std::fs::read(folder.join(ABOUT)).unwrap_or_default();
+/// A directory that says nothing, or nothing that can be read, holds a library of the user's.
+fn read_about(dir: &Path) -> About {
+    let text = std::fs::read(dir.join(ABOUT)).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
 /// By number, `9.10.0` after `9.9.1`; the plain one is newer than one with a word behind it, so
 /// that what runs by default does not depend on who has built what.
-fn by_version(one: &str, other: &str) -> Ordering {
+fn compare_versions(one: &str, other: &str) -> Ordering {
     let parts = |version: &str| {
         let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
         let numbers: Vec<u64> = version[..end].split('.').map_while(|n| n.parse().ok()).collect();
@@ -300,13 +304,13 @@ fn by_version(one: &str, other: &str) -> Ordering {
 mod tests {
     use super::*;
 
-    fn install(folder: &Path, version: &str, about: Option<&About>) -> PathBuf {
-        let folder = folder.join("rocksdb").join(version);
-        std::fs::create_dir_all(&folder).unwrap();
+    fn install(dir: &Path, version: &str, about: Option<&About>) -> PathBuf {
+        let dir = dir.join("rocksdb").join(version);
+        std::fs::create_dir_all(&dir).unwrap();
         if let Some(about) = about {
-            std::fs::write(folder.join(ABOUT), serde_json::to_vec(about).unwrap()).unwrap();
+            std::fs::write(dir.join(ABOUT), serde_json::to_vec(about).unwrap()).unwrap();
         }
-        let path = folder.join("librocksdb.so");
+        let path = dir.join("librocksdb.so");
         std::fs::write(&path, "code").unwrap();
         path
     }
@@ -323,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_comes_first_and_the_first_folder_wins() {
+    fn the_newest_comes_first_and_the_first_directory_wins() {
         let (near, far) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         for version in ["9.9.1", "11.8.1", "9.10.0"] {
             install(far.path(), version, Some(&official(version)));
@@ -331,8 +335,8 @@ mod tests {
         install(far.path(), "11.8.1-native", None);
         let nearest = install(near.path(), "9.9.1", None);
         std::fs::create_dir_all(far.path().join("rocksdb/12.0.0")).unwrap();
-        let folders = [near.path().to_owned(), "/nowhere".into(), far.path().to_owned()];
-        let libraries = installed_in(&folders, "rocksdb");
+        let dirs = [near.path().to_owned(), "/nowhere".into(), far.path().to_owned()];
+        let libraries = list_installed_in(&dirs, "rocksdb");
         let versions: Vec<_> = libraries.iter().map(|library| library.version.as_str()).collect();
         assert_eq!(versions, ["11.8.1", "11.8.1-native", "9.10.0", "9.9.1"]);
         assert_eq!(
@@ -341,43 +345,43 @@ mod tests {
         );
         assert_eq!(libraries[0].source, "org.rocksdb:rocksdbjni:11.8.1");
         assert_eq!((&libraries[3].path, libraries[3].build), (&nearest, Build::Yours));
-        assert_eq!(installed_in(&folders, "leveldb"), []);
+        assert_eq!(list_installed_in(&dirs, "leveldb"), []);
     }
 
     #[test]
     fn a_server_is_the_program_in_its_packages() {
         let store = tempfile::tempdir().unwrap();
-        let folder = store.path().join("redis/7.0.15");
-        let lib = folder.join("usr/lib/x86_64-linux-gnu");
-        std::fs::create_dir_all(folder.join("usr/bin")).unwrap();
+        let dir = store.path().join("redis/7.0.15");
+        let lib = dir.join("usr/lib/x86_64-linux-gnu");
+        std::fs::create_dir_all(dir.join("usr/bin")).unwrap();
         std::fs::create_dir_all(&lib).unwrap();
-        std::fs::write(folder.join("usr/bin/redis-server"), "code").unwrap();
+        std::fs::write(dir.join("usr/bin/redis-server"), "code").unwrap();
         let about = About {
             engine: "redis".to_owned(),
             file: "usr/bin/redis-server".to_owned(),
             ..official("7.0.15")
         };
-        std::fs::write(folder.join(ABOUT), serde_json::to_vec(&about).unwrap()).unwrap();
-        let folders = [store.path().to_owned()];
-        let path = &installed_in(&folders, "redis")[0].path;
-        assert_eq!(path, &folder.join("usr/bin/redis-server"));
-        assert_eq!((about_in(&folders, path), root(path)), (about, &*folder));
+        std::fs::write(dir.join(ABOUT), serde_json::to_vec(&about).unwrap()).unwrap();
+        let dirs = [store.path().to_owned()];
+        let path = &list_installed_in(&dirs, "redis")[0].path;
+        assert_eq!(path, &dir.join("usr/bin/redis-server"));
+        assert_eq!((find_about(&dirs, path), root(path)), (about, &*dir));
         let lib = lib.display().to_string();
-        assert_eq!(beside(path)[0], lib);
+        assert_eq!(bundled_library_dirs(path)[0], lib);
         assert_eq!(root(Path::new("/usr/bin/redis-server")), Path::new("/"));
-        assert!(beside(Path::new("/usr/bin/redis-server")).is_empty());
+        assert!(bundled_library_dirs(Path::new("/usr/bin/redis-server")).is_empty());
     }
 
     #[test]
-    fn a_library_outside_the_folders_is_the_users_whatever_lies_beside_it() {
+    fn a_library_outside_the_directories_is_the_users_whatever_lies_beside_it() {
         let (store, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let folders = [store.path().to_owned()];
+        let dirs = [store.path().to_owned()];
         let managed = install(store.path(), "9.10.0", Some(&official("9.10.0")));
-        assert_eq!(about_in(&folders, &managed), official("9.10.0"));
+        assert_eq!(find_about(&dirs, &managed), official("9.10.0"));
         let copy = install(elsewhere.path(), "9.10.0", Some(&official("9.10.0")));
-        assert_eq!(about_in(&folders, &copy), About::default());
-        assert_eq!(about_in(&folders, Path::new("/nowhere/librocksdb.so")).build, Build::Yours);
+        assert_eq!(find_about(&dirs, &copy), About::default());
+        assert_eq!(find_about(&dirs, Path::new("/nowhere/librocksdb.so")).build, Build::Yours);
         std::fs::write(managed.with_file_name(ABOUT), "{").unwrap();
-        assert_eq!(about_in(&folders, &managed), About::default());
+        assert_eq!(find_about(&dirs, &managed), About::default());
     }
 }

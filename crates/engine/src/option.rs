@@ -80,7 +80,7 @@ impl OptionSpec {
     }
 
     /// One of some words; the first is the default.
-    pub fn words(name: &str, words: &[&str], help: &str) -> Self {
+    pub fn choice(name: &str, words: &[&str], help: &str) -> Self {
         let choices: Vec<String> = words.iter().map(ToString::to_string).collect();
         let default = Value::Text(choices.first().cloned().unwrap_or_default());
         Self::new(name, OptionKind::Choice { of: choices }, default, help)
@@ -95,7 +95,7 @@ impl OptionSpec {
 impl OptionSpec {
     /// The engine's own default, where it differs from the default here.
     #[must_use]
-    pub fn as_it_comes(self, value: impl Into<Value>, source: &str) -> Self {
+    pub fn engine_default(self, value: impl Into<Value>, source: &str) -> Self {
         let reason = "What the engine takes for itself.";
         self.preset(Preset::Defaults, value.into(), reason, source)
     }
@@ -128,7 +128,7 @@ impl OptionSpec {
 
     /// The value of a preset with `memory` bytes at hand; none: the default. `Err`: the preset's
     /// value is invalid for this option.
-    pub fn value_of(&self, preset: Preset, memory: u64) -> Result<Option<Value>> {
+    pub fn preset_value(&self, preset: Preset, memory: u64) -> Result<Option<Value>> {
         let Some(setting) = self.presets.iter().find(|setting| setting.preset == preset) else {
             return Ok(None);
         };
@@ -141,7 +141,7 @@ impl OptionSpec {
         };
         let value = value.filter(|value| self.kind.accept(value).is_ok()).ok_or_else(|| {
             let (name, preset) = (&self.name, preset.as_str());
-            let expected = self.kind.expected();
+            let expected = self.kind.format_expected();
             let choice = &setting.value;
             Error::invalid(format!(
                 "{preset}: option `{name}`: expected {expected}, found \
@@ -193,12 +193,12 @@ impl OptionKind {
                 Ok(())
             }
             (Self::Choice { of }, Value::Text(text)) if of.contains(text) => Ok(()),
-            _ => Err(self.expected()),
+            _ => Err(self.format_expected()),
         }
     }
 
     /// What a user may write, in words.
-    pub fn expected(&self) -> String {
+    pub fn format_expected(&self) -> String {
         match self {
             Self::Boolean => "true or false".to_owned(),
             Self::Bytes => {

@@ -26,7 +26,7 @@ impl Options {
     }
 
     /// The defaults, and in their places what the preset says, with `memory` bytes at hand.
-    pub fn of_preset(
+    pub fn from_preset(
         description: &Description,
         durability: Durability,
         preset: Preset,
@@ -34,7 +34,7 @@ impl Options {
     ) -> Result<Self> {
         let mut options = Self::defaults(description, durability);
         for option in &description.options {
-            if let Some(value) = option.value_of(preset, memory)? {
+            if let Some(value) = option.preset_value(preset, memory)? {
                 options.values.insert(option.name.clone(), value);
             }
         }
@@ -72,7 +72,7 @@ impl Options {
     pub fn integer(&self, name: &str) -> Result<u64> {
         match self.values.get(name) {
             Some(Value::Integer(value)) => Ok(*value),
-            other => Err(mistaken(name, "a number", other)),
+            other => Err(option_error(name, "a number", other)),
         }
     }
 
@@ -80,7 +80,7 @@ impl Options {
     pub fn boolean(&self, name: &str) -> Result<bool> {
         match self.values.get(name) {
             Some(Value::Boolean(value)) => Ok(*value),
-            other => Err(mistaken(name, "true or false", other)),
+            other => Err(option_error(name, "true or false", other)),
         }
     }
 
@@ -88,12 +88,12 @@ impl Options {
     pub fn text(&self, name: &str) -> Result<&str> {
         match self.values.get(name) {
             Some(Value::Text(value)) => Ok(value),
-            other => Err(mistaken(name, "text", other)),
+            other => Err(option_error(name, "text", other)),
         }
     }
 }
 
-fn mistaken(name: &str, expected: &str, value: Option<&Value>) -> Error {
+fn option_error(name: &str, expected: &str, value: Option<&Value>) -> Error {
     let value = value.map_or_else(|| "missing".to_owned(), ToString::to_string);
     Error::invalid(format!("option `{name}`: expected {expected}, found {value}"))
 }

@@ -111,7 +111,7 @@ impl From<PluginCapabilities> for Capabilities {
             key_bytes_max: plugin.key_bytes_max,
             value_bytes_max: plugin.value_bytes_max,
             library: true,
-            ..Self::least([])
+            ..Self::minimal([])
         }
     }
 }

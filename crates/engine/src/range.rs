@@ -120,13 +120,13 @@ impl Walk {
     }
 
     /// The key it showed last; none: it has not begun.
-    pub fn last(&self) -> Option<&[u8]> {
+    pub fn last_key(&self) -> Option<&[u8]> {
         self.begun.then_some(&self.last)
     }
 
     /// The keys that it has not shown.
     pub fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
-        let last = self.last().map_or(Bound::Unbounded, Bound::Excluded);
+        let last = self.last_key().map_or(Bound::Unbounded, Bound::Excluded);
         match self.direction {
             Direction::Forward => (last, Bound::Unbounded),
             Direction::Reverse => (Bound::Unbounded, last),
@@ -135,19 +135,19 @@ impl Walk {
 
     /// It showed `key`.
     #[inline]
-    pub fn passed(&mut self, key: &[u8]) {
+    pub fn advance_to(&mut self, key: &[u8]) {
         self.last.clear();
         self.last.extend_from_slice(key);
         self.begun = true;
     }
 
     /// It came to its end, and begins anew.
-    pub fn ended(&mut self) {
+    pub fn restart(&mut self) {
         self.begun = false;
     }
 
     /// Continues with a scan from where it stands; works for every engine that scans.
-    pub fn by_scan<S: Session>(
+    pub fn continue_by_scan<S: Session>(
         &mut self,
         session: &mut S,
         limit: u64,
@@ -172,7 +172,7 @@ impl Walk {
             if shown == limit { ControlFlow::Break(()) } else { visit }
         })?;
         if shown < limit && !broke_off {
-            self.ended();
+            self.restart();
         } else if shown > 0 {
             self.begun = true;
         } else {

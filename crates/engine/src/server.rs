@@ -11,7 +11,7 @@ mod wire;
 
 pub use address::{Address, BY_NAME, Elsewhere, Secrecy, Secret, Secured, Stream, send_to};
 pub use program::{Program, ProgramSpec, ServerProgram};
-pub use wire::{Answers, Tickets, Wire, decimal, nonsense};
+pub use wire::{Answers, Tickets, Wire, decimal, protocol_error};
 
 use crate::{DataShape, Durability, Engine, Options, Result};
 use std::fs::File;
@@ -27,7 +27,7 @@ pub const LISTEN: &str = "listen";
 /// Its words; the first is the default.
 pub const LISTENS: [&str; 2] = ["unix", "tcp"];
 
-/// The file in a server's folder with the password of its port, which only its owner may read.
+/// The file in a server's directory with the password of its port, which only its owner may read.
 pub const SECRET: &str = "kvdyno.secret";
 
 /// An engine whose data a server keeps.
@@ -35,7 +35,7 @@ pub trait Served: Engine {
     /// Its program.
     const PROGRAM: &'static ServerProgram;
 
-    /// The name of its Unix socket, in the folder it is started in.
+    /// The name of its Unix socket, in the directory it is started in.
     const SOCKET: &'static str = "server.sock";
 
     /// It does not run as root. Root then starts it in a user namespace as another user, who owns
@@ -84,12 +84,12 @@ pub struct Look {
 /// Where a server has its data, and where it is reached.
 #[derive(Clone, Debug)]
 pub struct ServerDirectory {
-    /// A folder of its own, and where it is started: what is in it can be named by its name alone.
-    /// Of a server on a device it is in memory, is gone with its supervisor, and has this path for
-    /// the supervisor alone.
-    pub folder: PathBuf,
+    /// A directory of its own, and where it is started: what is in it can be named by its name
+    /// alone. Of a server on a device it is in memory, is gone with its supervisor, and has this
+    /// path for the supervisor alone.
+    pub dir: PathBuf,
     /// The device that its records are on, held for it, its first MiB zeros before the first start;
-    /// none: they are in the folder.
+    /// none: they are in the directory.
     pub device: Option<PathBuf>,
     /// Where it is to listen.
     pub address: Address,
@@ -130,7 +130,7 @@ impl ServerDirectory {
     /// A command of a server's program here, with the libraries that were unpacked with it.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = program::command(program);
-        command.current_dir(&self.folder);
+        command.current_dir(&self.dir);
         command
     }
 
@@ -143,8 +143,8 @@ impl ServerDirectory {
     }
 
     /// What others on this machine must not read, in a file: a command's words are seen by all.
-    pub fn keep_secret(&self, name: &str, text: &str) -> io::Result<()> {
-        let path = self.folder.join(name);
+    pub fn write_secret(&self, name: &str, text: &str) -> io::Result<()> {
+        let path = self.dir.join(name);
         let mut file =
             File::options().create(true).truncate(true).write(true).mode(0o600).open(path)?;
         file.write_all(text.as_bytes())

@@ -32,7 +32,7 @@ impl Location {
     /// A file of raw blocks: `name` in the directory, or the device itself.
     pub fn blocks(&self, name: &str) -> Result<PathBuf> {
         match self {
-            Self::Directory(folder) => Ok(folder.join(name)),
+            Self::Directory(dir) => Ok(dir.join(name)),
             Self::Device(path) => Ok(path.clone()),
             Self::Server(_) => {
                 Err(Error::invalid("expected a directory or a device, found a server"))

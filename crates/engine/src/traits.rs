@@ -119,7 +119,7 @@ pub trait Session: Sized {
         limit: u64,
         visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        walk.by_scan(self, limit, visit)
+        walk.continue_by_scan(self, limit, visit)
     }
 
     /// Runs `body` as one transaction: what it wrote is there as a whole when this returns `Ok`,

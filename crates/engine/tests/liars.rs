@@ -59,7 +59,7 @@ impl<const LIE: u8> Engine for Liar<LIE> {
                 scan_forward: true,
                 scan_reverse: true,
                 transactions: Transactions::Optimistic,
-                ..Capabilities::least([(
+                ..Capabilities::minimal([(
                     Durability::None,
                     PowerLoss::LosesLast,
                     "written when it is closed",
@@ -245,7 +245,7 @@ impl<const LIE: u8> Transaction for LiarTransaction<'_, LIE> {
 }
 
 fn report_on<const LIE: u8>() -> Report {
-    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let scratch = tempfile::tempdir().expect("a scratch directory");
     conformance::run::<Liar<LIE>>(scratch.path())
 }
 

@@ -65,7 +65,7 @@ impl Engine for Drive {
                 numbered_keys_only: true,
                 bare_drive: true,
                 value_bytes_max: Some((SLOT - HEADER) as u64),
-                ..Capabilities::least([
+                ..Capabilities::minimal([
                     (Durability::Async, PowerLoss::LosesLast, "pwrite"),
                     (Durability::Commit, PowerLoss::Keeps, "pwrite, fdatasync"),
                 ])

@@ -176,7 +176,7 @@ impl Engine for Remote {
                 external_processes: true,
                 pipelined: true,
                 value_bytes_max: Some(u64::from(u32::MAX)),
-                ..Capabilities::least([(
+                ..Capabilities::minimal([(
                     Durability::None,
                     PowerLoss::LosesAll,
                     "memory of the server",

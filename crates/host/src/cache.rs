@@ -34,12 +34,12 @@ pub struct Eviction {
 impl Eviction {
     /// Whether almost nothing is left.
     pub fn is_cold(&self) -> bool {
-        self.left.as_ref().is_ok_and(|residency| share(residency) < COLD_SHARE_MAX)
+        self.left.as_ref().is_ok_and(|residency| resident_share(residency) < COLD_SHARE_MAX)
     }
 }
 
 /// The share of the files that is in memory, 0 to 1.
-pub fn share(residency: &Residency) -> f64 {
+pub fn resident_share(residency: &Residency) -> f64 {
     if residency.file_bytes == 0 {
         return 0.0;
     }
@@ -147,20 +147,20 @@ pub fn drop_caches_availability(root: &Root) -> kvdyno_record::host::Availabilit
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{disk_folder, write_file};
+    use super::super::testing::{disk_dir, write_file};
     use super::*;
     use std::fs;
     use std::io::Read;
 
     #[test]
     fn evicted_files_are_cold() {
-        let Some(folder) = disk_folder("evicted_files_are_cold") else { return };
-        fs::create_dir(folder.path().join("below")).unwrap();
-        write_file(&folder.path().join("a"), 16 << 20);
-        write_file(&folder.path().join("below/b"), 4 << 20);
-        let warm = residency(folder.path()).unwrap();
-        assert!(share(&warm) > 0.9, "{warm:?}");
-        let eviction = evict(folder.path()).unwrap();
+        let Some(dir) = disk_dir("evicted_files_are_cold") else { return };
+        fs::create_dir(dir.path().join("below")).unwrap();
+        write_file(&dir.path().join("a"), 16 << 20);
+        write_file(&dir.path().join("below/b"), 4 << 20);
+        let warm = residency(dir.path()).unwrap();
+        assert!(resident_share(&warm) > 0.9, "{warm:?}");
+        let eviction = evict(dir.path()).unwrap();
         assert!(eviction.is_cold(), "{eviction:?}");
         let remaining = eviction.left.unwrap();
         assert_eq!((remaining.file_bytes, remaining.dirty_bytes), (20 << 20, 0));
@@ -169,36 +169,36 @@ mod tests {
 
     #[test]
     fn dirty_pages_are_written_out_first() {
-        let Some(folder) = disk_folder("dirty_pages_are_written_out_first") else { return };
-        let path = folder.path().join("a");
+        let Some(dir) = disk_dir("dirty_pages_are_written_out_first") else { return };
+        let path = dir.path().join("a");
         fs::write(&path, vec![1; 4 << 20]).unwrap();
         assert!(evict(&path).unwrap().is_cold());
     }
 
     #[test]
     fn holes_do_not_dilute_the_share() {
-        let Some(folder) = disk_folder("holes_do_not_dilute_the_share") else { return };
-        let path = folder.path().join("a");
+        let Some(dir) = disk_dir("holes_do_not_dilute_the_share") else { return };
+        let path = dir.path().join("a");
         write_file(&path, 1 << 20);
         fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
         let mut start = vec![0; 1 << 20];
         File::open(&path).unwrap().read_exact(&mut start).unwrap();
-        assert!(share(&residency(&path).unwrap()) > 0.9);
+        assert!(resident_share(&residency(&path).unwrap()) > 0.9);
     }
 
     #[test]
     fn the_volume_is_synced() {
-        let Some(folder) = disk_folder("the_volume_is_synced") else { return };
-        let path = folder.path().join("a");
+        let Some(dir) = disk_dir("the_volume_is_synced") else { return };
+        let path = dir.path().join("a");
         fs::write(&path, vec![1; 1 << 20]).unwrap();
-        assert!(sync_volume(folder.path()).unwrap() > Duration::ZERO);
+        assert!(sync_volume(dir.path()).unwrap() > Duration::ZERO);
         assert_eq!(residency(&path).unwrap().dirty_bytes, 0);
     }
 
     #[test]
     fn nothing_is_all_evicted() {
-        let Some(folder) = disk_folder("nothing_is_all_evicted") else { return };
-        assert!(evict(folder.path()).unwrap().is_cold());
-        assert!(evict(&folder.path().join("no")).is_err());
+        let Some(dir) = disk_dir("nothing_is_all_evicted") else { return };
+        assert!(evict(dir.path()).unwrap().is_cold());
+        assert!(evict(&dir.path().join("no")).is_err());
     }
 }

@@ -193,7 +193,7 @@ pub fn run(
 }
 
 /// Fails once this time is over.
-pub fn within(limit: Duration) -> impl FnMut() -> io::Result<()> {
+pub fn time_limit(limit: Duration) -> impl FnMut() -> io::Result<()> {
     let begun = Instant::now();
     move || {
         if begun.elapsed() <= limit {
@@ -324,12 +324,13 @@ mod tests {
     fn a_tool_is_over_when_it_ends_or_may_not_go_on() {
         let mut command = Command::new("sh");
         command.args(["-c", "cat; sleep 600 & echo trouble >&2; exit 4"]);
-        let finished = run(command, b"given".to_vec(), within(Duration::from_secs(60))).unwrap();
+        let finished =
+            run(command, b"given".to_vec(), time_limit(Duration::from_secs(60))).unwrap();
         assert_eq!((&*finished.output, finished.exit.code), (&b"given"[..], Some(4)));
         assert_eq!(finished.complaint(), "trouble");
         let mut command = Command::new("sleep");
         command.arg("600");
-        let error = run(command, Vec::new(), within(Duration::from_millis(20))).unwrap_err();
+        let error = run(command, Vec::new(), time_limit(Duration::from_millis(20))).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 

@@ -1,13 +1,13 @@
 //! The lock of a run on its data directory, which is restored at the end.
 //!
-//! It removes only what was created through it: databases by their folders' names in its ledger,
-//! directories only when they are empty.
+//! It removes only what was created through it: databases by their directories' names in its
+//! ledger, directories only when they are empty.
 
 use super::Root;
 use super::data_directory::{
-    DataDirError, DataDirectory, check_contents, in_use, missing, unreadable_lock,
+    DataDirError, DataDirectory, check_contents, in_use_error, missing_directories, unreadable_lock,
 };
-use super::ledger::{Entry, Lock, NAME, is_folder_name};
+use super::ledger::{Entry, Lock, NAME, is_dir_name};
 use super::raw::{Consent, Raw};
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,8 +29,8 @@ pub struct DataDirLock {
 /// The lock file.
 #[derive(Debug)]
 enum LockedTarget {
-    /// A lock and a ledger in the folder.
-    Folder(Lock),
+    /// A lock and a ledger in the directory.
+    Dir(Lock),
     /// The device, which is its own database: there is one at a time, and nothing to remove.
     Device(Raw),
 }
@@ -70,7 +70,7 @@ impl DataDirLock {
     fn take_existing(directory: &Path, run: &str, made: &[PathBuf]) -> Result<Self, DataDirError> {
         let was_there = directory.join(NAME).exists();
         let lock = Lock::acquire(directory).map_err(DataDirError::io("lock", directory))?;
-        let mut lock = lock.ok_or_else(|| in_use(directory))?;
+        let mut lock = lock.ok_or_else(|| in_use_error(directory))?;
         let fresh = check_contents(directory, Some(run));
         let prepared = fresh.and_then(|()| begin(directory, run, made, &mut lock));
         let directories = prepared.inspect_err(|_| {
@@ -78,7 +78,7 @@ impl DataDirLock {
                 let _ = lock.remove();
             }
         })?;
-        let mut claim = Self::with(directory.to_owned(), LockedTarget::Folder(lock));
+        let mut claim = Self::with(directory.to_owned(), LockedTarget::Dir(lock));
         claim.directories = directories;
         Ok(claim)
     }
@@ -97,7 +97,7 @@ impl DataDirLock {
     /// between two cases.
     pub fn check(&self, root: &Root) -> Result<(), DataDirError> {
         match &self.held {
-            LockedTarget::Folder(_) => Ok(()),
+            LockedTarget::Dir(_) => Ok(()),
             LockedTarget::Device(raw) => Ok(raw.check(root)?),
         }
     }
@@ -105,7 +105,7 @@ impl DataDirLock {
     /// The path of a database.
     pub fn database_path(&self, id: &str) -> PathBuf {
         match self.held {
-            LockedTarget::Folder(_) => self.path.join(id),
+            LockedTarget::Dir(_) => self.path.join(id),
             LockedTarget::Device(_) => self.path.clone(),
         }
     }
@@ -115,12 +115,12 @@ impl DataDirLock {
         self.databases.contains(id)
     }
 
-    /// The folder of a database: made empty, or as it is where this claim made it before. One that
-    /// is there and was not made here is an error.
+    /// The directory of a database: made empty, or as it is where this claim made it before. One
+    /// that is there and was not made here is an error.
     pub fn database(&mut self, id: &str) -> Result<PathBuf, DataDirError> {
         let path = self.database_path(id);
-        if !is_folder_name(id) {
-            let cause = format!("`{id}` is not a folder's name");
+        if !is_dir_name(id) {
+            let cause = format!("`{id}` is not a directory's name");
             return Err(DataDirError::Database { path, cause });
         }
         if self.has_database(id) {
@@ -133,7 +133,7 @@ impl DataDirLock {
         if fs::symlink_metadata(&path).is_ok() {
             return Err(DataDirError::Database { path, cause: "it exists already".to_owned() });
         }
-        // First the line, then the folder: killed in between, there is nothing to remove.
+        // First the line, then the directory: killed in between, there is nothing to remove.
         self.write(&Entry::Database(id.to_owned()))?;
         if let Err(error) = fs::create_dir(&path) {
             // A later file of that name is not ours.
@@ -150,8 +150,8 @@ impl DataDirLock {
         if !self.has_database(id) {
             return Ok(());
         }
-        if matches!(self.held, LockedTarget::Folder(_)) {
-            remove_folder(&self.database_path(id))?;
+        if matches!(self.held, LockedTarget::Dir(_)) {
+            remove_dir(&self.database_path(id))?;
         }
         self.databases.remove(id);
         self.write(&Entry::Removed(id.to_owned()))
@@ -169,7 +169,7 @@ impl DataDirLock {
         for id in self.databases.clone() {
             self.remove_database(&id)?;
         }
-        if let LockedTarget::Folder(lock) = &mut self.held {
+        if let LockedTarget::Dir(lock) = &mut self.held {
             lock.remove().map_err(DataDirError::io("remove the lock in", &self.path))?;
         }
         remove_directories(&self.directories);
@@ -178,7 +178,7 @@ impl DataDirLock {
 
     fn write(&mut self, entry: &Entry) -> Result<(), DataDirError> {
         match &mut self.held {
-            LockedTarget::Folder(lock) => {
+            LockedTarget::Dir(lock) => {
                 lock.add(entry).map_err(DataDirError::io("write the lock in", &self.path))
             }
             LockedTarget::Device(_) => Ok(()),
@@ -203,7 +203,7 @@ fn begin(
     let ledger = lock.ledger().map_err(unreadable_lock(data_dir))?.unwrap_or_default();
     if ledger.run == run {
         for database in &ledger.databases {
-            remove_folder(&data_dir.join(database))?;
+            remove_dir(&data_dir.join(database))?;
         }
     }
     let mut directories = ledger.directories;
@@ -220,7 +220,7 @@ fn begin(
 
 fn make_directories(path: &Path) -> Result<Vec<PathBuf>, DataDirError> {
     let mut made = Vec::new();
-    for directory in missing(path).map_err(DataDirError::io("look at", path))? {
+    for directory in missing_directories(path).map_err(DataDirError::io("look at", path))? {
         match fs::create_dir(&directory) {
             Ok(()) => made.push(directory),
             // Another process made it.
@@ -244,7 +244,7 @@ fn remove_directories(directories: &[PathBuf]) {
 }
 
 /// Symbolic links inside are removed, not followed.
-fn remove_folder(path: &Path) -> Result<(), DataDirError> {
+fn remove_dir(path: &Path) -> Result<(), DataDirError> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(DataDirError::io("remove", path)(error))
@@ -276,8 +276,8 @@ mod tests {
 
     #[test]
     fn a_released_place_is_as_it_was_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("new/deeper");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new/deeper");
         let mut claim = claim(&path, "r1").unwrap();
         let database = claim.database("0001_lmdb").unwrap();
         fs::write(database.join("data.mdb"), "x").unwrap();
@@ -289,32 +289,32 @@ mod tests {
         assert_eq!(names(&path), [NAME]);
         claim.database("0002_rocksdb").unwrap();
         claim.release().unwrap();
-        assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
+        assert!(names(dir.path()).is_empty(), "{:?}", names(dir.path()));
     }
 
     #[test]
     fn a_directory_that_was_there_stays_and_so_does_what_others_put_in() {
-        let folder = tempfile::tempdir().unwrap();
-        let claimed = claim(folder.path(), "r1").unwrap();
-        fs::write(folder.path().join("theirs"), "precious").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let claimed = claim(dir.path(), "r1").unwrap();
+        fs::write(dir.path().join("theirs"), "precious").unwrap();
         drop(claimed);
-        assert_eq!(names(folder.path()), ["theirs"]);
-        let error = claim(folder.path(), "r2").unwrap_err();
+        assert_eq!(names(dir.path()), ["theirs"]);
+        let error = claim(dir.path(), "r2").unwrap_err();
         assert!(matches!(error, DataDirError::NotEmpty { .. }));
         // `drive` and `run` both know the option; only `run` has `--data-dir`.
-        let remedy = format!("with --create-data-dir: {}/kvdyno", folder.path().display());
+        let remedy = format!("with --create-data-dir: {}/kvdyno", dir.path().display());
         assert!(error.to_string().ends_with(&remedy), "{error}");
-        assert_eq!(names(folder.path()), ["theirs"], "a refused claim leaves no lock");
+        assert_eq!(names(dir.path()), ["theirs"], "a refused claim leaves no lock");
     }
 
     #[test]
     fn a_second_run_is_told_who_is_there() {
-        let folder = tempfile::tempdir().unwrap();
-        let _first = claim(folder.path(), "r1").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let _first = claim(dir.path(), "r1").unwrap();
         for error in [
-            claim(folder.path(), "r2").unwrap_err(),
-            claim(folder.path(), "r1").unwrap_err(),
-            DataDirLock::take_existing(folder.path(), "r3", &[]).unwrap_err(),
+            claim(dir.path(), "r2").unwrap_err(),
+            claim(dir.path(), "r1").unwrap_err(),
+            DataDirLock::take_existing(dir.path(), "r3", &[]).unwrap_err(),
         ] {
             let text = error.to_string();
             let who = format!("in use by run r1 (process {})", std::process::id());
@@ -324,25 +324,25 @@ mod tests {
 
     #[test]
     fn a_place_inside_of_anothers_is_refused_and_nothing_is_made() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("data_dir");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("data_dir");
         let first = claim(&path, "r1").unwrap();
         for inside in ["sub", "two/sub"] {
             let text = claim(&path.join(inside), "r2").unwrap_err().to_string();
             assert!(text.contains(&format!("is inside {}", path.display())), "{text}");
             assert!(text.contains("which run r1"), "{text}");
         }
-        assert_eq!(names(&path), [NAME], "no folder is left behind");
+        assert_eq!(names(&path), [NAME], "no directory is left behind");
         claim(&path.join("own"), "r1").unwrap().release().unwrap();
         drop(first);
         claim(&path.join("sub"), "r2").unwrap().release().unwrap();
-        assert!(names(folder.path()).is_empty());
+        assert!(names(dir.path()).is_empty());
     }
 
     #[test]
     fn a_killed_run_goes_on_and_no_other_takes_its_place() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("new one");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new one");
         let mut first = claim(&path, "r1").unwrap();
         fs::write(first.database("0001_lmdb").unwrap().join("data.mdb"), "x").unwrap();
         kill(first);
@@ -356,33 +356,33 @@ mod tests {
         let again = claim(&path, "r1").unwrap();
         assert_eq!(names(&path), [NAME], "its own leftovers are removed");
         again.release().unwrap();
-        assert!(names(folder.path()).is_empty(), "and the directory that it had made");
+        assert!(names(dir.path()).is_empty(), "and the directory that it had made");
     }
 
     #[test]
     fn a_run_killed_before_its_first_database_is_in_nobodys_way() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("new");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new");
         kill(claim(&path, "r1").unwrap());
         claim(&path, "r2").unwrap().release().unwrap();
-        assert!(names(folder.path()).is_empty());
+        assert!(names(dir.path()).is_empty());
     }
 
     #[test]
     fn a_killed_run_does_not_make_strangers_files_ours() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut first = claim(folder.path(), "r1").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut first = claim(dir.path(), "r1").unwrap();
         first.database("a").unwrap();
         kill(first);
-        fs::write(folder.path().join("theirs"), "precious").unwrap();
-        assert!(matches!(claim(folder.path(), "r1"), Err(DataDirError::NotEmpty { .. })));
-        assert_eq!(names(folder.path()), [NAME, "a", "theirs"]);
+        fs::write(dir.path().join("theirs"), "precious").unwrap();
+        assert!(matches!(claim(dir.path(), "r1"), Err(DataDirError::NotEmpty { .. })));
+        assert_eq!(names(dir.path()), [NAME, "a", "theirs"]);
     }
 
     #[test]
     fn a_planted_lock_has_nothing_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path_of_lock, victim) = (folder.path().join("data_dir"), folder.path().join("victim"));
+        let dir = tempfile::tempdir().unwrap();
+        let (path_of_lock, victim) = (dir.path().join("data_dir"), dir.path().join("victim"));
         for path in [&path_of_lock, &victim] {
             fs::create_dir(path).unwrap();
         }
@@ -394,57 +394,57 @@ mod tests {
             assert!(text.contains("is damaged (line 2"), "{text}");
         }
         assert_eq!(names(&path_of_lock), [NAME], "it is left for the user to look at");
-        let directory = serde_json::to_string(&Entry::Directory(victim.clone())).unwrap();
-        fs::write(path_of_lock.join(NAME), format!("{owner}\n{directory}\n")).unwrap();
+        let entry = serde_json::to_string(&Entry::Directory(victim.clone())).unwrap();
+        fs::write(path_of_lock.join(NAME), format!("{owner}\n{entry}\n")).unwrap();
         claim(&path_of_lock, "r1").unwrap().release().unwrap();
-        assert_eq!(names(folder.path()), ["data_dir", "victim"]);
+        assert_eq!(names(dir.path()), ["data_dir", "victim"]);
     }
 
     #[test]
     fn databases_of_another_run_are_not_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut lock = Lock::acquire(folder.path()).unwrap().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut lock = Lock::acquire(dir.path()).unwrap().unwrap();
         lock.begin(&[
             Entry::Owner { pid: 7, run: "r1".to_owned() },
             Entry::Database("a".to_owned()),
         ])
         .unwrap();
-        fs::create_dir(folder.path().join("a")).unwrap();
-        begin(folder.path(), "r2", &[], &mut lock).unwrap();
-        assert_eq!(names(folder.path()), [NAME, "a"]);
+        fs::create_dir(dir.path().join("a")).unwrap();
+        begin(dir.path(), "r2", &[], &mut lock).unwrap();
+        assert_eq!(names(dir.path()), [NAME, "a"]);
     }
 
     #[test]
     fn a_database_that_could_not_be_made_is_not_in_the_ledger() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut claim = claim(folder.path(), "r1").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut claim = claim(dir.path(), "r1").unwrap();
         assert!(claim.database(&"a".repeat(300)).is_err());
-        let LockedTarget::Folder(lock) = &mut claim.held else { panic!("{claim:?}") };
+        let LockedTarget::Dir(lock) = &mut claim.held else { panic!("{claim:?}") };
         assert!(lock.ledger().unwrap().unwrap().databases.is_empty());
     }
 
     #[test]
     fn only_what_was_made_here_is_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut claim = claim(folder.path(), "r1").unwrap();
-        fs::create_dir(folder.path().join("theirs")).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut claim = claim(dir.path(), "r1").unwrap();
+        fs::create_dir(dir.path().join("theirs")).unwrap();
         claim.remove_database("theirs").unwrap();
         assert!(claim.database("theirs").is_err());
-        assert_eq!(names(folder.path()), [NAME, "theirs"]);
+        assert_eq!(names(dir.path()), [NAME, "theirs"]);
         for id in ["", ".", "..", "a/b", "/etc", "lost+found", NAME] {
             assert!(claim.database(id).is_err(), "{id}");
         }
         claim.release().unwrap();
-        assert_eq!(names(folder.path()), ["theirs"]);
+        assert_eq!(names(dir.path()), ["theirs"]);
     }
 
     #[test]
     fn links_inside_a_database_are_not_followed() {
-        let folder = tempfile::tempdir().unwrap();
-        let outside = folder.path().join("outside");
+        let dir = tempfile::tempdir().unwrap();
+        let outside = dir.path().join("outside");
         fs::create_dir(&outside).unwrap();
         fs::write(outside.join("precious"), "").unwrap();
-        let mut claim = claim(&folder.path().join("data_dir"), "r1").unwrap();
+        let mut claim = claim(&dir.path().join("data_dir"), "r1").unwrap();
         let database = claim.database("a").unwrap();
         std::os::unix::fs::symlink(&outside, database.join("link")).unwrap();
         claim.remove_database("a").unwrap();

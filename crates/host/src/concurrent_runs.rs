@@ -28,12 +28,12 @@ pub struct ConcurrentRuns {
 impl ConcurrentRuns {
     /// Looks for others, and can be found from now on.
     pub fn look() -> Self {
-        Self::named(NAME)
+        Self::with_name(NAME)
     }
 
     /// First it can be found, then it looks: of two that begin at once, one finds the other. That
     /// others cannot be looked for must not end a run.
-    fn named(name: &str) -> Self {
+    fn with_name(name: &str) -> Self {
         let address = |number| SocketAddr::from_abstract_name(format!("{name}-{number}"));
         let mine = (0..NAMES).find_map(|number| {
             let listener = UnixListener::bind_addr(&address(number).ok()?).ok()?;
@@ -49,7 +49,7 @@ impl ConcurrentRuns {
     }
 
     /// The process numbers of runs that were active at any time since the last call.
-    pub fn others(&mut self) -> Vec<u32> {
+    pub fn take_other_pids(&mut self) -> Vec<u32> {
         if let Some(listener) = &self.listener {
             while let Ok((stream, _)) = listener.accept() {
                 self.others.extend(pid(&stream).map(|pid| (pid, stream)));
@@ -82,20 +82,20 @@ mod tests {
     fn both_know_of_each_other_for_as_long_as_both_are_there() {
         let name = format!("kvdyno-test-{}", std::process::id());
         let me = std::process::id();
-        let mut first = ConcurrentRuns::named(&name);
-        assert!(first.others().is_empty());
-        let mut second = ConcurrentRuns::named(&name);
-        assert_eq!(second.others(), [me]);
-        assert_eq!(first.others(), [me]);
+        let mut first = ConcurrentRuns::with_name(&name);
+        assert!(first.take_other_pids().is_empty());
+        let mut second = ConcurrentRuns::with_name(&name);
+        assert_eq!(second.take_other_pids(), [me]);
+        assert_eq!(first.take_other_pids(), [me]);
         drop(second);
-        assert_eq!(first.others(), [me], "it was there since the last look");
-        assert!(first.others().is_empty());
-        let mut third = ConcurrentRuns::named(&name);
+        assert_eq!(first.take_other_pids(), [me], "it was there since the last look");
+        assert!(first.take_other_pids().is_empty());
+        let mut third = ConcurrentRuns::with_name(&name);
         drop(first);
-        assert_eq!(third.others(), [me], "the first was there when it came");
-        assert!(third.others().is_empty());
-        let mut fourth = ConcurrentRuns::named(&name);
-        assert_eq!(fourth.others(), [me], "the third can be found");
-        assert_eq!(third.others(), [me]);
+        assert_eq!(third.take_other_pids(), [me], "the first was there when it came");
+        assert!(third.take_other_pids().is_empty());
+        let mut fourth = ConcurrentRuns::with_name(&name);
+        assert_eq!(fourth.take_other_pids(), [me], "the third can be found");
+        assert_eq!(third.take_other_pids(), [me]);
     }
 }

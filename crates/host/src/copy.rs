@@ -1,4 +1,4 @@
-//! Copies a database's folder: byte by byte, or by the filesystem, which lets both have the same
+//! Copies a database's directory: byte by byte, or by the filesystem, which lets both have the same
 //! blocks. What becomes of the copy is the runner's.
 //!
 //! Byte by byte means read and written: `copy_file_range` would share blocks where it can, and on
@@ -39,7 +39,7 @@ pub enum CopyError {
     },
 }
 
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
+fn copy_error(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
     let path = path.to_owned();
     move |source| CopyError::Io { path, source }
 }
@@ -66,17 +66,17 @@ pub fn database(
     let begun = Instant::now();
     let mut copier = Copier { by, files: 0, bytes: 0, go_on };
     copier.directory(from, to)?;
-    cache::sync_volume(to).map_err(failed(to))?;
+    cache::sync_volume(to).map_err(copy_error(to))?;
     let Copier { by, files, bytes, .. } = copier;
     let took_ns = begun.elapsed().as_nanos() as u64;
     let warm = [from, to].into_iter().find_map(warm);
     Ok((CopyRecord { method: by, state: None, files, bytes, took_ns }, warm))
 }
 
-/// Copies a file to a path that is not there yet, as [`database`] copies those of a folder.
+/// Copies a file to a path that is not there yet, as [`database`] copies those of a directory.
 pub fn file(from: &Path, to: &Path, go_on: &mut dyn FnMut(u64) -> bool) -> Result<(), CopyError> {
     let mut copier = Copier { by: Copying::Reflink, files: 0, bytes: 0, go_on };
-    let done = copier.file(from, to).map_err(failed(from))?;
+    let done = copier.file(from, to).map_err(copy_error(from))?;
     if done { Ok(()) } else { Err(CopyError::Interrupted) }
 }
 
@@ -86,7 +86,7 @@ fn warm(path: &Path) -> Option<String> {
         Ok(eviction) if eviction.is_cold() => None,
         Ok(eviction) => Some(match eviction.left {
             Ok(residency) => {
-                let percent = 100.0 * cache::share(&residency);
+                let percent = 100.0 * cache::resident_share(&residency);
                 format!("after it was copied {percent:.0} % of the database was still cached")
             }
             Err(error) => format!("cached after the database was copied: {error}"),
@@ -98,19 +98,19 @@ fn warm(path: &Path) -> Option<String> {
 impl Copier<'_> {
     /// Sockets and pipes of a server that has ended are left out.
     fn directory(&mut self, from: &Path, to: &Path) -> Result<(), CopyError> {
-        for entry in fs::read_dir(from).map_err(failed(from))? {
-            let entry = entry.map_err(failed(from))?;
+        for entry in fs::read_dir(from).map_err(copy_error(from))? {
+            let entry = entry.map_err(copy_error(from))?;
             let (path, copy) = (entry.path(), to.join(entry.file_name()));
-            let kind = entry.file_type().map_err(failed(&path))?;
+            let kind = entry.file_type().map_err(copy_error(&path))?;
             if kind.is_dir() {
-                let mode = entry.metadata().map_err(failed(&path))?.permissions().mode();
-                DirBuilder::new().mode(mode).create(&copy).map_err(failed(&copy))?;
+                let mode = entry.metadata().map_err(copy_error(&path))?.permissions().mode();
+                DirBuilder::new().mode(mode).create(&copy).map_err(copy_error(&copy))?;
                 self.directory(&path, &copy)?;
             } else if kind.is_symlink() {
-                let target = fs::read_link(&path).map_err(failed(&path))?;
-                std::os::unix::fs::symlink(target, &copy).map_err(failed(&copy))?;
+                let target = fs::read_link(&path).map_err(copy_error(&path))?;
+                std::os::unix::fs::symlink(target, &copy).map_err(copy_error(&copy))?;
             } else if kind.is_file() {
-                let done = self.file(&path, &copy).map_err(failed(&path))?;
+                let done = self.file(&path, &copy).map_err(copy_error(&path))?;
                 if !done {
                     return Err(CopyError::Interrupted);
                 }
@@ -138,7 +138,7 @@ impl Copier<'_> {
         }
         let done = self.data(&original, &copy, stat.len())?;
         copy.set_len(stat.len())?;
-        forget(&original, &copy)?;
+        evict_both(&original, &copy)?;
         Ok(done)
     }
 
@@ -168,7 +168,7 @@ impl Copier<'_> {
                 in_window += n as u64;
                 if in_window >= WINDOW_BYTES {
                     in_window = 0;
-                    forget(original, copy)?;
+                    evict_both(original, copy)?;
                 }
                 if !(self.go_on)(self.bytes) {
                     return Ok(false);
@@ -180,7 +180,7 @@ impl Copier<'_> {
 }
 
 /// Takes both out of the page cache; dirty pages cannot be.
-fn forget(original: &File, copy: &File) -> io::Result<()> {
+fn evict_both(original: &File, copy: &File) -> io::Result<()> {
     fsync(copy)?;
     for file in [original, copy] {
         fadvise(file, 0, None, Advice::DontNeed)?;
@@ -190,12 +190,12 @@ fn forget(original: &File, copy: &File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{disk_folder, write_file};
+    use super::super::testing::{disk_dir, write_file};
     use super::*;
 
     /// A file of 8 MiB with a hole of 1 GiB behind it, one below, and a link.
-    fn database_in(folder: &Path) -> (PathBuf, PathBuf) {
-        let [from, to] = ["from", "to"].map(|name| folder.join(name));
+    fn database_in(dir: &Path) -> (PathBuf, PathBuf) {
+        let [from, to] = ["from", "to"].map(|name| dir.join(name));
         for path in [&from.join("below"), &to] {
             fs::create_dir_all(path).unwrap();
         }
@@ -211,8 +211,8 @@ mod tests {
     #[test]
     fn a_copy_is_the_same_holes_included_and_neither_is_cached() {
         let test = "a_copy_is_the_same_holes_included_and_neither_is_cached";
-        let Some(folder) = disk_folder(test) else { return };
-        let (from, to) = database_in(folder.path());
+        let Some(dir) = disk_dir(test) else { return };
+        let (from, to) = database_in(dir.path());
         let mut reported = Vec::new();
         let mut go_on = |bytes| {
             reported.push(bytes);
@@ -223,10 +223,12 @@ mod tests {
         assert!(reported.is_sorted() && reported.len() >= 9, "{reported:?}");
         assert_eq!(warm, None);
         for path in [&from, &to] {
-            assert!(cache::share(&cache::residency(path).unwrap()) < cache::COLD_SHARE_MAX);
+            assert!(
+                cache::resident_share(&cache::residency(path).unwrap()) < cache::COLD_SHARE_MAX
+            );
         }
         let assert_same = |name: &str| {
-            let [a, b] = [&from, &to].map(|folder| File::open(folder.join(name)).unwrap());
+            let [a, b] = [&from, &to].map(|dir| File::open(dir.join(name)).unwrap());
             let [a, b] = [a, b].map(|file| {
                 let mut bytes = vec![0; 9 << 20];
                 let n = file.read_at(&mut bytes, 0).unwrap();
@@ -249,8 +251,8 @@ mod tests {
     #[test]
     fn where_there_are_no_reflinks_it_is_copied() {
         let test = "where_there_are_no_reflinks_it_is_copied";
-        let Some(folder) = disk_folder(test) else { return };
-        let (from, to) = database_in(folder.path());
+        let Some(dir) = disk_dir(test) else { return };
+        let (from, to) = database_in(dir.path());
         let (record, _) = database(&from, &to, Copying::Reflink, &mut |_| true).unwrap();
         assert_eq!(record.files, 2);
         assert_eq!(fs::read(to.join("below/log")).unwrap(), b"log");
@@ -258,8 +260,8 @@ mod tests {
 
     #[test]
     fn it_stops_when_it_is_told_to() {
-        let Some(folder) = disk_folder("it_stops_when_it_is_told_to") else { return };
-        let (from, to) = database_in(folder.path());
+        let Some(dir) = disk_dir("it_stops_when_it_is_told_to") else { return };
+        let (from, to) = database_in(dir.path());
         let stopped = database(&from, &to, Copying::Copy, &mut |_| false);
         assert!(matches!(stopped, Err(CopyError::Interrupted)));
     }

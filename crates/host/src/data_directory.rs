@@ -78,7 +78,7 @@ pub enum DataDirError {
     LeftBehind {
         data_dir: PathBuf,
         run: String,
-        /// The folders and the lock, as arguments of a command.
+        /// The directories and the lock, as arguments of a command.
         removal: String,
     },
     /// Its lock was not written by kvdyno.
@@ -90,7 +90,7 @@ pub enum DataDirError {
         less data", data_dir.display(), units::bytes(*free_bytes),
         units::bytes(*needed_bytes))]
     TooSmall { data_dir: PathBuf, free_bytes: u64, needed_bytes: u64 },
-    /// A database's folder is there before it was made, or its name is no folder's.
+    /// A database's directory is there before it was made, or its name is no directory's.
     #[error("cannot make a database at {}: {cause}", path.display())]
     Database { path: PathBuf, cause: String },
     /// Anything else.
@@ -116,13 +116,13 @@ impl DataDirectory {
     ) -> Result<Self, DataDirError> {
         let path = std::path::absolute(path).map_err(DataDirError::io("resolve", path))?;
         let exists = is_there(&path)?;
-        let volume = Storage::at(root, &path).map_err(DataDirError::io("look at", &path))?;
+        let volume = Storage::from_path(root, &path).map_err(DataDirError::io("look at", &path))?;
         check_keeps_files(&path, &volume)?;
         check_writable(&path, &volume)?;
         check_above(&path, resuming)?;
         if exists {
             if ledger::is_held(&path) {
-                return Err(in_use(&path));
+                return Err(in_use_error(&path));
             }
             check_contents(&path, resuming)?;
         }
@@ -204,7 +204,7 @@ fn check_above(path: &Path, own_run: Option<&str>) -> Result<(), DataDirError> {
 }
 
 /// Names the living run that has the data directory.
-pub(super) fn in_use(path: &Path) -> DataDirError {
+pub(super) fn in_use_error(path: &Path) -> DataDirError {
     let ledger = Ledger::read(path).ok().flatten().unwrap_or_default();
     let run = if ledger.run.is_empty() { "another".to_owned() } else { ledger.run };
     DataDirError::InUse { data_dir: path.to_owned(), run, pid: ledger.pid }
@@ -248,7 +248,7 @@ pub(super) fn check_contents(path: &Path, resuming: Option<&str>) -> Result<(), 
 }
 
 /// Databases that a run left in its data directory when it was killed; none while it is at work.
-pub fn left_by(path: &Path, run: &str) -> Vec<PathBuf> {
+pub fn leftover_databases(path: &Path, run: &str) -> Vec<PathBuf> {
     let ledger = Ledger::read(path).ok().flatten().filter(|ledger| ledger.run == run);
     let Some(ledger) = ledger.filter(|_| !ledger::is_held(path)) else { return Vec::new() };
     let databases = ledger.databases.iter().map(|database| path.join(database));
@@ -269,8 +269,8 @@ fn refuse(path: &Path, held: &[String]) -> Result<(), DataDirError> {
 }
 
 /// Directories that have to be made for a path to exist, the topmost first.
-pub(super) fn missing(path: &Path) -> io::Result<Vec<PathBuf>> {
-    storage::nearest(path)?;
+pub(super) fn missing_directories(path: &Path) -> io::Result<Vec<PathBuf>> {
+    storage::nearest_existing(path)?;
     let mut missing: Vec<PathBuf> =
         path.ancestors().take_while(|above| !above.exists()).map(Path::to_owned).collect();
     missing.reverse();
@@ -288,23 +288,23 @@ mod tests {
 
     #[test]
     fn a_new_place_and_an_empty_one_will_do() {
-        let folder = tempfile::tempdir().unwrap();
-        let directory = examine(folder.path()).unwrap();
-        assert!(directory.exists);
-        let directory = examine(&folder.path().join("a/b")).unwrap();
-        assert!(!directory.exists);
-        assert!(!folder.path().join("a").exists(), "looking makes nothing");
-        fs::create_dir(folder.path().join("lost+found")).unwrap();
-        assert!(examine(folder.path()).is_ok());
+        let dir = tempfile::tempdir().unwrap();
+        let examined = examine(dir.path()).unwrap();
+        assert!(examined.exists);
+        let examined = examine(&dir.path().join("a/b")).unwrap();
+        assert!(!examined.exists);
+        assert!(!dir.path().join("a").exists(), "looking makes nothing");
+        fs::create_dir(dir.path().join("lost+found")).unwrap();
+        assert!(examine(dir.path()).is_ok());
     }
 
     #[test]
     fn files_and_links_to_nowhere_are_no_places() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("file");
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
         fs::write(&file, "").unwrap();
-        std::os::unix::fs::symlink("/nowhere", folder.path().join("link")).unwrap();
-        for path in [file.clone(), file.join("below"), folder.path().join("link")] {
+        std::os::unix::fs::symlink("/nowhere", dir.path().join("link")).unwrap();
+        for path in [file.clone(), file.join("below"), dir.path().join("link")] {
             let text = examine(&path).unwrap_err().to_string();
             assert!(text.starts_with(&format!("{} is not a directory", path.display())), "{text}");
         }
@@ -312,22 +312,21 @@ mod tests {
 
     #[test]
     fn what_is_there_is_named_and_left_alone() {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         for name in ["a", "b", "c", "d"] {
-            fs::write(folder.path().join(name), "precious").unwrap();
+            fs::write(dir.path().join(name), "precious").unwrap();
         }
-        let text = examine(folder.path()).unwrap_err().to_string();
+        let text = examine(dir.path()).unwrap_err().to_string();
         assert!(text.contains("is not empty (it holds a, b, c and 1 more)"), "{text}");
         assert!(text.ends_with("/kvdyno"), "{text}");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 4);
     }
 
     #[test]
     fn too_little_space_is_said_in_bytes() {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let needed = u64::MAX / 2;
-        let error =
-            DataDirectory::examine(&Root::system(), folder.path(), needed, None).unwrap_err();
+        let error = DataDirectory::examine(&Root::system(), dir.path(), needed, None).unwrap_err();
         assert!(
             matches!(error, DataDirError::TooSmall { needed_bytes, .. } if needed_bytes == needed)
         );
@@ -339,7 +338,7 @@ mod tests {
         let shm = Path::new("/dev/shm");
         let new = shm.join(format!("kvdyno-test-{}", std::process::id()));
         if !shm.is_dir() || examine(&new).is_err() {
-            super::super::testing::skipped(
+            super::super::testing::report_skip(
                 "shm",
                 "memory_is_a_place_with_a_warning",
                 "no /dev/shm",

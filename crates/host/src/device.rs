@@ -28,23 +28,23 @@ impl Device {
     /// The device with this number; `None`: there is none, as for the anonymous numbers of tmpfs,
     /// overlay, NFS and btrfs.
     pub fn find(root: &Root, (major, minor): (u32, u32)) -> Option<Self> {
-        Self::at(root, &format!("/sys/dev/block/{major}:{minor}"))
+        Self::from_link(root, &format!("/sys/dev/block/{major}:{minor}"))
     }
 
     /// The device that the kernel calls so.
-    pub fn named(root: &Root, name: &str) -> Option<Self> {
-        Self::at(root, &format!("/sys/class/block/{name}"))
+    pub fn from_name(root: &Root, name: &str) -> Option<Self> {
+        Self::from_link(root, &format!("/sys/class/block/{name}"))
     }
 
-    fn at(root: &Root, link: &str) -> Option<Self> {
+    fn from_link(root: &Root, link: &str) -> Option<Self> {
         let directory = root.path(link).canonicalize().ok()?;
-        let name = name_of(&directory)?;
+        let name = file_name(&directory)?;
         let whole = if directory.join("partition").exists() {
             directory.parent()?
         } else {
             directory.as_path()
         };
-        let disk = name_of(whole)?;
+        let disk = file_name(whole)?;
         let below = root.names(format!("/sys/block/{disk}/slaves"));
         Some(Self { name, disk, below, directory })
     }
@@ -90,7 +90,7 @@ const QUIET: Duration = Duration::from_millis(200);
 impl Device {
     /// Waits until it is at rest: no request in flight, and none finished for a while. Returns
     /// whether it came to rest within `limit`; a device without counters does at once.
-    pub fn rest(&self, limit: Duration) -> bool {
+    pub fn wait_until_idle(&self, limit: Duration) -> bool {
         let counters = || std::fs::read_to_string(self.directory.join("stat")).ok();
         let begun = Instant::now();
         let Some(mut before) = counters() else { return true };
@@ -117,7 +117,7 @@ pub fn parse_number(text: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-fn name_of(directory: &Path) -> Option<String> {
+fn file_name(directory: &Path) -> Option<String> {
     Some(directory.file_name()?.to_str()?.to_owned())
 }
 

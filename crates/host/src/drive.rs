@@ -1,7 +1,7 @@
 //! The properties of a block device in `/sys/block/X`.
 
 use super::device::Device;
-use super::root::chosen;
+use super::root::bracketed_word;
 use super::{Root, health};
 use kvdyno_record::host::Drive;
 
@@ -25,7 +25,7 @@ pub(super) fn read(root: &Root, device: &Device) -> Drive {
             .find_map(|name| root.text(format!("{directory}/device/{name}"))),
         bytes: root.number::<u64>(format!("{directory}/size")).unwrap_or_default() * 512,
         rotational: switch("rotational"),
-        scheduler: queue.get("scheduler").map(|text| chosen(text).to_owned()),
+        scheduler: queue.get("scheduler").map(|text| bracketed_word(text).to_owned()),
         read_ahead_bytes: kib.map(|kib| kib * 1024),
         write_cache: queue.get("write_cache").cloned(),
         iostats: switch("iostats"),
@@ -59,6 +59,6 @@ mod tests {
         assert_eq!((drive.read_ahead_bytes, drive.rotational), (Some(8 << 20), Some(true)));
         assert_eq!((drive.iostats, drive.model), (Some(true), None));
         assert_eq!(drive.queue["write_cache"], "write back");
-        assert_eq!(chosen("none"), "none");
+        assert_eq!(bracketed_word("none"), "none");
     }
 }

@@ -1,5 +1,5 @@
-//! Keeps the files that [`super::facts`] reads, verbatim, under their own paths: the folder is a
-//! tree of copies for [`Root::at`], also years later.
+//! Keeps the files that [`super::facts`] reads, verbatim, under their own paths: the directory is a
+//! tree of copies for [`Root::from_directory`], also years later.
 //!
 //! It contains no environment variables, and no processes except ours.
 
@@ -40,62 +40,62 @@ const DIRECTORIES: [&str; 2] = ["/sys/class/dmi/id", "/sys/devices/system/cpu/vu
 /// Serial numbers and the like: not needed to judge a figure, and not ours to publish.
 const PRIVATE: [&str; 4] = ["serial", "uuid", "asset_tag", "modalias"];
 
-/// Copies existing files into `folder`; files that this user may not read are left out.
-pub fn save(root: &Root, volume: Option<&Storage>, folder: &Path) -> io::Result<()> {
+/// Copies existing files into `dir`; files that this user may not read are left out.
+pub fn save(root: &Root, volume: Option<&Storage>, dir: &Path) -> io::Result<()> {
     for path in FILES {
-        copy(root, path, folder)?;
+        copy(root, path, dir)?;
     }
     for path in settings::read(root).keys().filter(|path| path.starts_with('/')) {
-        copy(root, path, folder)?;
+        copy(root, path, dir)?;
     }
-    for directory in DIRECTORIES {
-        copy_directory(root, directory, folder)?;
+    for source in DIRECTORIES {
+        copy_directory(root, source, dir)?;
     }
-    copy_first_cpu(root, folder)?;
+    copy_first_cpu(root, dir)?;
     if let Some(volume) = volume {
-        copy_device(root, volume, folder)?;
+        copy_device(root, volume, dir)?;
     }
     Ok(())
 }
 
-fn copy_device(root: &Root, volume: &Storage, folder: &Path) -> io::Result<()> {
+fn copy_device(root: &Root, volume: &Storage, dir: &Path) -> io::Result<()> {
     let Ok(device) = &volume.device else { return Ok(()) };
     let disk = device.disk_directory();
     for file in ["stat", "size", "device/model"] {
-        copy(root, &format!("{disk}/{file}"), folder)?;
+        copy(root, &format!("{disk}/{file}"), dir)?;
     }
-    copy_directory(root, &format!("{disk}/queue"), folder)?;
+    copy_directory(root, &format!("{disk}/queue"), dir)?;
     if volume.kind() == "ext4" {
-        copy(root, &format!("/proc/fs/ext4/{}/options", device.name), folder)?;
+        copy(root, &format!("/proc/fs/ext4/{}/options", device.name), dir)?;
     }
     Ok(())
 }
 
 /// All processors of a machine look alike; hundreds of them would be megabytes.
-fn copy_first_cpu(root: &Root, folder: &Path) -> io::Result<()> {
+fn copy_first_cpu(root: &Root, dir: &Path) -> io::Result<()> {
     let Some(text) = root.text("/proc/cpuinfo") else { return Ok(()) };
     let first = text.split("\n\n").next().unwrap_or_default();
-    put(folder, "/proc/cpuinfo", format!("{first}\n").as_bytes())
+    put(dir, "/proc/cpuinfo", format!("{first}\n").as_bytes())
 }
 
-fn copy_directory(root: &Root, directory: &str, folder: &Path) -> io::Result<()> {
-    for name in root.names(directory) {
+fn copy_directory(root: &Root, source: &str, dir: &Path) -> io::Result<()> {
+    for name in root.names(source) {
         if !PRIVATE.iter().any(|private| name.ends_with(private)) {
-            copy(root, &format!("{directory}/{name}"), folder)?;
+            copy(root, &format!("{source}/{name}"), dir)?;
         }
     }
     Ok(())
 }
 
-fn copy(root: &Root, path: &str, folder: &Path) -> io::Result<()> {
+fn copy(root: &Root, path: &str, dir: &Path) -> io::Result<()> {
     match fs::read(root.path(path)) {
-        Ok(bytes) => put(folder, path, &bytes),
+        Ok(bytes) => put(dir, path, &bytes),
         Err(_) => Ok(()),
     }
 }
 
-fn put(folder: &Path, path: &str, bytes: &[u8]) -> io::Result<()> {
-    let path = folder.join(path.trim_start_matches('/'));
+fn put(dir: &Path, path: &str, bytes: &[u8]) -> io::Result<()> {
+    let path = dir.join(path.trim_start_matches('/'));
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }
@@ -109,11 +109,11 @@ mod tests {
 
     #[test]
     fn a_saved_host_can_be_read_again() {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let system = Root::system();
-        let volume = Storage::at(&system, Path::new("/var/tmp")).unwrap();
-        save(&system, Some(&volume), folder.path()).unwrap();
-        let copies = Root::at(folder.path(), system.pid());
+        let volume = Storage::from_path(&system, Path::new("/var/tmp")).unwrap();
+        save(&system, Some(&volume), dir.path()).unwrap();
+        let copies = Root::from_directory(dir.path(), system.pid());
         let (now, then) =
             (facts::read(&system, &volume.directory), facts::read(&copies, Path::new("/")));
         assert_eq!(now.kernel, then.kernel);

@@ -23,8 +23,8 @@ pub(super) struct Pieces {
 
 /// The extents of the largest file below a directory; `None`: no file is large enough, or the
 /// filesystem does not report them.
-pub(super) fn of_largest(directory: &Path) -> Option<Pieces> {
-    let (bytes, path) = largest(directory).filter(|(bytes, _)| *bytes >= BYTES_MIN)?;
+pub(super) fn largest_file_pieces(directory: &Path) -> Option<Pieces> {
+    let (bytes, path) = find_largest_file(directory).filter(|(bytes, _)| *bytes >= BYTES_MIN)?;
     let extents = count(&path).ok()?;
     let name = path.strip_prefix(directory).unwrap_or(&path).display().to_string();
     Some(Pieces { bytes, extents, name })
@@ -32,7 +32,7 @@ pub(super) fn of_largest(directory: &Path) -> Option<Pieces> {
 
 /// The largest file on the directory's own filesystem, the nearest to the top first, among the
 /// first [`ENTRIES_MAX`]: a data directory may be the root of a large volume.
-fn largest(directory: &Path) -> Option<(u64, PathBuf)> {
+fn find_largest_file(directory: &Path) -> Option<(u64, PathBuf)> {
     let device = fs::metadata(directory).ok()?.dev();
     let mut directories = VecDeque::from([directory.to_owned()]);
     let (mut largest, mut count) = (None, 0);
@@ -62,14 +62,14 @@ fn count(path: &Path) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::disk_folder;
+    use super::super::testing::disk_dir;
     use super::*;
     use std::os::unix::fs::FileExt;
 
     #[test]
     fn a_file_with_holes_lies_in_pieces() {
-        let Some(folder) = disk_folder("a_file_with_holes_lies_in_pieces") else { return };
-        let path = folder.path().join("holes");
+        let Some(dir) = disk_dir("a_file_with_holes_lies_in_pieces") else { return };
+        let path = dir.path().join("holes");
         let file = fs::File::create(&path).unwrap();
         for piece in 0..5 {
             file.write_at(&[7; 4096], piece << 20).unwrap();
@@ -79,9 +79,9 @@ mod tests {
             Ok(extents) => assert_eq!(extents, 5),
             Err(error) => assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP)),
         }
-        assert_eq!(of_largest(folder.path()), None, "too small for a result");
+        assert_eq!(largest_file_pieces(dir.path()), None, "too small for a result");
         file.set_len(BYTES_MIN).unwrap();
-        let pieces_of_file = of_largest(folder.path());
+        let pieces_of_file = largest_file_pieces(dir.path());
         assert!(
             pieces_of_file.is_none_or(|pieces| (pieces.extents, &*pieces.name) == (5, "holes"))
         );

@@ -1,7 +1,7 @@
 //! Fills [`Host`]: the machine's properties, before and after a run.
 
 use super::device::Device;
-use super::root::{chosen, keyed, ranges};
+use super::root::{bracketed_word, number_by_key, ranges};
 use super::{Root, Storage, cache, group, machine_id, meter, settings};
 use kvdyno_record::host::{Host, Machine};
 use std::collections::BTreeMap;
@@ -9,14 +9,14 @@ use std::path::Path;
 
 /// Reads the host, with the filesystem and drive under `directory`, which need not exist yet.
 pub fn read(root: &Root, directory: &Path) -> Host {
-    let volume = Storage::at(root, directory).ok();
+    let volume = Storage::from_path(root, directory).ok();
     let device = volume.as_ref().and_then(|volume| volume.device.as_ref().ok());
     let mut settings = settings::read(root);
     if let Some(volume) = &volume {
         settings.insert(settings::VOLUME_USED.to_owned(), volume.used_bytes.to_string());
     }
     if let Some(device) = device {
-        settings.extend(about_device(root, device));
+        settings.extend(device_facts(root, device));
     }
     if let Some(Err(reason)) = volume.as_ref().map(|volume| &volume.device) {
         settings.insert(settings::NO_DEVICE.to_owned(), reason.clone());
@@ -24,7 +24,7 @@ pub fn read(root: &Root, directory: &Path) -> Host {
     Host {
         at_unix_ns: meter::unix_ns(),
         hostname: root.text("/proc/sys/kernel/hostname").unwrap_or_default(),
-        machine_id: machine_id::hashed(root),
+        machine_id: machine_id::hash_id(root),
         kernel: root.text("/proc/sys/kernel/osrelease").unwrap_or_default(),
         os: os(root).unwrap_or_default(),
         architecture: std::env::consts::ARCH.to_owned(),
@@ -42,7 +42,7 @@ pub fn read(root: &Root, directory: &Path) -> Host {
 
 /// Further facts of the device below the volume, if known: ext4's journal mode, and the width of
 /// its link.
-fn about_device(root: &Root, device: &Device) -> impl Iterator<Item = (String, String)> {
+fn device_facts(root: &Root, device: &Device) -> impl Iterator<Item = (String, String)> {
     let journal = root.text(format!("/proc/fs/ext4/{}/options", device.name)).map(|options| {
         let has = |option: &str| options.lines().any(|line| line == option);
         let data = options.lines().find(|line| line.starts_with("data="));
@@ -68,7 +68,7 @@ fn os(root: &Root) -> Option<String> {
 fn machine(root: &Root) -> Machine {
     let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
     let meminfo = root.text("/proc/meminfo").unwrap_or_default();
-    let memory = |key| keyed(&meminfo, key).unwrap_or_default() * 1024;
+    let memory = |key| number_by_key(&meminfo, key).unwrap_or_default() * 1024;
     let thp = root.text("/sys/kernel/mm/transparent_hugepage/enabled");
     let load = root.text("/proc/loadavg");
     Machine {
@@ -77,11 +77,13 @@ fn machine(root: &Root) -> Machine {
         memory_bytes: memory("MemTotal"),
         memory_available_bytes: memory("MemAvailable"),
         swap_bytes: memory("SwapTotal"),
-        numa_nodes: root.text("/sys/devices/system/node/online").map_or(1, |list| length(&list)),
+        numa_nodes: root
+            .text("/sys/devices/system/node/online")
+            .map_or(1, |list| count_numbers(&list)),
         virtual_machine: virtual_machine(root, &cpuinfo),
         clocksource: root.text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         governor: root.text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        transparent_hugepage: thp.map(|text| chosen(&text).to_owned()),
+        transparent_hugepage: thp.map(|text| bracketed_word(&text).to_owned()),
         steal_ns: meter::steal_ns(root),
         load_1m: load.and_then(|text| text.split(' ').next()?.parse().ok()),
         pressure_some_avg10: pressure(root),
@@ -108,11 +110,11 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
 /// The processors that this process may use.
 fn cpus(root: &Root) -> Option<u32> {
     let status = root.text("/proc/self/status")?;
-    status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map(length)
+    status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map(count_numbers)
 }
 
 /// How many numbers a kernel list holds: `0-3,8` has five.
-fn length(list: &str) -> u32 {
+fn count_numbers(list: &str) -> u32 {
     ranges(list).map(|range| range.count() as u32).sum()
 }
 

@@ -54,9 +54,9 @@ pub(super) fn read(root: &Root, disk: &str) -> Option<DriveHealth> {
     let path = format!("/dev/{disk}");
     if disk.starts_with("nvme") {
         let page = health_page(&File::open(path).ok()?).ok()?;
-        Some(of_page(&page))
+        Some(parse_page(&page))
     } else if disk.starts_with("sd") {
-        of_report(&smartctl(&path)?)
+        parse_report(&smartctl(&path)?)
     } else {
         None
     }
@@ -89,7 +89,7 @@ fn health_page(drive: &File) -> io::Result<[u8; PAGE_BYTES]> {
 }
 
 /// NVM Express base specification 2.0, figure 207: numbers are little-endian.
-fn of_page(page: &[u8; PAGE_BYTES]) -> DriveHealth {
+fn parse_page(page: &[u8; PAGE_BYTES]) -> DriveHealth {
     let number = |offset: usize, bytes: usize| {
         page[offset..offset + bytes]
             .iter()
@@ -113,12 +113,12 @@ fn of_page(page: &[u8; PAGE_BYTES]) -> DriveHealth {
 fn smartctl(path: &str) -> Option<String> {
     let mut command = Command::new("smartctl");
     command.args(["--json=c", "-n", "standby", "-H", "-A", path]);
-    let finished = child::run(command, Vec::new(), child::within(LIMIT)).ok()?;
+    let finished = child::run(command, Vec::new(), child::time_limit(LIMIT)).ok()?;
     String::from_utf8(finished.output).ok()
 }
 
 /// A report of `smartctl --json`; `None` where the drive reported nothing.
-fn of_report(text: &str) -> Option<DriveHealth> {
+fn parse_report(text: &str) -> Option<DriveHealth> {
     let report: Value = serde_json::from_str(text).ok()?;
     let healthy = report.pointer("/smart_status/passed").and_then(Value::as_bool);
     let temperature_c = report.pointer("/temperature/current").and_then(Value::as_i64);
@@ -146,12 +146,12 @@ mod tests {
         page[48..56].copy_from_slice(&2_000_000_u64.to_le_bytes());
         page[160] = 3;
         page[192..196].copy_from_slice(&260_u32.to_le_bytes());
-        let health = of_page(&page);
+        let health = parse_page(&page);
         assert_eq!((health.healthy, health.percentage_used), (Some(false), Some(83)));
         assert_eq!(health.temperature_c, Some(71));
         assert_eq!(health.written_bytes, Some(1_024_000_000_000));
         assert_eq!((health.media_errors, health.hot_minutes), (Some(3), Some(260)));
-        let silent = of_page(&[0; PAGE_BYTES]);
+        let silent = parse_page(&[0; PAGE_BYTES]);
         assert_eq!((silent.healthy, silent.temperature_c), (Some(true), None));
     }
 
@@ -166,18 +166,18 @@ mod tests {
     fn reports_of_smartctl() {
         let report = r#"{"smart_status":{"passed":true},"temperature":{"current":33},
             "endurance_used":{"current_percent":2}}"#;
-        let health = of_report(report).unwrap();
+        let health = parse_report(report).unwrap();
         assert_eq!((health.healthy, health.percentage_used), (Some(true), Some(2)));
         assert_eq!(health.temperature_c, Some(33));
         let refused = r#"{"smartctl":{"exit_status":2,"messages":[{"string":"not SMART"}]}}"#;
-        assert_eq!(of_report(refused), None);
-        assert_eq!(of_report("not JSON"), None);
+        assert_eq!(parse_report(refused), None);
+        assert_eq!(parse_report("not JSON"), None);
     }
 
     #[test]
     fn virtual_drives_and_copies_are_not_asked() {
         assert_eq!(read(&Root::system(), "vda"), None);
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(read(&Root::at(folder.path(), 1), "nvme0n1"), None);
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(read(&Root::from_directory(dir.path(), 1), "nvme0n1"), None);
     }
 }

@@ -17,7 +17,7 @@ const SHARE: u32 = 50;
 const LENGTH_MIN: Duration = Duration::from_millis(100);
 
 /// How long to measure before a run that will take about `wall_ns`.
-pub fn length(wall_ns: u64) -> Duration {
+pub fn measuring_time(wall_ns: u64) -> Duration {
     (Duration::from_nanos(wall_ns) / SHARE).clamp(LENGTH_MIN, LENGTH)
 }
 
@@ -70,9 +70,9 @@ mod tests {
     #[test]
     fn short_runs_are_not_made_much_longer() {
         let second = 1_000_000_000;
-        assert_eq!(length(0), LENGTH_MIN);
-        assert_eq!(length(10 * second), Duration::from_millis(200));
-        assert_eq!(length(100 * second), LENGTH);
-        assert_eq!(length(u64::MAX), LENGTH);
+        assert_eq!(measuring_time(0), LENGTH_MIN);
+        assert_eq!(measuring_time(10 * second), Duration::from_millis(200));
+        assert_eq!(measuring_time(100 * second), LENGTH);
+        assert_eq!(measuring_time(u64::MAX), LENGTH);
     }
 }

@@ -22,9 +22,9 @@ pub(super) enum Entry {
     Owner { pid: u32, run: String },
     /// A directory that did not exist: the data directory, or one above it.
     Directory(PathBuf),
-    /// A database's folder in the data directory.
+    /// A database's directory in the data directory.
     Database(String),
-    /// A database's folder was removed.
+    /// A database's directory was removed.
     Removed(String),
 }
 
@@ -55,7 +55,7 @@ impl Ledger {
             match serde_json::from_slice(line) {
                 Ok(Entry::Owner { pid, run }) => (ledger.pid, ledger.run) = (pid, run),
                 Ok(Entry::Directory(path)) => ledger.directories.push(path),
-                Ok(Entry::Database(id)) if is_folder_name(&id) => _ = ledger.databases.insert(id),
+                Ok(Entry::Database(id)) if is_dir_name(&id) => _ = ledger.databases.insert(id),
                 Ok(Entry::Removed(id)) => _ = ledger.databases.remove(&id),
                 Err(_) if !line.ends_with(b"\n") => {}
                 Ok(Entry::Database(_)) | Err(_) => {
@@ -69,7 +69,7 @@ impl Ledger {
 }
 
 /// One name, not hidden, that cannot lead out of the data directory.
-pub(super) fn is_folder_name(id: &str) -> bool {
+pub(super) fn is_dir_name(id: &str) -> bool {
     !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\0']) && id != "lost+found"
 }
 
@@ -170,27 +170,27 @@ mod tests {
 
     #[test]
     fn a_link_in_place_of_the_lock_is_not_followed() {
-        let folder = tempfile::tempdir().unwrap();
-        let victim = folder.path().join("victim");
+        let dir = tempfile::tempdir().unwrap();
+        let victim = dir.path().join("victim");
         fs::write(&victim, "precious").unwrap();
-        std::os::unix::fs::symlink(&victim, folder.path().join(NAME)).unwrap();
-        assert!(Lock::acquire(folder.path()).is_err());
+        std::os::unix::fs::symlink(&victim, dir.path().join(NAME)).unwrap();
+        assert!(Lock::acquire(dir.path()).is_err());
     }
 
     #[test]
     fn one_lock_at_a_time() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut lock = Lock::acquire(folder.path()).unwrap().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut lock = Lock::acquire(dir.path()).unwrap().unwrap();
         lock.begin(&[Entry::Owner { pid: 7, run: "r".to_owned() }]).unwrap();
         lock.add(&Entry::Database("a".to_owned())).unwrap();
-        assert!(Lock::acquire(folder.path()).unwrap().is_none());
-        assert!(is_held(folder.path()));
+        assert!(Lock::acquire(dir.path()).unwrap().is_none());
+        assert!(is_held(dir.path()));
         drop(lock);
-        assert!(!is_held(folder.path()));
-        let mut lock = Lock::acquire(folder.path()).unwrap().unwrap();
-        assert_eq!(lock.ledger().unwrap(), Ledger::read(folder.path()).unwrap());
+        assert!(!is_held(dir.path()));
+        let mut lock = Lock::acquire(dir.path()).unwrap().unwrap();
+        assert_eq!(lock.ledger().unwrap(), Ledger::read(dir.path()).unwrap());
         assert!(lock.ledger().unwrap().unwrap().databases.contains("a"));
         lock.remove().unwrap();
-        assert!(Ledger::read(folder.path()).unwrap().is_none());
+        assert!(Ledger::read(dir.path()).unwrap().is_none());
     }
 }

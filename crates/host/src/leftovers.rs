@@ -1,6 +1,6 @@
 //! Kernel objects that outlive a killed run and its last process: control groups, and swap.
 //!
-//! Their only list is the kernel's own (the groups' folders, `/proc/swaps`), which is always
+//! Their only list is the kernel's own (the groups' directories, `/proc/swaps`), which is always
 //! current. Each object names its owner: a group by its name, swap by its label. The reaper reads
 //! the list when its parent has died (`group::bury`), and each run does before it begins.
 
@@ -12,13 +12,13 @@ use std::path::PathBuf;
 /// with processes and swap in use stay: they belong to somebody.
 pub fn sweep(root: &Root) -> Vec<PathBuf> {
     // First swap: a device that it lies on may be this run's.
-    let mut swept = swap::take_away(root, |owner| owner.is_gone(root));
+    let mut swept = swap::remove_owned(root, |owner| owner.is_gone(root));
     swept.extend(group::sweep(root));
     swept
 }
 
 /// Removes swap that a dead reaper made for this process.
-pub(super) fn take_back(root: &Root) -> Vec<PathBuf> {
+pub(super) fn remove_own_swap(root: &Root) -> Vec<PathBuf> {
     let ours = Owner::read(root, std::process::id());
-    swap::take_away(root, |owner| owner == ours)
+    swap::remove_owned(root, |owner| owner == ours)
 }

@@ -2,7 +2,7 @@
 //!
 //! It reads `/proc`, `/sys` and control groups, limits RAM, evicts caches, locks directories and
 //! spawns children. It decides nothing about a run, and prints nothing. All reading goes through a
-//! [`Root`], so a folder of copies can replace a machine. docs/host.md lists the sources.
+//! [`Root`], so a directory of copies can replace a machine. docs/host.md lists the sources.
 
 pub mod cache;
 pub mod child;

@@ -11,7 +11,7 @@ const APPLICATION: u128 = 0xfc1b_645e_af27_4948_ad4d_5b5e_a7a7_6acb;
 
 /// Another number for the same machine, the same as long as it keeps its own: what
 /// `sd_id128_get_machine_app_specific(3)` makes. None where it has none, as in many containers.
-pub(super) fn hashed(root: &Root) -> Option<String> {
+pub(super) fn hash_id(root: &Root) -> Option<String> {
     let text = root.text("/etc/machine-id").filter(|text| text.len() == 32)?;
     // A machine before its first boot has a word there, or zeros.
     let id = u128::from_str_radix(&text, 16).ok().filter(|id| *id != 0)?;
@@ -36,13 +36,13 @@ mod tests {
     /// The output of `systemd-id128 machine-id --app-specific` (252) for the same two numbers.
     #[test]
     fn it_is_what_systemd_makes_of_it() {
-        let id_of = |text: &str| hashed(&Fake::new().file("/etc/machine-id", text).root);
+        let id_of = |text: &str| hash_id(&Fake::new().file("/etc/machine-id", text).root);
         let id = id_of("e3d7fd9d1c1e4b7bb0c4c0a9a3a2f6d1\n");
         assert_eq!(id.as_deref(), Some("9c8185613c094ac18fb486f5a6168811"));
         assert_ne!(id_of("e3d7fd9d1c1e4b7bb0c4c0a9a3a2f6d2\n"), id);
         for none in ["", "uninitialized\n", "00000000000000000000000000000000\n", "é", "+1"] {
             assert_eq!(id_of(none), None, "{none:?}");
         }
-        assert_eq!(hashed(&Fake::new().root), None);
+        assert_eq!(hash_id(&Fake::new().root), None);
     }
 }

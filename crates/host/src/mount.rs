@@ -70,7 +70,7 @@ pub fn all(root: &Root) -> Vec<Mount> {
 }
 
 /// The mount that an absolute path without symbolic links lies on.
-pub fn under(root: &Root, path: &Path) -> Option<Mount> {
+pub fn find_mount(root: &Root, path: &Path) -> Option<Mount> {
     let mut mounts = all(root);
     let by_number = root.is_system().then(|| mount_id(path)).flatten();
     let position = mounts.iter().position(|mount| Some(mount.id) == by_number).or_else(|| {
@@ -146,13 +146,13 @@ mod tests {
              28 27 8:1 / /data rw - xfs /dev/sda1 rw\n\
              29 28 0:40 / /data rw - tmpfs none rw\n",
         );
-        assert_eq!(under(&fake.root, Path::new("/data/x")).unwrap().kind, "tmpfs");
-        assert_eq!(under(&fake.root, Path::new("/database")).unwrap().kind, "ext4");
+        assert_eq!(find_mount(&fake.root, Path::new("/data/x")).unwrap().kind, "tmpfs");
+        assert_eq!(find_mount(&fake.root, Path::new("/database")).unwrap().kind, "ext4");
     }
 
     #[test]
     fn this_systems_own_mounts_are_read() {
-        let mount = under(&Root::system(), Path::new("/proc/self")).unwrap();
+        let mount = find_mount(&Root::system(), Path::new("/proc/self")).unwrap();
         assert_eq!((mount.kind.as_str(), mount.point.as_path()), ("proc", Path::new("/proc")));
     }
 }

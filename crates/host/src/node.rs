@@ -31,7 +31,7 @@ pub fn check(root: &Root, node: u32) -> Result<(), Unavailable> {
 
 /// Runs `act` (starting a process) while this thread allocates memory from one node only. A
 /// process started meanwhile keeps that.
-pub fn bound<T>(node: u32, act: impl FnOnce() -> T) -> io::Result<T> {
+pub fn run_bound<T>(node: u32, act: impl FnOnce() -> T) -> io::Result<T> {
     let mut mask: Mask = [0; size_of::<Mask>() / size_of::<libc::c_ulong>()];
     let word = mask.get_mut((node / libc::c_ulong::BITS) as usize);
     let word = word.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
@@ -55,7 +55,7 @@ fn set(policy: libc::c_int, mask: &Mask) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::Fake;
-    use super::super::testing::skipped;
+    use super::super::testing::report_skip;
     use super::*;
     use std::process::Command;
 
@@ -75,16 +75,20 @@ mod tests {
     #[test]
     fn what_is_started_takes_its_memory_from_there_and_we_go_on_as_before() {
         if let Err(unavailable) = check(&Root::system(), 0) {
-            return skipped("numa", "what_is_started_takes_its_memory", &unavailable.to_string());
+            return report_skip(
+                "numa",
+                "what_is_started_takes_its_memory",
+                &unavailable.to_string(),
+            );
         }
         let maps = || {
             let output = Command::new("cat").arg("/proc/self/numa_maps").output().unwrap();
             String::from_utf8(output.stdout).unwrap()
         };
-        let heap = bound(0, maps).unwrap();
+        let heap = run_bound(0, maps).unwrap();
         let heap = heap.lines().find(|line| line.contains(" heap ")).unwrap();
         assert!(heap.contains(" bind:0 "), "{heap}");
         assert!(!maps().contains("bind"));
-        assert!(bound(1023, maps).is_err(), "there is no such node");
+        assert!(run_bound(1023, maps).is_err(), "there is no such node");
     }
 }

@@ -19,7 +19,7 @@ pub struct User {
 
 /// A process that has a file open or locked, of these. Files that other users' processes have open
 /// are seen by root alone; locks are seen by all.
-pub fn user_of(root: &Root, files: &[PathBuf]) -> io::Result<Option<User>> {
+pub fn find_user(root: &Root, files: &[PathBuf]) -> io::Result<Option<User>> {
     let mut inodes = BTreeSet::new();
     for file in files {
         let stat = fs::metadata(file)?;
@@ -54,15 +54,15 @@ fn opener(root: &Root, inodes: &BTreeSet<(u64, u64)>) -> Option<u32> {
     let pids = root.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
     let mut others = pids.filter(|pid| *pid != root.pid());
     others.find(|pid| {
-        let folder = root.path(format!("/proc/{pid}/fd"));
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let dir = root.path(format!("/proc/{pid}/fd"));
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
         let mut stats = entries.filter_map(|entry| fs::metadata(entry.path()).ok());
         stats.any(|stat| inodes.contains(&(stat.st_dev(), stat.st_ino())))
     })
 }
 
-/// All files below a folder, or the file itself.
-pub fn files_of(path: &Path) -> io::Result<Vec<PathBuf>> {
+/// All files below a directory, or the file itself.
+pub fn list_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
@@ -70,7 +70,7 @@ pub fn files_of(path: &Path) -> io::Result<Vec<PathBuf>> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
-            all.extend(files_of(&entry.path())?);
+            all.extend(list_files(&entry.path())?);
         } else {
             all.push(entry.path());
         }
@@ -96,23 +96,23 @@ mod tests {
 
     #[test]
     fn who_has_a_file_open_or_locked_is_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other) = (dir.path().join("one"), dir.path().join("other"));
         fs::write(&one, "1").unwrap();
         fs::write(&other, "2").unwrap();
-        let (root, files) = (Root::system(), files_of(folder.path()).unwrap());
+        let (root, files) = (Root::system(), list_files(dir.path()).unwrap());
         assert_eq!(files, [one.clone(), other.clone()]);
-        assert_eq!(user_of(&root, &files).unwrap(), None);
+        assert_eq!(find_user(&root, &files).unwrap(), None);
         for script in [
             "exec 3< \"$FILE\"; echo open; read line",
             "exec flock \"$FILE\" sh -c 'echo locked; read line'",
         ] {
             let mut child = started(script, &other);
-            let user = user_of(&root, &files).unwrap().expect(script);
+            let user = find_user(&root, &files).unwrap().expect(script);
             assert!(user.pid > 0 && !user.name.is_empty(), "{user:?}");
             drop(child.stdin.take());
             child.wait().unwrap();
         }
-        assert_eq!(user_of(&root, &files).unwrap(), None);
+        assert_eq!(find_user(&root, &files).unwrap(), None);
     }
 }

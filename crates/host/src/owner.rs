@@ -23,8 +23,8 @@ pub(super) struct Owner {
 impl Owner {
     /// A process of our own namespace.
     pub(super) fn read(root: &Root, pid: u32) -> Self {
-        let stat = root.parsed::<Stat>(format!("/proc/{pid}/stat"));
-        let namespace = namespace_of(root, "self").unwrap_or(0);
+        let stat = root.parse_file::<Stat>(format!("/proc/{pid}/stat"));
+        let namespace = pid_namespace(root, "self").unwrap_or(0);
         Self { pid, namespace, began: stat.map_or(0, |stat| stat.starttime) }
     }
 
@@ -48,14 +48,14 @@ fn is_inhabited(root: &Root, namespace: u64) -> bool {
     let names = root.names("/proc").into_iter();
     let is_number = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
     let mut pids = names.filter(|name| is_number(name) && name != "1");
-    pids.any(|pid| match namespace_of(root, &pid) {
+    pids.any(|pid| match pid_namespace(root, &pid) {
         Ok(of_process) => of_process == namespace,
         Err(error) => error.kind() != io::ErrorKind::NotFound,
     })
 }
 
 /// The PID namespace of a process, by the number that its link in `/proc` leads to: `pid:[NUMBER]`.
-fn namespace_of(root: &Root, process: &str) -> io::Result<u64> {
+fn pid_namespace(root: &Root, process: &str) -> io::Result<u64> {
     let link = fs::read_link(root.path(format!("/proc/{process}/ns/pid")))?;
     let number =
         |link: &Path| link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok();

@@ -114,13 +114,13 @@ fn window(file: &File, offset: u64, length: usize) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{self, again_as_nobody, disk_folder, is_nobody, write_file};
+    use super::super::testing::{self, again_as_nobody, disk_dir, is_nobody, write_file};
     use super::*;
 
     #[test]
     fn cachestat_and_mincore_agree() {
-        let Some(folder) = disk_folder("cachestat_and_mincore_agree") else { return };
-        let path = folder.path().join("file");
+        let Some(dir) = disk_dir("cachestat_and_mincore_agree") else { return };
+        let path = dir.path().join("file");
         write_file(&path, 3 << 20);
         let file = File::open(&path).unwrap();
         let by_mincore = mincore(&path, &file).unwrap();
@@ -130,15 +130,19 @@ mod tests {
                 assert_eq!(by_cachestat.resident_bytes, by_mincore.resident_bytes);
             }
             Err(error) => {
-                testing::skipped("cachestat", "cachestat_and_mincore_agree", &error.to_string());
+                testing::report_skip(
+                    "cachestat",
+                    "cachestat_and_mincore_agree",
+                    &error.to_string(),
+                );
             }
         }
     }
 
     #[test]
     fn an_empty_file_is_not_resident() {
-        let Some(folder) = disk_folder("an_empty_file_is_not_resident") else { return };
-        let path = folder.path().join("file");
+        let Some(dir) = disk_dir("an_empty_file_is_not_resident") else { return };
+        let path = dir.path().join("file");
         let file = File::create_new(&path).unwrap();
         assert_eq!(mincore(&path, &file).unwrap(), Cached::default());
     }

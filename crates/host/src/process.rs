@@ -5,7 +5,7 @@
 //! threads that have ended are lost. A `rusage` has neither fault.
 
 use super::Root;
-use super::root::keyed;
+use super::root::number_by_key;
 use kvdyno_record::usage::{ProcessIo, ProcessUsage};
 use procfs_core::process::{Io, Stat, StatM};
 use rustix::process::{Pid, Signal, kill_process};
@@ -15,19 +15,19 @@ use std::time::{Duration, Instant};
 /// The readings of these processes, summed; `None` where not one of them can be read.
 pub fn usage(root: &Root, pids: &[u32]) -> Option<ProcessUsage> {
     let all: Vec<Reading> = pids.iter().filter_map(|pid| Reading::read(root, *pid)).collect();
-    (!all.is_empty()).then(|| summed(&all))
+    (!all.is_empty()).then(|| sum_usage(&all))
 }
 
 /// How long a process may take to stop: one that waits for a drive stops afterwards.
 const STOP_LIMIT: Duration = Duration::from_secs(1);
 
-/// Stops these processes until [`go_on`], and waits until they are.
+/// Stops these processes until [`resume`], and waits until they are.
 pub fn stop(root: &Root, pids: &[u32]) {
     for pid in pids {
         send(*pid, Signal::STOP);
     }
     let works = |pid: &u32| {
-        let stat = root.parsed::<Stat>(format!("/proc/{pid}/stat"));
+        let stat = root.parse_file::<Stat>(format!("/proc/{pid}/stat"));
         stat.is_some_and(|stat| !matches!(stat.state, 'T' | 't' | 'Z' | 'X'))
     };
     let begun = Instant::now();
@@ -37,7 +37,7 @@ pub fn stop(root: &Root, pids: &[u32]) {
 }
 
 /// Lets processes go on that were stopped.
-pub fn go_on(pids: &[u32]) {
+pub fn resume(pids: &[u32]) {
     for pid in pids {
         send(*pid, Signal::CONT);
     }
@@ -51,7 +51,7 @@ fn send(pid: u32, signal: Signal) {
 }
 
 /// What these processes used themselves.
-pub(super) fn summed(all: &[Reading]) -> ProcessUsage {
+pub(super) fn sum_usage(all: &[Reading]) -> ProcessUsage {
     let sum = |figure: fn(&Reading) -> u64| all.iter().map(figure).sum::<u64>();
     let sum_io = |figure: fn(&ProcessIo) -> u64| {
         all.iter().filter_map(|one| one.io.as_ref()).map(figure).sum::<u64>()
@@ -81,19 +81,19 @@ pub(super) fn summed(all: &[Reading]) -> ProcessUsage {
 }
 
 /// More than a supervisor and its server, which share nothing.
-pub(super) fn forks(pids: &[u32]) -> bool {
+pub(super) fn has_forks(pids: &[u32]) -> bool {
     pids.len() > 2
 }
 
 /// Memory of these processes now: resident, and for a server that forks, shared memory counted once
 /// (`Pss`, for which the kernel walks all their pages).
 pub fn memory_bytes(root: &Root, pids: &[u32]) -> Option<u64> {
-    if !forks(pids) {
+    if !has_forks(pids) {
         return rss_bytes(root, pids);
     }
     let share = |pid: &u32| {
         let text = root.text(format!("/proc/{pid}/smaps_rollup"))?;
-        Some(keyed(&text, "Pss")? * 1024)
+        Some(number_by_key(&text, "Pss")? * 1024)
     };
     pids.iter().filter_map(share).reduce(|a, b| a + b)
 }
@@ -101,7 +101,7 @@ pub fn memory_bytes(root: &Root, pids: &[u32]) -> Option<u64> {
 /// Memory resident now, summed over these processes, pages that they share counted again.
 fn rss_bytes(root: &Root, pids: &[u32]) -> Option<u64> {
     let page = rustix::param::page_size() as u64;
-    let all = pids.iter().filter_map(|pid| root.parsed::<StatM>(format!("/proc/{pid}/statm")));
+    let all = pids.iter().filter_map(|pid| root.parse_file::<StatM>(format!("/proc/{pid}/statm")));
     all.map(|memory| memory.resident * page).reduce(|a, b| a + b)
 }
 
@@ -121,7 +121,7 @@ pub fn with_descendants(root: &Root, pid: u32) -> Vec<u32> {
 
 /// `/proc/PID/io`; only the processes' user and root may read it.
 pub fn io(root: &Root, pid: u32) -> Option<ProcessIo> {
-    let io: Io = root.parsed(format!("/proc/{pid}/io"))?;
+    let io: Io = root.parse_file(format!("/proc/{pid}/io"))?;
     Some(ProcessIo {
         read_chars: io.rchar,
         write_chars: io.wchar,
@@ -167,9 +167,9 @@ pub(super) struct Reading {
 
 impl Reading {
     pub(super) fn read(root: &Root, pid: u32) -> Option<Self> {
-        let stat = root.parsed(format!("/proc/{pid}/stat"))?;
+        let stat = root.parse_file(format!("/proc/{pid}/stat"))?;
         let status = root.text(format!("/proc/{pid}/status")).unwrap_or_default();
-        let rss_peak_bytes = keyed(&status, "VmHWM").unwrap_or_default() * 1024;
+        let rss_peak_bytes = number_by_key(&status, "VmHWM").unwrap_or_default() * 1024;
         Some(Self { stat, switches: switches(root, pid), rss_peak_bytes, io: io(root, pid) })
     }
 }
@@ -181,7 +181,7 @@ fn switches(root: &Root, pid: u32) -> (u64, u64) {
     let texts =
         tasks.iter().filter_map(|task| root.text(format!("/proc/{pid}/task/{task}/status")));
     texts.fold((0, 0), |(voluntary, involuntary), text| {
-        let field = |name| keyed(&text, name).unwrap_or_default();
+        let field = |name| number_by_key(&text, name).unwrap_or_default();
         (
             voluntary + field("voluntary_ctxt_switches"),
             involuntary + field("nonvoluntary_ctxt_switches"),

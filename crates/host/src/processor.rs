@@ -31,7 +31,7 @@ impl Processor {
     /// Begins to count what a process does from now on.
     pub fn watch(root: &Root, pid: u32) -> Self {
         let begin = |event: Hardware| {
-            one_kind_of_core(root)?;
+            check_core_kinds(root)?;
             begin(root, pid, event)
         };
         Self {
@@ -43,7 +43,7 @@ impl Processor {
     }
 
     /// Events that are not counted: a sentence for each reason.
-    pub fn not_counted(&self) -> Vec<String> {
+    pub fn uncounted_events(&self) -> Vec<String> {
         let all = [&self.instructions, &self.cycles, &self.cache_misses, &self.branch_misses];
         let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
         for ((name, _), counters) in ProcessorUsage::ALL.into_iter().zip(all) {
@@ -54,7 +54,8 @@ impl Processor {
                 None => reasons.push((why, vec![name])),
             }
         }
-        let sentences = reasons.iter().map(|(why, names)| ProcessorUsage::not_counted(names, why));
+        let sentences =
+            reasons.iter().map(|(why, names)| ProcessorUsage::format_uncounted(names, why));
         sentences.collect()
     }
 
@@ -84,7 +85,7 @@ pub fn explain_refusal(error: &io::Error) -> String {
 }
 
 /// A counter sees the cores of one kind; time on the others would be made up of that.
-fn one_kind_of_core(root: &Root) -> io::Result<()> {
+fn check_core_kinds(root: &Root) -> io::Result<()> {
     let mut kinds = root.names(COUNTERS);
     kinds.retain(|name| root.text(format!("{COUNTERS}/{name}/cpus")).is_some());
     if kinds.len() < 2 {

@@ -175,7 +175,7 @@ impl Raw {
             raw.check_unused(root, number)?;
         }
         let file = if reading { File::open(&raw.path) } else { open_to_write(&raw.path) };
-        let mut file = file.map_err(|error| raw.refused(error))?;
+        let mut file = file.map_err(|error| raw.open_error(error))?;
         raw.bytes = file.seek(SeekFrom::End(0)).map_err(|error| raw.io(error))?;
         if !reading {
             raw.check_strangers(&file)?;
@@ -195,7 +195,7 @@ impl Raw {
         self.check_unused(root, self.number()?)?;
         // Only this detects mounts in other namespaces.
         let options = File::options().read(true).clone();
-        let file = exclusively(&self.path, options).map_err(|error| self.refused(error))?;
+        let file = open_exclusively(&self.path, options).map_err(|error| self.open_error(error))?;
         if self.own_run.is_some() {
             // Between two cases it has none of our data, or a mark that it is ours.
             return self.check_strangers(&file);
@@ -214,19 +214,19 @@ impl Raw {
         RawError::Io { name: self.name.clone(), source }
     }
 
-    fn in_use(&self, by: impl Into<String>, remedy: impl Into<String>) -> RawError {
+    fn in_use_error(&self, by: impl Into<String>, remedy: impl Into<String>) -> RawError {
         RawError::InUse { name: self.name.clone(), by: by.into(), remedy: remedy.into() }
     }
 
     /// Why it was not opened exclusively.
-    fn refused(&self, error: io::Error) -> RawError {
+    fn open_error(&self, error: io::Error) -> RawError {
         if error.kind() != io::ErrorKind::ResourceBusy {
             return self.io(error);
         }
         // Mounted in another namespace, part of a pool, held by a program.
         let remedy =
             format!("`lsblk {0}` and `fuser -v {0}` may show its users", self.path.display());
-        self.in_use("another program has it open exclusively", remedy)
+        self.in_use_error("another program has it open exclusively", remedy)
     }
 
     /// Nothing is on it but what its own label is on.
@@ -248,10 +248,10 @@ impl Raw {
     }
 
     fn check_unsigned(&self, signature: Option<String>) -> Result<(), RawError> {
-        match signature.or_else(|| signature::by_blkid(&self.path)) {
-            Some(kind_found) => {
+        match signature.or_else(|| signature::probe_with_blkid(&self.path)) {
+            Some(kind) => {
                 let (name, path) = (self.name.clone(), self.path.clone());
-                Err(RawError::Signed { name, found: kind_found, path })
+                Err(RawError::Signed { name, found: kind, path })
             }
             None => Ok(()),
         }
@@ -270,16 +270,18 @@ impl Raw {
             if let Some(mount) = mount::all(root).into_iter().find(|mount| mount.device == number) {
                 let point = mount.point.display();
                 let by = format!("/dev/{device} is mounted at {point}");
-                return Err(self.in_use(by, format!("if it is not needed: umount {point}")));
+                return Err(self.in_use_error(by, format!("if it is not needed: umount {point}")));
             }
             let mut areas = mount::swaps(root).into_keys();
             if areas.any(|area| area.canonicalize().unwrap_or(area) == node) {
                 let remedy = format!("if it is not needed: swapoff /dev/{device}");
-                return Err(self.in_use(format!("/dev/{device} is swap space"), remedy));
+                return Err(self.in_use_error(format!("/dev/{device} is swap space"), remedy));
             }
             if let Some(holder) = root.names(format!("{}/holders", directory(number))).first() {
                 let remedy = "take that apart first (dmsetup, vgchange -an, mdadm --stop)";
-                return Err(self.in_use(format!("{holder} is built on /dev/{device}"), remedy));
+                return Err(
+                    self.in_use_error(format!("{holder} is built on /dev/{device}"), remedy)
+                );
             }
             let has_it = |other: &String| {
                 let file = root.text(format!("/sys/block/{other}/loop/backing_file"));
@@ -288,7 +290,7 @@ impl Raw {
             if let Some(other) = root.names("/sys/block").into_iter().find(has_it) {
                 let by = format!("/dev/{other} has /dev/{device} as its file");
                 let remedy = format!("if it is not needed: losetup -d /dev/{other}");
-                return Err(self.in_use(by, remedy));
+                return Err(self.in_use_error(by, remedy));
             }
         }
         Ok(())
@@ -299,7 +301,7 @@ impl Raw {
         let file = File::open(&self.path).map_err(|error| self.io(error))?;
         let locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
         let by = "another run, or a program that partitions it, has it locked";
-        locked.map_err(|_| self.in_use(by, "wait for its end"))?;
+        locked.map_err(|_| self.in_use_error(by, "wait for its end"))?;
         Ok(file)
     }
 }
@@ -315,10 +317,10 @@ fn partitions(root: &Root, number: (u32, u32)) -> Vec<(u32, u32)> {
 /// Opens a device for writing, exclusively: this fails if a filesystem, swap, a volume manager or a
 /// program holds it, and prevents that meanwhile.
 pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
-    exclusively(path, File::options().read(true).write(true).clone())
+    open_exclusively(path, File::options().read(true).write(true).clone())
 }
 
-fn exclusively(path: &Path, mut options: OpenOptions) -> io::Result<File> {
+fn open_exclusively(path: &Path, mut options: OpenOptions) -> io::Result<File> {
     options.custom_flags(OFlags::EXCL.bits().cast_signed());
     let is_held = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
     retry(PATIENCE, Duration::from_millis(10), is_held, || options.open(path))

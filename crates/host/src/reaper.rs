@@ -79,7 +79,7 @@ impl Drop for Reaper {
         let _ = send(&self.stream, &Request::Done);
         let _ = self.child.wait();
         // It may have been killed, or the case's swap did not fit into memory.
-        leftovers::take_back(&Root::system());
+        leftovers::remove_own_swap(&Root::system());
     }
 }
 
@@ -112,7 +112,7 @@ fn listen(root: &Root, stream: &UnixStream, swap: &mut Option<Swap>) -> io::Resu
         let answer: Answer = match serde_json::from_str(&line?)? {
             Request::Done => return Ok(()),
             Request::Off => swap.take().map(Swap::remove).transpose().map_err(|e| e.to_string()),
-            Request::On(spec) => match Swap::on(root, &spec) {
+            Request::On(spec) => match Swap::make(root, &spec) {
                 Ok(made) => {
                     *swap = made;
                     Ok(swap.as_ref().map(|swap| swap.record().clone()))

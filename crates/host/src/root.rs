@@ -21,7 +21,7 @@ impl Root {
     }
 
     /// A directory with a `proc` and a `sys` in it, as process `pid` would see them.
-    pub fn at(base: impl Into<PathBuf>, pid: u32) -> Self {
+    pub fn from_directory(base: impl Into<PathBuf>, pid: u32) -> Self {
         Self { base: base.into(), pid }
     }
 
@@ -42,7 +42,7 @@ impl Root {
     }
 
     /// What a file of the tree is called on the system it shows.
-    pub fn shown<'a>(&self, path: &'a Path) -> std::borrow::Cow<'a, Path> {
+    pub fn strip_base<'a>(&self, path: &'a Path) -> std::borrow::Cow<'a, Path> {
         match path.strip_prefix(&self.base) {
             Ok(below) if !self.is_system() => Path::new("/").join(below).into(),
             _ => path.into(),
@@ -65,7 +65,7 @@ impl Root {
     /// `mountinfo`, rounds loads and pressures to 32 bits, accepts `meminfo`, `status` and `limits`
     /// only as a whole (sandboxes show a part), and reads every processor's lines of `stat` and
     /// `cpuinfo`, where we need one, some of it ten times a second.
-    pub(super) fn parsed<T: FromRead>(&self, absolute: impl AsRef<Path>) -> Option<T> {
+    pub(super) fn parse_file<T: FromRead>(&self, absolute: impl AsRef<Path>) -> Option<T> {
         T::from_file(self.path(absolute)).ok()
     }
 
@@ -116,7 +116,7 @@ pub(super) fn text(path: &Path) -> Option<String> {
 }
 
 /// The number after `key` in lines of `key value`, as in `memory.stat` and `vmstat`.
-pub(super) fn keyed(text: &str, key: &str) -> Option<u64> {
+pub(super) fn number_by_key(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let mut words = line.split_whitespace();
         (words.next()?.trim_end_matches(':') == key).then(|| words.next()?.parse().ok())?
@@ -132,7 +132,7 @@ pub fn ranges(list: &str) -> impl Iterator<Item = RangeInclusive<u32>> {
 }
 
 /// The word in brackets in a list: `none [mq-deadline] kyber`.
-pub(super) fn chosen(text: &str) -> &str {
+pub(super) fn bracketed_word(text: &str) -> &str {
     let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(text, |(word, _)| word)
 }
@@ -148,15 +148,15 @@ mod tests {
         assert_eq!(fake.root.number::<u32>("/proc/sys/vm/swappiness"), Some(60));
         assert_eq!(fake.root.text("/proc/nothing"), None);
         let path = fake.root.path("/proc/sys");
-        assert_eq!(fake.root.shown(&path), Path::new("/proc/sys"));
+        assert_eq!(fake.root.strip_base(&path), Path::new("/proc/sys"));
         assert_eq!(fake.root.names("/proc"), ["sys"]);
     }
 
     #[test]
     fn keyed_lines_take_whole_words() {
         let text = "total_cache 12\ncache 7\nHugePages: 3 kB\n";
-        assert_eq!(keyed(text, "cache"), Some(7));
-        assert_eq!(keyed(text, "HugePages"), Some(3));
-        assert_eq!(keyed(text, "rss"), None);
+        assert_eq!(number_by_key(text, "cache"), Some(7));
+        assert_eq!(number_by_key(text, "HugePages"), Some(3));
+        assert_eq!(number_by_key(text, "rss"), None);
     }
 }

@@ -7,7 +7,7 @@
 //! reading is kept.
 
 use super::Root;
-use super::process::{Reading, forks, memory_bytes, summed, ticks_ns, with_descendants};
+use super::process::{Reading, has_forks, memory_bytes, sum_usage, ticks_ns, with_descendants};
 use kvdyno_record::usage::ProcessUsage;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ pub struct Server {
 
 impl Server {
     /// Those the engine has named when it was opened, now or again. None: there is no server.
-    pub fn named(&mut self, processes: Vec<u32>) {
+    pub fn set_processes(&mut self, processes: Vec<u32>) {
         self.named = processes;
     }
 
@@ -47,11 +47,11 @@ impl Server {
     /// Its memory now, or some seconds ago where many pages would have to be walked for it.
     pub fn memory_bytes(&mut self, root: &Root) -> Option<u64> {
         let pids = self.processes(root);
-        self.memory_of(root, &pids)
+        self.measure_memory(root, &pids)
     }
 
-    fn memory_of(&mut self, root: &Root, pids: &[u32]) -> Option<u64> {
-        if !forks(pids) {
+    fn measure_memory(&mut self, root: &Root, pids: &[u32]) -> Option<u64> {
+        if !has_forks(pids) {
             return memory_bytes(root, pids);
         }
         if self.walked.is_none_or(|(walked_at, _)| walked_at.elapsed() > WALK_EVERY) {
@@ -77,7 +77,7 @@ impl Server {
         let waited = |figure: fn(&Reading) -> i64| {
             ticks_ns(all.iter().map(|one| u64::try_from(figure(one)).unwrap_or(0)).sum())
         };
-        let own_usage = summed(&all);
+        let own_usage = sum_usage(&all);
         let now = ProcessUsage {
             user_ns: own_usage.user_ns + waited(|one| one.stat.cutime),
             system_ns: own_usage.system_ns + waited(|one| one.stat.cstime),
@@ -89,7 +89,7 @@ impl Server {
         };
         // The peaks of processes that share memory hold it once for each: the highest reading then.
         let pids: Vec<u32> = all.iter().map(|one| one.stat.pid.unsigned_abs()).collect();
-        let shared = forks(&pids).then(|| self.memory_of(root, &pids)).flatten();
+        let shared = has_forks(&pids).then(|| self.measure_memory(root, &pids)).flatten();
         let now = ProcessUsage { rss_peak_bytes: shared.unwrap_or(now.rss_peak_bytes), ..now };
         self.reached = now.at_least(&self.reached);
         Some(self.reached.clone())
@@ -106,12 +106,12 @@ mod tests {
     /// found.
     #[test]
     fn what_ended_stays_in_the_sum() {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let script = "while read line; do head -c 33554432 /dev/zero | sha256sum > sum; \
                       dd if=/dev/zero of=file bs=1M count=4 2> /dev/null; echo done; done";
         let mut shell = Command::new("sh")
             .args(["-c", script])
-            .current_dir(folder.path())
+            .current_dir(dir.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -120,7 +120,7 @@ mod tests {
         let mut input = shell.stdin.take().unwrap();
         let (root, mut server) = (Root::system(), Server::default());
         assert_eq!(server.usage(&root), None, "nobody is named");
-        server.named(vec![shell.id()]);
+        server.set_processes(vec![shell.id()]);
         let mut before = server.usage(&root).unwrap();
         for _ in 0..3 {
             input.write_all(b"work\n").unwrap();

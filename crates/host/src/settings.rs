@@ -52,7 +52,7 @@ const LIMITS: [&str; 3] = ["Max open files", "Max locked memory", "Max address s
 pub(super) fn read(root: &Root) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     let paths = PATHS.iter().map(|path| (*path).to_owned());
-    for path in paths.chain(disturbing_settings(root)) {
+    for path in paths.chain(machine_setting_files(root)) {
         if let Some(text) = root.text(&path) {
             settings.insert(path, text);
         }
@@ -89,7 +89,7 @@ fn limits_above(root: &Root) -> impl Iterator<Item = (String, String)> {
 /// Files whose names depend on the machine: the states that an idle processor may fall into (name,
 /// time to wake up, switched off); its flaws, and what the kernel does about each; whether a DAMON
 /// thread runs, which may evict cold cache by itself.
-fn disturbing_settings(root: &Root) -> Vec<String> {
+fn machine_setting_files(root: &Root) -> Vec<String> {
     const IDLE: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
     const DAMON: &str = "/sys/kernel/mm/damon/admin/kdamonds";
     let mut paths: Vec<String> =

@@ -77,14 +77,14 @@ pub(super) fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::disk_folder;
+    use super::super::testing::disk_dir;
     use super::*;
     use std::os::unix::fs::{FileExt, symlink};
 
     #[test]
     fn holes_take_no_space_and_names_do_not_count_twice() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path();
         fs::create_dir(path.join("wal")).unwrap();
         fs::write(path.join("data"), vec![7; 8192]).unwrap();
         fs::hard_link(path.join("data"), path.join("wal/same")).unwrap();
@@ -99,9 +99,9 @@ mod tests {
 
     #[test]
     fn space_set_aside_is_not_used() {
-        let Some(folder) = disk_folder("space_set_aside_is_not_used") else { return };
+        let Some(dir) = disk_dir("space_set_aside_is_not_used") else { return };
         for keep_size in [0, libc::FALLOC_FL_KEEP_SIZE] {
-            let path = folder.path().join(format!("log{keep_size}"));
+            let path = dir.path().join(format!("log{keep_size}"));
             let file = fs::File::create(&path).unwrap();
             rustix::fs::fallocate(
                 &file,

@@ -1,4 +1,5 @@
-//! The store of databases that are made once and kept for later runs, each in a folder of its own:
+//! The store of databases that are made once and kept for later runs, each in a directory of its
+//! own:
 //!
 //! ```text
 //! <id>/database/   the files of the database
@@ -9,9 +10,9 @@
 //! ```
 //!
 //! A state has its name only while it is whole: names are given and taken by rename, under a lock
-//! (flock(2)) on the store's folder that is held for a moment. Who uses a state has a shared lock
-//! on its folder; who makes or removes it has an exclusive one, which ends with its process. Which
-//! state a run needs, and what it does with it, is decided elsewhere.
+//! (flock(2)) on the store's directory that is held for a moment. Who uses a state has a shared
+//! lock on its directory; who makes or removes it has an exclusive one, which ends with its
+//! process. Which state a run needs, and what it does with it, is decided elsewhere.
 
 mod error;
 mod layout;
@@ -27,7 +28,7 @@ use super::size;
 use kvdyno_record::state::{StateDescription, StateRecord};
 use kvdyno_record::units;
 use layout::{DATABASE, KEYS, RECORD, REMOVING, USED};
-use lock::FolderLock;
+use lock::DirLock;
 use making::Making;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -41,7 +42,7 @@ pub const STORE: &str = "kvdyno-states";
 /// A store of states.
 #[derive(Clone, Debug)]
 pub struct States {
-    folder: PathBuf,
+    dir: PathBuf,
 }
 
 /// A state that nobody removes while this value lives.
@@ -49,7 +50,7 @@ pub struct States {
 pub struct StoredState {
     record: StateRecord,
     database: PathBuf,
-    _lock: FolderLock,
+    _lock: DirLock,
 }
 
 impl StoredState {
@@ -58,8 +59,8 @@ impl StoredState {
         &self.record
     }
 
-    /// The folder of its files, absolute. They are for reading and copying: any change breaks the
-    /// seal.
+    /// The directory of its files, absolute. They are for reading and copying: any change breaks
+    /// the seal.
     pub fn database(&self) -> &Path {
         &self.database
     }
@@ -99,51 +100,51 @@ impl StateSummary {
 }
 
 impl States {
-    /// Opens a store, makes its folder where it is missing, and removes what killed processes left
-    /// in it. A folder that holds anything else is refused and left alone.
-    pub fn open(folder: &Path) -> Result<Self, StateError> {
-        let folder = std::path::absolute(folder).map_err(StateError::io("look at", folder))?;
-        match fs::create_dir(&folder) {
+    /// Opens a store, makes its directory where it is missing, and removes what killed processes
+    /// left in it. A directory that holds anything else is refused and left alone.
+    pub fn open(dir: &Path) -> Result<Self, StateError> {
+        let dir = std::path::absolute(dir).map_err(StateError::io("look at", dir))?;
+        match fs::create_dir(&dir) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let parent = folder.parent().unwrap_or(&folder).to_owned();
+                let parent = dir.parent().unwrap_or(&dir).to_owned();
                 return Err(StateError::NoParent { parent });
             }
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                return Err(StateError::io("make", &folder)(error));
+                return Err(StateError::io("make", &dir)(error));
             }
-            _ if folder.is_dir() => {}
-            _ => return Err(StateError::NotAFolder { folder }),
+            _ if dir.is_dir() => {}
+            _ => return Err(StateError::NotADirectory { dir }),
         }
-        let states = Self { folder };
+        let states = Self { dir };
         states.remove_leftovers()?;
         Ok(states)
     }
 
-    /// As [`States::open`], and makes the folders above it where they are missing.
-    pub fn create(folder: &Path) -> Result<Self, StateError> {
-        if let Some(parent) = folder.parent() {
+    /// As [`States::open`], and makes the directories above it where they are missing.
+    pub fn create(dir: &Path) -> Result<Self, StateError> {
+        if let Some(parent) = dir.parent() {
             fs::create_dir_all(parent).map_err(StateError::io("make", parent))?;
         }
-        Self::open(folder)
+        Self::open(dir)
     }
 
     /// Where it is, absolute.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 
-    /// Held for a moment: while folders get their names and locks. Threads exclude each other, too,
-    /// as each opens the folder anew.
-    fn lock(&self) -> Result<FolderLock, StateError> {
-        FolderLock::wait(&self.folder).map_err(StateError::io("lock", &self.folder))
+    /// Held for a moment: while directories get their names and locks. Threads exclude each other,
+    /// too, as each opens the directory anew.
+    fn lock(&self) -> Result<DirLock, StateError> {
+        DirLock::wait(&self.dir).map_err(StateError::io("lock", &self.dir))
     }
 
     /// Removes temporaries that no living process has locked.
     fn remove_leftovers(&self) -> Result<(), StateError> {
         let mut leftovers = Vec::new();
         let store = self.lock()?;
-        for path in layout::list(&self.folder)?.temporaries {
-            if let Ok(lock) = FolderLock::open(&path)
+        for path in layout::list(&self.dir)?.temporaries {
+            if let Ok(lock) = DirLock::open(&path)
                 && lock.try_exclusive().is_ok_and(|locked| locked)
             {
                 leftovers.push((path, lock));
@@ -151,7 +152,7 @@ impl States {
         }
         drop(store);
         for (path, _lock) in leftovers {
-            remove_folder(&path).or_else(unless_not_permitted("remove", &path))?;
+            remove_dir(&path).or_else(unless_not_permitted("remove", &path))?;
         }
         Ok(())
     }
@@ -170,7 +171,7 @@ impl States {
     /// The caller has locked the store.
     fn acquire(&self, id: &str) -> Result<Option<StoredState>, StateError> {
         let path = self.path(id)?;
-        let lock = match FolderLock::open(&path) {
+        let lock = match DirLock::open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             lock => lock.map_err(StateError::io("open", &path))?,
         };
@@ -184,7 +185,7 @@ impl States {
     /// An id that came from elsewhere must not lead out of the store.
     fn path(&self, id: &str) -> Result<PathBuf, StateError> {
         if layout::is_id(id) {
-            Ok(self.folder.join(id))
+            Ok(self.dir.join(id))
         } else {
             Err(StateError::Id { id: id.to_owned() })
         }
@@ -200,7 +201,7 @@ impl States {
 
     /// Keeps a finished database, whose engine is closed. It is renamed into the store; one on
     /// another filesystem is copied, and stays. If another process has kept the same id first, or
-    /// an error is returned, the folder stays, too. A list of keys is copied. `go_on` gets the
+    /// an error is returned, the directory stays, too. A list of keys is copied. `go_on` gets the
     /// number of bytes copied and read, and false stops it.
     pub fn keep(
         &self,
@@ -215,7 +216,7 @@ impl States {
         }
         seal::check_keepable(database)?;
         let store = self.lock()?;
-        let mut making = Making::begin(&self.folder, &id)?;
+        let mut making = Making::begin(&self.dir, &id)?;
         drop(store);
         if let Some(keys) = keys {
             making.add_keys(keys)?;
@@ -248,14 +249,14 @@ impl States {
     }
 
     fn unknown(&self, id: &str) -> StateError {
-        StateError::Unknown { id: id.to_owned(), path: self.folder.join(id) }
+        StateError::Unknown { id: id.to_owned(), path: self.dir.join(id) }
     }
 
     /// All states, the one that was used last first; broken ones with the reason.
     pub fn list(&self) -> Result<Vec<StateSummary>, StateError> {
         let mut states = Vec::new();
         let store = self.lock()?;
-        let contents = layout::list(&self.folder)?;
+        let contents = layout::list(&self.dir)?;
         drop(store);
         for id in contents.ids {
             states.extend(self.summary(id)?);
@@ -266,7 +267,7 @@ impl States {
 
     /// `None`: it was removed meanwhile.
     fn summary(&self, id: String) -> Result<Option<StateSummary>, StateError> {
-        let path = self.folder.join(&id);
+        let path = self.dir.join(&id);
         let in_use = self.is_in_use(&path)?;
         let database = path.join(DATABASE);
         let record = read_record(&path, &id).and_then(|record| {
@@ -287,29 +288,29 @@ impl States {
     /// Tried under the store's lock, so that nobody takes this for a use.
     fn is_in_use(&self, path: &Path) -> Result<bool, StateError> {
         let _store = self.lock()?;
-        let Ok(folder) = FolderLock::open(path) else { return Ok(false) };
-        folder.try_exclusive().map(|locked| !locked).map_err(StateError::io("lock", path))
+        let Ok(dir) = DirLock::open(path) else { return Ok(false) };
+        dir.try_exclusive().map(|locked| !locked).map_err(StateError::io("lock", path))
     }
 
     /// Removes a state, broken or not; one that is in use is an error.
     pub fn remove(&self, id: &str) -> Result<(), StateError> {
         let path = self.path(id)?;
         let store = self.lock()?;
-        let lock = match FolderLock::open(&path) {
+        let lock = match DirLock::open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(self.unknown(id)),
             lock => lock.map_err(StateError::io("open", &path))?,
         };
         let foreign = layout::foreign_entry(&path, id).map_err(StateError::io("list", &path))?;
         if let Some(entry) = foreign {
-            return Err(StateError::Foreign { folder: self.folder.clone(), entry });
+            return Err(StateError::Foreign { dir: self.dir.clone(), entry });
         }
         if !lock.try_exclusive().map_err(StateError::io("lock", &path))? {
             return Err(StateError::InUse { id: id.to_owned(), path });
         }
-        let leftover = self.folder.join(layout::temporary_name(REMOVING, id));
+        let leftover = self.dir.join(layout::temporary_name(REMOVING, id));
         fs::rename(&path, &leftover).map_err(StateError::io("rename", &path))?;
         drop(store);
-        remove_folder(&leftover).map_err(StateError::io("remove", &leftover))
+        remove_dir(&leftover).map_err(StateError::io("remove", &leftover))
     }
 
     /// Removes states until what is kept and one more of this size are within the budget, and
@@ -360,7 +361,7 @@ impl States {
         let held = not_removable.iter().map(|state| state.bytes).sum();
         let kept: Vec<String> = not_removable.iter().map(words).collect();
         let kept = if kept.is_empty() { "no state".to_owned() } else { kept.join(", ") };
-        StateError::NoRoom { folder: self.folder.clone(), wanted, budget, held, kept }
+        StateError::NoRoom { dir: self.dir.clone(), wanted, budget, held, kept }
     }
 }
 
@@ -380,7 +381,7 @@ fn space_bytes(path: &Path) -> io::Result<u64> {
 }
 
 /// Symbolic links inside are removed, not followed.
-fn remove_folder(path: &Path) -> io::Result<()> {
+fn remove_dir(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(()),

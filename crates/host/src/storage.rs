@@ -71,8 +71,8 @@ impl FilesystemClass {
 
 impl Storage {
     /// Looks at a path, which need not exist.
-    pub fn at(root: &Root, path: &Path) -> io::Result<Self> {
-        let directory = nearest(path)?;
+    pub fn from_path(root: &Root, path: &Path) -> io::Result<Self> {
+        let directory = nearest_existing(path)?;
         if let Some(number) = raw::number(&directory) {
             return Ok(Self::raw(root, directory, number));
         }
@@ -80,7 +80,7 @@ impl Storage {
         let number = (major(stat.dev()), minor(stat.dev()));
         let space = statvfs(&directory)?;
         let blocks = |count: u64| count.saturating_mul(space.f_frsize);
-        let mount = mount::under(root, &directory);
+        let mount = mount::find_mount(root, &directory);
         let device = device(root, number, mount.as_ref());
         Ok(Self {
             directory,
@@ -140,7 +140,7 @@ impl Storage {
 }
 
 /// The path without symbolic links, or its nearest parent that exists.
-pub(super) fn nearest(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn nearest_existing(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     let mut existing = path.ancestors().filter_map(|ancestor| ancestor.canonicalize().ok());
     existing.next().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
@@ -213,9 +213,9 @@ mod tests {
 
     #[test]
     fn a_path_that_is_not_there_yet_lies_on_its_parents_volume() {
-        let folder = tempfile::tempdir().unwrap();
-        let volume = Storage::at(&Root::system(), &folder.path().join("a/b/c")).unwrap();
-        assert_eq!(volume.directory, folder.path().canonicalize().unwrap());
+        let dir = tempfile::tempdir().unwrap();
+        let volume = Storage::from_path(&Root::system(), &dir.path().join("a/b/c")).unwrap();
+        assert_eq!(volume.directory, dir.path().canonicalize().unwrap());
         assert!(volume.total_bytes >= volume.free_bytes && volume.total_bytes > 0);
         assert!(!volume.read_only);
         assert_eq!(volume.filesystem().kind, volume.kind());

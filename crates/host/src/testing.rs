@@ -1,4 +1,4 @@
-//! What tests share: trees of copies, folders on a real filesystem, and skipping in sight.
+//! What tests share: trees of copies, directories on a real filesystem, and skipping in sight.
 
 #![allow(
     missing_docs,
@@ -9,7 +9,7 @@
 
 use super::storage::FilesystemClass;
 use super::{Root, Storage};
-pub use kvdyno_testing::{needs_root, skipped};
+pub use kvdyno_testing::{needs_root, report_skip};
 use std::fs;
 #[cfg(test)]
 use std::io::Write;
@@ -35,7 +35,7 @@ impl Default for Fake {
 impl Fake {
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let root = Root::at(directory.path(), PID);
+        let root = Root::from_directory(directory.path(), PID);
         Self { _directory: directory, root }
     }
 
@@ -63,13 +63,13 @@ impl Fake {
     }
 }
 
-/// A folder on a real filesystem (`/tmp` is often in memory), or a printed line with the reason to
-/// skip the test.
-pub fn disk_folder(test: &str) -> Option<tempfile::TempDir> {
+/// A directory on a real filesystem (`/tmp` is often in memory), or a printed line with the reason
+/// to skip the test.
+pub fn disk_dir(test: &str) -> Option<tempfile::TempDir> {
     let directory = Path::new("/var/tmp");
-    let volume = Storage::at(&Root::system(), directory).unwrap();
+    let volume = Storage::from_path(&Root::system(), directory).unwrap();
     if volume.class() != FilesystemClass::Device {
-        skipped("disk", test, &format!("/var/tmp is on {}", volume.kind()));
+        report_skip("disk", test, &format!("/var/tmp is on {}", volume.kind()));
         return None;
     }
     Some(tempfile::Builder::new().prefix("kvdyno-test-").tempdir_in(directory).unwrap())
@@ -110,7 +110,7 @@ pub fn again_as_nobody(test: &str) -> bool {
             true
         }
         Err(error) => {
-            skipped("user", test, &format!("cannot be run as another user: {error}"));
+            report_skip("user", test, &format!("cannot be run as another user: {error}"));
             false
         }
     }
@@ -120,13 +120,13 @@ pub fn again_as_nobody(test: &str) -> bool {
 fn where_all_may_read() -> (tempfile::TempDir, PathBuf) {
     use std::os::unix::fs::PermissionsExt;
     let program = std::env::current_exe().unwrap();
-    let folder = tempfile::Builder::new().prefix("kvdyno-test-").tempdir_in("/var/tmp").unwrap();
-    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let binary = folder.path().join("tests");
+    let dir = tempfile::Builder::new().prefix("kvdyno-test-").tempdir_in("/var/tmp").unwrap();
+    std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let binary = dir.path().join("tests");
     if std::fs::hard_link(&program, &binary).is_err() {
         std::fs::copy(&program, &binary).unwrap();
     }
-    (folder, binary)
+    (dir, binary)
 }
 
 /// This process is the one that [`again_as_nobody`] started.

@@ -47,7 +47,7 @@ struct RoleThread {
 
 impl WaitSampler {
     /// Threads of the phase before are forgotten.
-    pub fn phase_begins(&mut self) {
+    pub fn begin_phase(&mut self) {
         self.threads_known.clear();
     }
 
@@ -65,7 +65,7 @@ impl WaitSampler {
         present.sort_unstable();
         for &thread in &present {
             if !self.threads_known.contains_key(&thread) {
-                let state = self.meet(root, pid, thread);
+                let state = self.open_thread(root, pid, thread);
                 self.threads_known.insert(thread, state);
             }
         }
@@ -73,7 +73,7 @@ impl WaitSampler {
         let many = present.len().max(1);
         for index in 0..present.len().min(AT_ONCE) {
             let thread = present[(self.turn + index) % many];
-            self.look_at(thread, roles);
+            self.sample_thread(thread, roles);
         }
         self.turn = (self.turn + AT_ONCE.min(many)) % many;
     }
@@ -84,25 +84,25 @@ impl WaitSampler {
     }
 
     /// Threads were there, and their files could not be read: permission denied.
-    pub fn denied(&self) -> bool {
+    pub fn is_denied(&self) -> bool {
         self.denied && self.counts.is_empty()
     }
 
-    fn meet(&mut self, root: &Root, pid: u32, thread: u32) -> Option<RoleThread> {
-        let folder = format!("/proc/{pid}/task/{thread}");
-        let name = root.text(format!("{folder}/comm"))?;
+    fn open_thread(&mut self, root: &Root, pid: u32, thread: u32) -> Option<RoleThread> {
+        let dir = format!("/proc/{pid}/task/{thread}");
+        let name = root.text(format!("{dir}/comm"))?;
         let role = name.trim_end().strip_prefix(THREAD_NAME)?.parse().ok()?;
-        match File::open(root.path(format!("{folder}/syscall"))) {
+        match File::open(root.path(format!("{dir}/syscall"))) {
             Ok(syscall) => Some(RoleThread { role, syscall }),
             Err(_) => {
                 // One that has ended in between is no refusal.
-                self.denied |= root.path(folder).exists();
+                self.denied |= root.path(dir).exists();
                 None
             }
         }
     }
 
-    fn look_at(&mut self, thread: u32, roles: &[&str]) {
+    fn sample_thread(&mut self, thread: u32, roles: &[&str]) {
         let Some(Some(RoleThread { role, syscall })) = self.threads_known.get(&thread) else {
             return;
         };
@@ -111,7 +111,7 @@ impl WaitSampler {
         match syscall.read_at(&mut text, 0) {
             Ok(length) if length > 0 => {
                 let counts = self.counts.entry((*role).to_owned()).or_default();
-                *doing(&String::from_utf8_lossy(&text[..length]), counts) += 1;
+                *counter_mut(&String::from_utf8_lossy(&text[..length]), counts) += 1;
             }
             // It has ended in between.
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
@@ -124,7 +124,7 @@ impl WaitSampler {
 /// Where a line of `/proc/PID/task/TID/syscall` is counted: `running`, or a call's number and its
 /// arguments; -1 outside of any call, which for a thread that waits is a page fault.
 #[expect(non_upper_case_globals, reason = "names of the C library")]
-fn doing<'l>(line: &str, samples: &'l mut WaitSamples) -> &'l mut u64 {
+fn counter_mut<'l>(line: &str, samples: &'l mut WaitSamples) -> &'l mut u64 {
     let word = line.split_whitespace().next().unwrap_or_default();
     let Ok(call) = word.parse::<libc::c_long>() else { return &mut samples.running };
     match call {
@@ -154,7 +154,7 @@ mod tests {
 
     fn sample_of(line: &str) -> WaitSamples {
         let mut samples = WaitSamples::default();
-        *doing(line, &mut samples) += 1;
+        *counter_mut(line, &mut samples) += 1;
         samples
     }
 
@@ -177,11 +177,11 @@ mod tests {
     fn only_threads_of_roles_are_counted_and_all_get_their_turn() {
         let mut fake = Fake::new().file("/proc/7/task/7/comm", "kvdyno-lmdb\n");
         for thread in 100..140 {
-            let folder = format!("/proc/7/task/{thread}");
+            let dir = format!("/proc/7/task/{thread}");
             let role = u32::from(thread >= 120);
             fake = fake
-                .file(&format!("{folder}/comm"), &format!("kvdyno-{role}\n"))
-                .file(&format!("{folder}/syscall"), "running\n");
+                .file(&format!("{dir}/comm"), &format!("kvdyno-{role}\n"))
+                .file(&format!("{dir}/syscall"), "running\n");
         }
         let mut watch = WaitSampler::default();
         assert_eq!(watch.counts(), None);
@@ -216,7 +216,7 @@ mod tests {
             drop(held);
         });
         let counts = watch.counts();
-        let may = !watch.denied();
+        let may = !watch.is_denied();
         assert!(!may || counts.as_ref().is_some_and(|counts| counts["a"].lock > 0), "{counts:?}");
         assert!(!may || counts.as_ref().is_some_and(|counts| counts["b"].sleep > 0), "{counts:?}");
     }

@@ -1,7 +1,7 @@
 //! The cost of recording block I/O in the kernel: fio's random reads with and without it, in turns,
 //! as ratios; and the CPU time of the kernel programs. Needs root and fio.
 //!
-//! `cargo bench -p kvdyno --bench blockio -- [FOLDER] [PAIRS]`
+//! `cargo bench -p kvdyno --bench blockio -- [DIR] [PAIRS]`
 
 #![expect(clippy::print_stdout, reason = "it is what a benchmark does")]
 
@@ -15,13 +15,13 @@ const STATISTICS: &str = "/proc/sys/kernel/bpf_stats_enabled";
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    let folder = words.first().map_or("/var/tmp", String::as_str);
+    let dir = words.first().map_or("/var/tmp", String::as_str);
     let pairs: usize = words.get(1).map_or(Ok(40), |word| word.parse())?;
     let root = Root::system();
-    let volume = Storage::at(&root, Path::new(folder))?;
+    let volume = Storage::from_path(&root, Path::new(dir))?;
     let device = volume.device.map_err(anyhow::Error::msg)?;
-    let folder = tempfile::tempdir_in(folder)?;
-    let file = folder.path().join("fio");
+    let dir = tempfile::tempdir_in(dir)?;
+    let file = dir.path().join("fio");
     fio(&file, 32, "--rw=write --bs=1M --runtime=60 --time_based=0 --end_fsync=1")?;
     for depth in [32, 1] {
         let mut ratios = Vec::new();

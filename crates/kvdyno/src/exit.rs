@@ -53,7 +53,7 @@ impl From<CopyError> for Complaint {
 }
 
 /// The exit code for an error: a usage code if the user can correct it.
-pub fn of_error(error: &anyhow::Error) -> Exit {
+pub fn from_error(error: &anyhow::Error) -> Exit {
     if error.chain().any(<dyn std::error::Error>::is::<Interrupted>) {
         return Exit::Interrupted;
     }
@@ -77,8 +77,8 @@ mod tests {
     fn a_complaint_decides_from_inside_the_chain() {
         let error: anyhow::Error = Complaint::usage("no such run").hint("see `list`").into();
         let error = Err::<(), _>(error).context("while reading").unwrap_err();
-        assert_eq!(of_error(&error), Exit::Usage);
+        assert_eq!(from_error(&error), Exit::Usage);
         assert_eq!(complaint(&error).unwrap().hint.as_deref(), Some("see `list`"));
-        assert_eq!(of_error(&anyhow::anyhow!("disk on fire")), Exit::Failure);
+        assert_eq!(from_error(&anyhow::anyhow!("disk on fire")), Exit::Failure);
     }
 }

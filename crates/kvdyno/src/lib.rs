@@ -17,7 +17,7 @@ use clap::ColorChoice;
 use clap::CommandFactory as _;
 use cli::{Cli, Command, SchemaOf};
 use kvdyno_record::exit::Exit;
-use kvdyno_record::text::shortened;
+use kvdyno_record::text::shorten;
 use kvdyno_render::schemas;
 use printer::Printer;
 use running::runner::Interrupt;
@@ -41,7 +41,7 @@ pub fn main() -> ExitCode {
 /// Prints a mistake of the command line, or the help. A long argument is shortened.
 fn refuse_arguments(error: &clap::Error) -> ExitCode {
     let text = error.to_string();
-    let short = shortened(&text, MISTAKE_CHARS_MAX);
+    let short = shorten(&text, MISTAKE_CHARS_MAX);
     if !error.use_stderr() || short == text {
         error.exit();
     }
@@ -135,7 +135,7 @@ fn complain(error: &anyhow::Error, printer: &Printer) -> Exit {
         }
         None => {
             printer.error(error);
-            exit::of_error(error)
+            exit::from_error(error)
         }
     }
 }

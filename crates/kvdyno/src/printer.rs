@@ -13,7 +13,7 @@ pub(crate) use progress::Progress;
 use clap::ColorChoice;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use kvdyno_record::redact::redact;
-use kvdyno_record::text::{self, one_line, plain, shortened};
+use kvdyno_record::text::{self, escape_line, escape_text, shorten};
 use kvdyno_render::Tone;
 use kvdyno_render::wrap::wrap;
 use serde::Serialize;
@@ -56,30 +56,30 @@ impl Printer {
 
     /// Data: a block of text.
     pub(crate) fn data(&self, text: &str) {
-        self.write_out(&format!("{}\n", plain(text.trim_end_matches('\n'))));
+        self.write_out(&format!("{}\n", escape_text(text.trim_end_matches('\n'))));
     }
 
     /// A title above a block of data.
     pub(crate) fn heading(&self, text: &str) {
-        self.write_out(&format!("{}\n", self.out.toned(Tone::Strong, &plain(text))));
+        self.write_out(&format!("{}\n", self.out.paint(Tone::Strong, &escape_text(text))));
     }
 
     /// A line or a block of data that starts with a coloured word.
-    pub(crate) fn marked(&self, tone: Tone, word: &str, text: &str) {
-        let word = self.out.toned(tone, &one_line(word));
-        self.write_out(&format!("{word}{}\n", plain(text)));
+    pub(crate) fn marked_data(&self, tone: Tone, word: &str, text: &str) {
+        let word = self.out.paint(tone, &escape_line(word));
+        self.write_out(&format!("{word}{}\n", escape_text(text)));
     }
 
     /// Machine-readable data, byte for byte.
     pub(crate) fn verbatim(&self, bytes: &[u8]) {
-        self.suspended(|| self.out.write(bytes));
+        self.suspend_progress(|| self.out.write(bytes));
     }
 
     /// Data as indented JSON.
     pub(crate) fn json(&self, value: &impl Serialize) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(value)?;
         // Control characters that JSON permits occur inside strings, where \u is equivalent.
-        let harmless: String = text.chars().map(text::in_json).collect();
+        let harmless: String = text.chars().map(text::escape_json).collect();
         self.verbatim(format!("{harmless}\n").as_bytes());
         Ok(())
     }
@@ -87,18 +87,18 @@ impl Printer {
     /// A note; left out with `--quiet`.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            self.write_err(&format!("{}\n", plain(text)));
+            self.write_err(&format!("{}\n", escape_text(text)));
         }
     }
 
     /// A problem that may distort the figures.
     pub(crate) fn warning(&self, text: &str) {
-        self.labelled(Tone::Warning, "warning", text);
+        self.write_labelled(Tone::Warning, "warning", text);
     }
 
     /// A remedy.
     pub(crate) fn hint(&self, text: &str) {
-        self.labelled(Tone::Strong, "hint", text);
+        self.write_labelled(Tone::Strong, "hint", text);
     }
 
     /// Why standard output is not complete; none: it is, or its reader left.
@@ -110,12 +110,12 @@ impl Printer {
     /// The error that ends the program, its causes, and its hint.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         let mut message = error.to_string();
-        self.labelled(Tone::Bad, "error", &message);
+        self.write_labelled(Tone::Bad, "error", &message);
         for cause in error.chain().skip(1).map(ToString::to_string) {
             // Many errors already end with the text of their cause.
             if !message.contains(&cause) {
                 const BECAUSE: &str = "  because: ";
-                self.write_err(&format!("{BECAUSE}{}\n", wrapped(&cause, BECAUSE.len())));
+                self.write_err(&format!("{BECAUSE}{}\n", wrap_lines(&cause, BECAUSE.len())));
                 message = cause;
             }
         }
@@ -139,21 +139,21 @@ impl Printer {
         Progress::new(self, cases, estimate)
     }
 
-    fn labelled(&self, tone: Tone, label: &str, text: &str) {
-        let text = wrapped(&shortened(text, WORDS_MAX), label.len() + 2);
-        self.write_err(&format!("{}: {text}\n", self.err.toned(tone, label)));
+    fn write_labelled(&self, tone: Tone, label: &str, text: &str) {
+        let text = wrap_lines(&shorten(text, WORDS_MAX), label.len() + 2);
+        self.write_err(&format!("{}: {text}\n", self.err.paint(tone, label)));
     }
 
     fn write_out(&self, text: &str) {
-        self.suspended(|| self.out.write(text.as_bytes()));
+        self.suspend_progress(|| self.out.write(text.as_bytes()));
     }
 
     fn write_err(&self, text: &str) {
-        self.suspended(|| self.err.write(redact(text).as_bytes()));
+        self.suspend_progress(|| self.err.write(redact(text).as_bytes()));
     }
 
     /// Hides the progress line while other text is printed.
-    fn suspended(&self, write: impl FnOnce()) {
+    fn suspend_progress(&self, write: impl FnOnce()) {
         match &self.live {
             Some(live) => live.suspend(write),
             None => write(),
@@ -163,14 +163,14 @@ impl Printer {
 
 /// Makes text safe and wraps it. Its line breaks and indentation stay; the first line starts after
 /// `indent` columns.
-fn wrapped(text: &str, indent: usize) -> String {
+fn wrap_lines(text: &str, indent: usize) -> String {
     let line = |(number, line): (usize, &str)| {
         let words = line.trim_start_matches(' ');
         let spaces = line.len() - words.len();
         let before = if number == 0 { indent } else { 0 };
         format!("{}{}", &line[..spaces], wrap(words, before + spaces))
     };
-    plain(text).lines().enumerate().map(line).collect::<Vec<_>>().join("\n")
+    escape_text(text).lines().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
 struct Stream {
@@ -198,7 +198,7 @@ impl Stream {
         }
     }
 
-    fn toned(&self, tone: Tone, text: &str) -> String {
+    fn paint(&self, tone: Tone, text: &str) -> String {
         if self.color { format!("\x1b[{}m{text}\x1b[0m", code(tone)) } else { text.to_owned() }
     }
 }
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn errors_read_as_a_chain_with_a_hint() {
-        let (printer, captured) = Printer::captured();
+        let (printer, captured) = Printer::new_captured();
         let error = Err::<(), _>(Complaint::usage("no run `x`").hint("`kvdyno list`"))
             .context("failed to show")
             .unwrap_err();
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_long_message_hangs_below_its_beginning_and_its_own_lines_stay() {
-        let (printer, captured) = Printer::captured();
+        let (printer, captured) = Printer::new_captured();
         let long = "word ".repeat(20);
         printer.warning(&format!("{}\n  {long}", long.trim()));
         let output = captured.err();
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn escapes_from_a_record_do_not_reach_the_terminal() {
-        let (printer, captured) = Printer::captured();
+        let (printer, captured) = Printer::new_captured();
         printer.data("a\x1b[2Jb\u{202e}c\u{9b}31m");
         printer.json(&"\u{9b}31m\u{7f}").unwrap();
         assert_eq!(captured.out(), "a\\u{1b}[2Jb\\u{202e}c\\u{9b}31m\n\"\\u009b31m\\u007f\"\n");
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn colours_are_added_where_they_are_wanted() {
         let stream = Stream::new(true, Box::new(io::sink()));
-        assert_eq!(stream.toned(Tone::Bad, "x"), "\x1b[31;1mx\x1b[0m");
+        assert_eq!(stream.paint(Tone::Bad, "x"), "\x1b[31;1mx\x1b[0m");
         assert!(wants_color(ColorChoice::Always, false));
         assert!(!wants_color(ColorChoice::Never, true));
         assert!(!wants_color(ColorChoice::Auto, false));

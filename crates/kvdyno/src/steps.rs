@@ -7,7 +7,7 @@ pub(crate) const DIE_AT: &str = "KVDYNO_DIE_AT";
 
 /// A step is done.
 #[cfg(debug_assertions)]
-pub(crate) fn passed(step: &str) {
+pub(crate) fn pass_step(step: &str) {
     if std::env::var_os(DIE_AT).is_some_and(|name| name == step) {
         let _ =
             rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
@@ -16,4 +16,4 @@ pub(crate) fn passed(step: &str) {
 
 /// A step is done.
 #[cfg(not(debug_assertions))]
-pub(crate) fn passed(_: &str) {}
+pub(crate) fn pass_step(_: &str) {}

@@ -142,8 +142,8 @@ mod tests {
         let paths: Vec<&str> = mappings.iter().map(|mapping| &*mapping.path).collect();
         assert_eq!(paths, ["/opt/my engine/bin", "", "[vdso]"]);
         let mut files = Files::default();
-        let found = files.locate(&mappings[0], 0x55d0_c8a2_c010);
-        assert_eq!(found, CodeAddress::File(0, 0x2c010));
+        let address = files.locate(&mappings[0], 0x55d0_c8a2_c010);
+        assert_eq!(address, CodeAddress::File(0, 0x2c010));
         assert_eq!(files.paths(), [PathBuf::from("/opt/my engine/bin")]);
         assert_eq!(files.locate(&mappings[1], 0x7f52_aa00_0010), CodeAddress::Unknown);
         assert_eq!(files.locate(&mappings[2], 0x7ffd_2b5f_4010), CodeAddress::Vdso(0x10));

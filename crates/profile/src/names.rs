@@ -22,7 +22,7 @@ impl Names {
         let mut names =
             Self { functions: Vec::new(), numbers: HashMap::new(), by_address: HashMap::new() };
         let symbolizer = Symbolizer::new();
-        for (module, addresses) in by_module(addresses) {
+        for (module, addresses) in group_by_module(addresses) {
             let offsets: Vec<u64> = addresses.iter().map(|address| offset(*address)).collect();
             let symbols = module.symbols(&symbolizer, &offsets, paths);
             for (index, address) in addresses.into_iter().enumerate() {
@@ -37,7 +37,7 @@ impl Names {
     }
 
     /// The functions at an address, by their numbers, outermost first.
-    pub(crate) fn at(&self, address: CodeAddress) -> &[u32] {
+    pub(crate) fn find_functions(&self, address: CodeAddress) -> &[u32] {
         self.by_address.get(&address).map_or(&[], Vec::as_slice)
     }
 
@@ -71,7 +71,7 @@ enum Module {
     Cut,
 }
 
-fn by_module(addresses: BTreeSet<CodeAddress>) -> BTreeMap<Module, Vec<CodeAddress>> {
+fn group_by_module(addresses: BTreeSet<CodeAddress>) -> BTreeMap<Module, Vec<CodeAddress>> {
     let mut modules: BTreeMap<Module, Vec<CodeAddress>> = BTreeMap::new();
     for address in addresses {
         let module = match address {

@@ -42,7 +42,12 @@ impl PhaseStacks {
     }
 
     /// With names. `has_names`: functions of the load generator have them.
-    pub(crate) fn named(&self, names: &Names, has_names: bool, paths: &mut Paths) -> PhaseProfile {
+    pub(crate) fn symbolize(
+        &self,
+        names: &Names,
+        has_names: bool,
+        paths: &mut Paths,
+    ) -> PhaseProfile {
         let mut kinds: BTreeMap<(ThreadOwner, String), (u64, BTreeMap<u32, u64>)> = BTreeMap::new();
         for thread in self.threads.values() {
             let (name, owner) = thread.classify(&self.roles, names, has_names);
@@ -76,7 +81,8 @@ impl ThreadStacks {
     }
 
     fn generates_load(&self, names: &Names) -> bool {
-        let mut functions = self.stacks.keys().flatten().flat_map(|address| names.at(*address));
+        let mut functions =
+            self.stacks.keys().flatten().flat_map(|address| names.find_functions(*address));
         functions.any(|number| is_load_generator(&names.function(*number).name))
     }
 }
@@ -95,7 +101,7 @@ impl Paths {
 
     /// The path of a stack's innermost function.
     fn number(&mut self, stack: &Stack, names: &Names) -> u32 {
-        let functions = stack.iter().rev().flat_map(|address| names.at(*address));
+        let functions = stack.iter().rev().flat_map(|address| names.find_functions(*address));
         let mut caller = None;
         for function in functions {
             let path = CallPath(caller, *function);

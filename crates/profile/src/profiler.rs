@@ -76,7 +76,7 @@ impl Profiler {
     }
 
     /// What it does not sample, as sentences.
-    pub fn not_sampled(&self) -> Vec<String> {
+    pub fn unsampled_functions(&self) -> Vec<String> {
         let kernel = self.watches.iter().all(|watch| watch.rings.kernel);
         let sentence = "profile: functions of the kernel, without rights to sample them (as root, \
                         or with kernel.perf_event_paranoid = 1)";
@@ -96,7 +96,7 @@ impl Profiler {
         let Some(phase) = current else { return };
         for watch in watches {
             let lost = watch.rings.drain(|sample| {
-                phase.meet(root, &sample, (watch.kind, watch.pid));
+                phase.note_thread(root, &sample, (watch.kind, watch.pid));
                 phase.kept_bytes += sample.bytes();
                 phase.kept.push(sample);
             });
@@ -132,7 +132,7 @@ impl Profiler {
         let names = Names::resolve(addresses, self.files.paths());
         let has_names = self.phases.iter().any(|phase| phase.generates_load(&names));
         let mut paths = Paths::default();
-        let phases = self.phases.iter().map(|phase| phase.named(&names, has_names, &mut paths));
+        let phases = self.phases.iter().map(|phase| phase.symbolize(&names, has_names, &mut paths));
         Some(ProfileFile {
             rate_hz: RATE_HZ,
             kernel: self.watches.iter().all(|watch| watch.rings.kernel),
@@ -145,13 +145,13 @@ impl Profiler {
 
 impl CurrentPhase {
     /// Notes the code and the name of a process and a thread while they are there.
-    fn meet(&mut self, root: &Root, sample: &Sample, (kind, watched): (Watched, u32)) {
+    fn note_thread(&mut self, root: &Root, sample: &Sample, (kind, watched): (Watched, u32)) {
         let &Sample { pid, tid, .. } = sample;
-        let meet = || (Process::meet(root, pid), Holes::default());
+        let meet = || (Process::load(root, pid), Holes::default());
         let (process, holes) = self.processes.entry(pid).or_insert_with(meet);
         holes.fill(root, sample);
-        if sample.user.as_ref().is_some_and(|user| !process.knows(user)) {
-            process.meet_again(root, pid);
+        if sample.user.as_ref().is_some_and(|user| !process.has_mapping(user)) {
+            process.reload(root, pid);
         }
         let thread = self.stacks.threads.entry((pid, tid)).or_default();
         if thread.name.is_empty() {

@@ -3,7 +3,7 @@
 use super::*;
 use kvdyno_host::{Child, Root};
 use kvdyno_record::profile::{CUT, ProfileFile, ThreadOwner, ThreadsProfile, VDSO};
-use kvdyno_testing::skipped;
+use kvdyno_testing::report_skip;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,20 +12,20 @@ use std::time::{Duration, Instant};
 const PROGRAM: &str = include_str!("busy.c");
 
 /// Compiles the program; none: this machine has no compiler.
-fn compile(folder: &Path, test: &str) -> Option<PathBuf> {
-    compile_with_array(folder, 1 << 10, test)
+fn compile(dir: &Path, test: &str) -> Option<PathBuf> {
+    compile_with_array(dir, 1 << 10, test)
 }
 
 /// The program with an array of this size on its stack.
-fn compile_with_array(folder: &Path, bytes: usize, test: &str) -> Option<PathBuf> {
-    let (source, program) = (folder.join("busy.c"), folder.join("busy"));
+fn compile_with_array(dir: &Path, bytes: usize, test: &str) -> Option<PathBuf> {
+    let (source, program) = (dir.join("busy.c"), dir.join("busy"));
     let text = PROGRAM.replace("char padding[1024]", &format!("char padding[{bytes}]"));
     assert!(text.contains(&format!("[{bytes}]")), "{text}");
     std::fs::write(&source, text).unwrap();
     let mut cc = Command::new("cc");
     cc.args(["-O2", "-g", "-fomit-frame-pointer", "-pthread", "-o"]).arg(&program).arg(&source);
     if !cc.status().is_ok_and(|status| status.success()) {
-        skipped("cc", test, "there is no C compiler");
+        report_skip("cc", test, "there is no C compiler");
         return None;
     }
     Some(program)
@@ -38,7 +38,7 @@ fn profile(program: &Path, test: &str) -> Option<ProfileFile> {
     let watch = match Watch::open(&root, child.pid(), Watched::Worker) {
         Ok(watch) => watch,
         Err(error) => {
-            skipped("perf", test, &error.to_string());
+            report_skip("perf", test, &error.to_string());
             return None;
         }
     };
@@ -93,8 +93,8 @@ fn threads_named<'f>(file: &'f ProfileFile, phase: usize, name: &str) -> &'f Thr
 #[test]
 fn functions_of_threads_are_named_with_those_inlined_into_them() {
     let test = "functions_of_threads_are_named_with_those_inlined_into_them";
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compile(folder.path(), test) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let Some(program) = compile(dir.path(), test) else { return };
     let Some(file) = profile(&program, test) else { return };
     let phases: Vec<&str> = file.phases.iter().map(|phase| &*phase.phase).collect();
     assert_eq!((phases, file.rate_hz), (vec!["first", "second"], RATE_HZ));
@@ -120,9 +120,9 @@ fn functions_of_threads_are_named_with_those_inlined_into_them() {
 #[test]
 fn names_come_from_a_separate_file_and_else_are_addresses() {
     let test = "names_come_from_a_separate_file_and_else_are_addresses";
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compile(folder.path(), test) else { return };
-    let debug = folder.path().join("busy.debug");
+    let dir = tempfile::tempdir().unwrap();
+    let Some(program) = compile(dir.path(), test) else { return };
+    let debug = dir.path().join("busy.debug");
     let run = |program: &str, arguments: &[&Path], options: &[&str]| {
         let status = Command::new(program).args(options).args(arguments).status();
         assert!(status.unwrap().success(), "{program} {options:?}");
@@ -149,8 +149,8 @@ fn names_come_from_a_separate_file_and_else_are_addresses() {
 #[test]
 fn a_hole_in_a_stack_does_not_cut_it() {
     let test = "a_hole_in_a_stack_does_not_cut_it";
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compile_with_array(folder.path(), 20 << 10, test) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let Some(program) = compile_with_array(dir.path(), 20 << 10, test) else { return };
     let Some(file) = profile(&program, test) else { return };
     let readers = threads_named(&file, 1, "readers");
     assert!(readers.cut * 5 <= readers.samples, "{} of {}", readers.cut, readers.samples);
@@ -160,8 +160,8 @@ fn a_hole_in_a_stack_does_not_cut_it() {
 #[test]
 fn a_stack_that_is_too_deep_is_cut_and_said_to_be() {
     let test = "a_stack_that_is_too_deep_is_cut_and_said_to_be";
-    let folder = tempfile::tempdir().unwrap();
-    let Some(program) = compile_with_array(folder.path(), 40 << 10, test) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let Some(program) = compile_with_array(dir.path(), 40 << 10, test) else { return };
     let Some(file) = profile(&program, test) else { return };
     let readers = threads_named(&file, 0, "readers");
     assert!(readers.cut * 10 > readers.samples * 8, "{} of {}", readers.cut, readers.samples);

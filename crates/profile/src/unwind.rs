@@ -24,12 +24,12 @@ pub(crate) struct Process {
 
 impl Process {
     /// A process that runs.
-    pub(crate) fn meet(root: &Root, pid: u32) -> Self {
+    pub(crate) fn load(root: &Root, pid: u32) -> Self {
         Self { mappings: list_mappings(root, pid), unwinder: None }
     }
 
     /// Code that it has loaded since. Returns whether there is any.
-    pub(crate) fn meet_again(&mut self, root: &Root, pid: u32) -> bool {
+    pub(crate) fn reload(&mut self, root: &Root, pid: u32) -> bool {
         let mappings = list_mappings(root, pid);
         let is_new = !mappings.is_empty() && mappings != self.mappings;
         if is_new {
@@ -39,7 +39,7 @@ impl Process {
     }
 
     /// Whether its instruction is in memory that is known.
-    pub(crate) fn knows(&self, user: &UserState) -> bool {
+    pub(crate) fn has_mapping(&self, user: &UserState) -> bool {
         self.mapping(user.ip).is_some()
     }
 

@@ -162,7 +162,7 @@ impl IoKind {
         [Self::Read, Self::Write, Self::Metadata, Self::Flush, Self::Discard, Self::Other];
 
     /// In a table cell.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",
@@ -193,7 +193,7 @@ impl IoOwner {
     pub const ALL: [Self; 3] = [Self::Ours, Self::Kernel, Self::Foreign];
 
     /// In a table cell.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Ours => "ours",
             Self::Kernel => "kernel",

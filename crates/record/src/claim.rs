@@ -78,7 +78,7 @@ pub struct Cell {
     /// Of a phase of several windows: one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
-    /// Of a measured phase: the client group.
+    /// Of a measured phase: the role.
     pub role: Option<String>,
     /// One of its operations.
     pub op: Option<String>,

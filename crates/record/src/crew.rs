@@ -31,7 +31,7 @@ impl RankId {
 
     /// This rank's part of `all`.
     #[must_use]
-    pub fn share_of(&self, all: u64) -> Range<u64> {
+    pub fn own_range(&self, all: u64) -> Range<u64> {
         let bound =
             |rank: u32| (u128::from(all) * u128::from(rank) / u128::from(self.ranks.max(1))) as u64;
         bound(self.rank)..bound(self.rank + 1)
@@ -39,7 +39,7 @@ impl RankId {
 
     /// How many of `all` belong to this rank's threads, of a role of so many threads.
     #[must_use]
-    pub fn share(&self, all: u64, threads: u32) -> u64 {
+    pub fn own_count(&self, all: u64, threads: u32) -> u64 {
         let ours = self.threads(threads);
         let bound = |thread: u32| {
             (u128::from(all) * u128::from(thread) / u128::from(threads.max(1))) as u64
@@ -120,14 +120,14 @@ mod tests {
                 let (least, most) = (threads / ranks, threads.div_ceil(ranks));
                 assert!(lengths.clone().all(|length| (least..=most).contains(&length)));
                 for all in [0, 1, 1000, 1_000_003, u64::MAX] {
-                    let shares = seats.clone().map(|seat| seat.share(all, threads));
+                    let shares = seats.clone().map(|seat| seat.own_count(all, threads));
                     assert_eq!(shares.map(u128::from).sum::<u128>(), u128::from(all));
-                    let shares = seats.clone().map(|seat| seat.share_of(all));
+                    let shares = seats.clone().map(|seat| seat.own_range(all));
                     let lengths = shares.map(|share| u128::from(share.end - share.start));
                     assert_eq!(lengths.sum::<u128>(), u128::from(all));
                 }
             }
         }
-        assert_eq!((RankId::ALONE.threads(5), RankId::ALONE.share(77, 5)), (0..5, 77));
+        assert_eq!((RankId::ALONE.threads(5), RankId::ALONE.own_count(77, 5)), (0..5, 77));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::case::{Audit, OpResult, RoleResult, Verified};
 use crate::graph::Totals;
-use crate::units::grouped;
+use crate::units::group_digits;
 use crate::workload::{Activity, Load, LoadOrder, Phase, allows_misses, may_remove};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,16 +44,16 @@ impl ExpectedHits {
         let looked_up = hits + missing;
         match *self {
             Self::All if missing > 0 => {
-                let (missing, all) = (grouped(missing), grouped(looked_up));
+                let (missing, all) = (group_digits(missing), group_digits(looked_up));
                 Some(format!("{missing} of {all} keys looked up were missing"))
             }
             Self::None if hits > 0 => {
-                let (hits, all) = (grouped(hits), grouped(looked_up));
+                let (hits, all) = (group_digits(hits), group_digits(looked_up));
                 Some(format!("expected no hits, found {hits} of {all}"))
             }
             // Keys of a file, of which any may be there.
             Self::Share { share: 0.0, or_more: true, .. } if hits == 0 && missing > 0 => {
-                Some(format!("expected hits, found none in {} lookups", grouped(looked_up)))
+                Some(format!("expected hits, found none in {} lookups", group_digits(looked_up)))
             }
             Self::Share { share, deviation, or_more } if looked_up > 0 => {
                 let n = looked_up as f64;
@@ -64,7 +64,7 @@ impl ExpectedHits {
                         "{:.2} % of {} keys looked up were found, expected {:.2} %{} \
                          (within {:.2})",
                         100.0 * actual,
-                        grouped(looked_up),
+                        group_digits(looked_up),
                         100.0 * share,
                         if or_more { " or more" } else { "" },
                         100.0 * DEVIATIONS * spread
@@ -82,14 +82,14 @@ impl ExpectedHits {
 impl LoadOrder {
     /// The expected hits of keys drawn evenly over all keys of a load.
     pub fn expected_hits(self, records: u64) -> ExpectedHits {
-        match self.share(records) {
+        match self.loaded_share(records) {
             (_, 0.0) => ExpectedHits::All,
             (share, deviation) => ExpectedHits::Share { share, deviation, or_more: false },
         }
     }
 
     /// The share of the keys that are there after a load, with its deviation.
-    pub fn share(self, records: u64) -> (f64, f64) {
+    pub fn loaded_share(self, records: u64) -> (f64, f64) {
         let n = records.max(1) as f64;
         match self {
             // The load itself counts first reads.
@@ -114,14 +114,14 @@ impl Load {
     }
 
     /// How many records it writes of so many.
-    pub fn records_of(&self, records: u64) -> u64 {
+    pub fn written_records(&self, records: u64) -> u64 {
         self.replay.as_ref().map_or(records, |replay| replay.requests)
     }
 }
 
 /// What a load of so many records has left of the keys of a case. Where another case loaded, what
 /// its roles were planned to find says it.
-fn left(phases: &[Phase], records: u64) -> ExpectedHits {
+fn hits_after_load(phases: &[Phase], records: u64) -> ExpectedHits {
     let load = phases.iter().find_map(|phase| match &phase.work {
         Activity::Load(load) => Some(load.expected_hits(records)),
         _ => None,
@@ -136,19 +136,19 @@ fn left(phases: &[Phase], records: u64) -> ExpectedHits {
 }
 
 /// What is left of the keys of a case when a phase begins.
-pub fn left_before(phases: &[Phase], phase: &str, records: u64) -> ExpectedHits {
+pub fn hits_before_phase(phases: &[Phase], phase: &str, records: u64) -> ExpectedHits {
     let begun = phases.iter().position(|other| other.name == phase).unwrap_or(phases.len());
-    if may_remove(&phases[..begun]) { ExpectedHits::Any } else { left(phases, records) }
+    if may_remove(&phases[..begun]) { ExpectedHits::Any } else { hits_after_load(phases, records) }
 }
 
 /// Not every number of the data set exists: the length of a scan is not predictable.
 pub fn leaves_gaps(phases: &[Phase], records: u64) -> bool {
-    allows_misses(phases) || !left(phases, records).is_all()
+    allows_misses(phases) || !hits_after_load(phases, records).is_all()
 }
 
 /// The expected hits of a role of a phase; none: unknown, because keys are deleted or expire in it
 /// or before.
-fn to_be_found(phases: &[Phase], phase: &str, role: &str) -> Option<ExpectedHits> {
+fn role_expected_hits(phases: &[Phase], phase: &str, role: &str) -> Option<ExpectedHits> {
     let ended = phases.iter().position(|other| other.name == phase).map_or(0, |index| index + 1);
     if allows_misses(&phases[..ended]) {
         return None;
@@ -159,8 +159,8 @@ fn to_be_found(phases: &[Phase], phase: &str, role: &str) -> Option<ExpectedHits
 }
 
 /// The mistake in a role's hits, by its plan, if any.
-pub fn mistake_of(phases: &[Phase], phase: &str, role: &RoleResult) -> Option<String> {
-    let expected = to_be_found(phases, phase, &role.role)?;
+pub fn find_mistake(phases: &[Phase], phase: &str, role: &RoleResult) -> Option<String> {
+    let expected = role_expected_hits(phases, phase, &role.role)?;
     // A scan shows only existing records: it has no share of hits.
     let shows = |op: &str| matches!(op, "scan" | "walk");
     let ops =
@@ -176,22 +176,25 @@ impl Verified {
             return audit.mistake();
         }
         let lost = self.sampled.saturating_sub(self.hits);
-        let sampled = grouped(self.sampled);
+        let sampled = group_digits(self.sampled);
         if load.is_all() && lost > 0 {
-            return Some(format!("{} of {sampled} sampled keys are missing", grouped(lost)));
+            return Some(format!("{} of {sampled} sampled keys are missing", group_digits(lost)));
         }
         let missed = load.mistake(self.hits, lost);
         if missed.is_some() {
             return missed;
         }
         if self.wrong > 0 {
-            return Some(format!("{} of {sampled} sampled values are wrong", grouped(self.wrong)));
+            return Some(format!(
+                "{} of {sampled} sampled values are wrong",
+                group_digits(self.wrong)
+            ));
         }
         if load == ExpectedHits::Any {
             return None;
         }
         let (counted, expected) = (self.counted?, self.expected);
-        let (describe, all) = (grouped(counted), grouped(expected));
+        let (describe, all) = (group_digits(counted), group_digits(expected));
         let ExpectedHits::Share { share, deviation, or_more } = load else {
             let words = || format!("expected {all} records, found {describe}");
             return (counted != expected).then(words);
@@ -199,7 +202,7 @@ impl Verified {
         let (about, spread) = (expected as f64 * share, expected as f64 * deviation);
         let short = about - counted as f64;
         let off = if or_more { short } else { short.abs() };
-        let about = grouped(about as u64);
+        let about = group_digits(about as u64);
         let words = || format!("expected about {about} of {all} records, found {describe}");
         (off > DEVIATIONS * spread + 0.5).then(words)
     }
@@ -209,7 +212,7 @@ impl Audit {
     /// The mistake in a graph, if any.
     pub fn mistake(&self) -> Option<String> {
         if let Some(first) = self.first {
-            let (wrong, counts) = (grouped(self.wrong), grouped(self.counts));
+            let (wrong, counts) = (group_digits(self.wrong), group_digits(self.counts));
             return Some(format!(
                 "{wrong} of {counts} counts of links are wrong: node {} has {} visible links of \
                  type {}, {} of them in its list, and its count says {}",
@@ -220,7 +223,12 @@ impl Audit {
         let actual = Totals { ids: self.nodes, links: self.links, counts: self.counts };
         let words = |totals: Totals| {
             let Totals { ids, links, counts } = totals;
-            format!("{} nodes, {} links, {} counts", grouped(ids), grouped(links), grouped(counts))
+            format!(
+                "{} nodes, {} links, {} counts",
+                group_digits(ids),
+                group_digits(links),
+                group_digits(counts)
+            )
         };
         (actual != loaded).then(|| format!("{} are there, {} loaded", words(actual), words(loaded)))
     }
@@ -235,11 +243,11 @@ mod tests {
     /// Bins that stay empty, against the closed form for few and the limit for many.
     #[test]
     fn a_drawn_load_leaves_keys_out() {
-        assert_eq!(LoadOrder::Random.share(1_000), (1.0, 0.0));
+        assert_eq!(LoadOrder::Random.loaded_share(1_000), (1.0, 0.0));
         // Two draws of two keys: half the time one of them, half the time both.
-        let (share, deviation) = LoadOrder::Drawn.share(2);
+        let (share, deviation) = LoadOrder::Drawn.loaded_share(2);
         assert!((share - 0.75).abs() < 1e-12 && (deviation - 0.25).abs() < 1e-12);
-        let (share, deviation) = LoadOrder::Drawn.share(1_000_000);
+        let (share, deviation) = LoadOrder::Drawn.loaded_share(1_000_000);
         let e = 1.0f64.exp();
         assert!((share - (1.0 - 1.0 / e)).abs() < 1e-6);
         let limit = ((1.0 / e - 2.0 / (e * e)) / 1e6).sqrt();
@@ -287,10 +295,10 @@ mod tests {
             MixEntry { ttl_ns: Some(1), ..MixEntry::new(Op::Update, 1.0, Choice::Uniform) };
         let phases =
             [measured("before", get()), measured("expiring", expiring), measured("after", get())];
-        let looked_up = |phase: &str| to_be_found(&phases, phase, "users");
+        let looked_up = |phase: &str| role_expected_hits(&phases, phase, "users");
         assert_eq!(looked_up("before"), Some(ExpectedHits::All));
         assert_eq!((looked_up("expiring"), looked_up("after")), (None, None));
-        let left = |phase: &str| left_before(&phases, phase, 100);
+        let left = |phase: &str| hits_before_phase(&phases, phase, 100);
         assert_eq!((left("expiring"), left("after")), (ExpectedHits::All, ExpectedHits::Any));
         let lost = Verified { sampled: 10, hits: 9, ..Verified::default() };
         assert!(lost.mistake(left("expiring")).is_some());
@@ -314,9 +322,9 @@ mod tests {
 
     #[test]
     fn what_a_drawn_load_left_is_counted_by_chance() {
-        let verified = |counted, found| Verified {
+        let verified = |counted, hits| Verified {
             sampled: 1_000,
-            hits: found,
+            hits,
             wrong: 0,
             counted: Some(counted),
             expected: 1_000_000,

@@ -25,23 +25,23 @@ use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 
-/// A run's folder.
+/// A run's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunFolder {
+pub struct RunDir {
     /// Where it is.
     pub path: PathBuf,
 }
 
-impl RunFolder {
-    /// Makes a new run folder; one that exists is an error.
+impl RunDir {
+    /// Makes a new run directory; one that exists is an error.
     pub fn create(path: PathBuf) -> Result<Self> {
         fs::create_dir(&path).map_err(io_error(&path))?;
-        let folder = Self { path };
+        let dir = Self { path };
         for name in ["cases", "host"] {
-            let path = folder.path.join(name);
+            let path = dir.path.join(name);
             fs::create_dir(&path).map_err(io_error(&path))?;
         }
-        Ok(folder)
+        Ok(dir)
     }
 
     /// A run that is there.
@@ -78,34 +78,34 @@ impl RunFolder {
         self.path.join("host")
     }
 
-    /// The folder of a case's attempt.
-    pub fn case(&self, case: &Case, attempt: u32) -> CaseFolder {
+    /// The directory of a case's attempt.
+    pub fn case(&self, case: &Case, attempt: u32) -> CaseDir {
         let name = if attempt == 1 { case.id.clone() } else { format!("{}_a{attempt}", case.id) };
-        CaseFolder { path: self.path.join("cases").join(name) }
+        CaseDir { path: self.path.join("cases").join(name) }
     }
 
-    /// The folders of all cases begun, in order.
-    pub fn cases(&self) -> Result<Vec<CaseFolder>> {
+    /// The directories of all cases begun, in order.
+    pub fn cases(&self) -> Result<Vec<CaseDir>> {
         let path = self.path.join("cases");
-        let mut folders = Vec::new();
+        let mut dirs = Vec::new();
         for entry in fs::read_dir(&path).map_err(io_error(&path))? {
             let entry = entry.map_err(io_error(&path))?;
             if entry.path().is_dir() {
-                folders.push(CaseFolder { path: entry.path() });
+                dirs.push(CaseDir { path: entry.path() });
             }
         }
-        folders.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(folders)
+        dirs.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(dirs)
     }
 
     /// The cases that have a `case.json`, in order. A case that was in flight when everything was
     /// killed has none.
-    pub fn case_records(&self) -> Result<Vec<(CaseFolder, CaseRecord)>> {
+    pub fn case_records(&self) -> Result<Vec<(CaseDir, CaseRecord)>> {
         let mut records = Vec::new();
-        for folder in self.cases()? {
-            if folder.path.join("case.json").is_file() {
-                let record = folder.record()?;
-                records.push((folder, record));
+        for dir in self.cases()? {
+            if dir.path.join("case.json").is_file() {
+                let record = dir.record()?;
+                records.push((dir, record));
             }
         }
         Ok(records)
@@ -135,7 +135,7 @@ impl RunFolder {
 
     /// The checksum of a file that is listed in `SHA256SUMS`; none: it is no file inside the run's
     /// directory. A stranger's list may name anything.
-    pub fn sum_of(&self, name: &str) -> Option<String> {
+    pub fn file_checksum(&self, name: &str) -> Option<String> {
         let inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
         let path = self.path.join(name);
         let is_file = || path.symlink_metadata().is_ok_and(|meta| meta.is_file());
@@ -154,7 +154,7 @@ impl RunFolder {
         }
         let sums = fs::read_to_string(&path).map_err(io_error(&path))?;
         let differs = |(sum, name): (&str, &str)| {
-            self.sum_of(name).is_none_or(|now| now != sum).then(|| name.to_owned())
+            self.file_checksum(name).is_none_or(|now| now != sum).then(|| name.to_owned())
         };
         let sealed: Vec<(&str, &str)> =
             sums.lines().filter_map(|line| line.split_once("  ")).collect();
@@ -171,14 +171,15 @@ impl RunFolder {
 
 const FUNCTIONS: &str = "functions.json";
 
-/// A case's folder. Time lines are read one line at a time: those of a day do not fit into memory.
+/// A case's directory. Time lines are read one line at a time: those of a day do not fit into
+/// memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CaseFolder {
+pub struct CaseDir {
     /// Where it is.
     pub path: PathBuf,
 }
 
-impl CaseFolder {
+impl CaseDir {
     /// `case.json`.
     pub fn record(&self) -> Result<CaseRecord> {
         read_versioned(&self.path.join("case.json"), |record: &CaseRecord| &record.format)
@@ -313,12 +314,12 @@ pub fn sha256(path: &Path) -> Result<String> {
     Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// All files below a folder, sorted; the two that seal it and the run's lock left out.
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+/// All files below a directory, sorted; the two that seal it and the run's lock left out.
+fn files_below(dir: &Path) -> Result<Vec<PathBuf>> {
     const SEALS: [&str; 3] = ["SHA256SUMS", "complete", "lock"];
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(io_error(folder))? {
-        let entry = entry.map_err(io_error(folder))?;
+    for entry in fs::read_dir(dir).map_err(io_error(dir))? {
+        let entry = entry.map_err(io_error(dir))?;
         if entry.path().is_dir() {
             files.append(&mut files_below(&entry.path())?);
         } else if !SEALS.iter().any(|seal| entry.file_name() == *seal) {

@@ -50,7 +50,7 @@ impl Report {
         for start in beginnings(text).take(BEGINNINGS_MAX) {
             let mut json = serde_json::Deserializer::from_str(&text[start..]);
             match Self::deserialize(&mut json) {
-                Ok(report) => return Ok(report.joined()),
+                Ok(report) => return Ok(report.merge_jobs()),
                 Err(error) => _ = first.get_or_insert((start, error)),
             }
         }
@@ -76,7 +76,7 @@ impl Report {
     }
 
     /// Each job once, with the options that it shares with all.
-    fn joined(mut self) -> Self {
+    fn merge_jobs(mut self) -> Self {
         let mut jobs: Vec<Job> = Vec::new();
         let several = self.jobs.len() > 1;
         for mut job in std::mem::take(&mut self.jobs) {
@@ -86,7 +86,7 @@ impl Report {
             for (name, value) in &self.global {
                 job.options.entry(name.clone()).or_insert_with(|| value.clone());
             }
-            match jobs.iter_mut().find(|other| other.is_of(&job)) {
+            match jobs.iter_mut().find(|other| other.is_same_job(&job)) {
                 Some(other) => other.add(&job),
                 None => jobs.push(job),
             }

@@ -81,7 +81,7 @@ mod tests {
             title: "X".to_owned(),
             version: "1".to_owned(),
             build: BTreeMap::new(),
-            capabilities: Capabilities::least([(Durability::Async, PowerLoss::LosesLast, "")]),
+            capabilities: Capabilities::minimal([(Durability::Async, PowerLoss::LosesLast, "")]),
             options,
             planning: Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 0 },
         }
@@ -115,7 +115,7 @@ mod tests {
     fn the_cache_of_a_storage_engine_that_is_not_chosen_takes_nothing() {
         let options = || {
             vec![
-                OptionSpec::words("storage_engine", &["innodb", "rocksdb"], ""),
+                OptionSpec::choice("storage_engine", &["innodb", "rocksdb"], ""),
                 OptionSpec::bytes("rocksdb_block_cache_size", 1 << 30, ""),
             ]
         };

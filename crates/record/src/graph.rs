@@ -147,7 +147,7 @@ impl Graph {
 
 impl Split {
     /// Of `links`, those of type `kind`, from 0.
-    pub fn of_type(self, links: u64, kind: u64) -> u64 {
+    pub fn links_for_type(self, links: u64, kind: u64) -> u64 {
         let least = links / Graph::TYPES;
         let threshold = match self {
             Self::Even => links % Graph::TYPES,
@@ -170,12 +170,12 @@ mod tests {
 
     #[test]
     fn links_are_dealt_out_as_linkbench_does() {
-        let rounded = |links| [0, 1].map(|kind| Split::Rounded.of_type(links, kind));
+        let rounded = |links| [0, 1].map(|kind| Split::Rounded.links_for_type(links, kind));
         assert_eq!(
             [0, 1, 2, 3, 4, 5].map(rounded),
             [[0, 0], [1, 0], [2, 1], [2, 2], [3, 3], [3, 3]]
         );
-        let even = |links| [0, 1].map(|kind| Split::Even.of_type(links, kind));
+        let even = |links| [0, 1].map(|kind| Split::Even.links_for_type(links, kind));
         assert_eq!([0, 1, 2, 5].map(even), [[0, 0], [1, 0], [1, 1], [3, 2]]);
     }
 }

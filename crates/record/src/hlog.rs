@@ -221,8 +221,8 @@ mod tests {
 
     #[test]
     fn a_log_reads_back_and_survives_a_cut() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("latency.hlog");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("latency.hlog");
         let mut histogram = histogram();
         histogram.record_n(345, 7).unwrap();
         let empty = super::histogram();
@@ -250,7 +250,7 @@ mod tests {
         let mut bad = Intervals::open(&path).unwrap();
         assert!(bad.next().unwrap().unwrap_err().to_string().contains("not an interval log"));
         assert!(bad.next().is_none());
-        assert!(Intervals::open(&folder.path().join("none")).unwrap().next().is_none());
+        assert!(Intervals::open(&dir.path().join("none")).unwrap().next().is_none());
     }
 
     #[test]

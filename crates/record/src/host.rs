@@ -159,7 +159,7 @@ impl DriveHealth {
     }
 
     /// `healthy, 3 % of its life used, 41 C`: as much of it as is reported.
-    pub fn in_words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let verdict = self.healthy.map(|well| if well { "healthy" } else { "FAILING" }.to_owned());
         let used = self.percentage_used.map(|percent| format!("{percent} % of its life used"));
         let warm = self.temperature_c.map(|degrees| format!("{degrees} C"));

@@ -25,7 +25,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    fn on(&self) -> Option<&str> {
+    fn volume_or_tier(&self) -> Option<&str> {
         self.volume.as_ref().or(self.tier.as_ref()).map(String::as_str)
     }
 }
@@ -34,11 +34,15 @@ impl LeftOut {
 pub fn sentences(left_out: &[LeftOut]) -> Vec<String> {
     let mut all: Vec<Sentence<'_>> = left_out.iter().map(Sentence::from_left_out).collect();
     // The volumes of an engine, then its phases, the engines of those, the parts that have both.
-    all = merged(all, |a, b| a.is_like(b, &[PARTS, ENGINES, PHASES]), |a| &mut a.lists[ON]);
-    all = merged(all, |a, b| a.is_like(b, &[PARTS, ENGINES, ON]), |a| &mut a.lists[PHASES]);
-    all = merged(all, |a, b| a.is_like(b, &[PARTS, ON, PHASES]), |a| &mut a.lists[ENGINES]);
-    all = merged(all, |a, b| a.is_like(b, &[ENGINES, ON, PHASES]), |a| &mut a.lists[PARTS]);
-    all.iter().map(Sentence::words).collect()
+    all =
+        merge_sentences(all, |a, b| a.is_like(b, &[PARTS, ENGINES, PHASES]), |a| &mut a.lists[ON]);
+    all =
+        merge_sentences(all, |a, b| a.is_like(b, &[PARTS, ENGINES, ON]), |a| &mut a.lists[PHASES]);
+    all =
+        merge_sentences(all, |a, b| a.is_like(b, &[PARTS, ON, PHASES]), |a| &mut a.lists[ENGINES]);
+    all =
+        merge_sentences(all, |a, b| a.is_like(b, &[ENGINES, ON, PHASES]), |a| &mut a.lists[PARTS]);
+    all.iter().map(Sentence::to_text).collect()
 }
 
 struct Sentence<'l> {
@@ -53,7 +57,7 @@ const ON: usize = 2;
 const PHASES: usize = 3;
 
 /// Sentences that are alike, and have one reason, as one: what they do not share stands in a list.
-fn merged<'l>(
+fn merge_sentences<'l>(
     all: Vec<Sentence<'l>>,
     is_alike: impl Fn(&Sentence<'l>, &Sentence<'l>) -> bool,
     list: impl for<'s> Fn(&'s mut Sentence<'l>) -> &'s mut Vec<&'l str>,
@@ -80,7 +84,7 @@ impl<'l> Sentence<'l> {
         let lists = [
             entry.part.iter().map(String::as_str).collect(),
             vec![entry.engine.as_str()],
-            entry.on().into_iter().collect(),
+            entry.volume_or_tier().into_iter().collect(),
             entry.phase.iter().map(String::as_str).collect(),
         ];
         Self { lists, why: &entry.reason }
@@ -90,7 +94,7 @@ impl<'l> Sentence<'l> {
         lists.iter().all(|&list| self.lists[list] == other.lists[list])
     }
 
-    fn words(&self) -> String {
+    fn to_text(&self) -> String {
         let [parts, engines, on, phases] = &self.lists;
         let parts = match &parts[..] {
             [] => String::new(),

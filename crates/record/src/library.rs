@@ -26,7 +26,7 @@ impl Library {
     }
 
     /// `11.8.1 (official)`.
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         format!("{} ({})", self.version, self.build)
     }
 

@@ -42,7 +42,7 @@ pub enum RecordError {
     /// No run there.
     #[error("{}: not a run of kvdyno: it has no run.json", path.display())]
     NotARun {
-        /// Which folder.
+        /// Which directory.
         path: PathBuf,
     },
 }

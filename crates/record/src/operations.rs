@@ -89,16 +89,16 @@ pub static OPERATIONS: [OpInfo; 24] = [
         Chosen,
         "Reads neighbouring records in key order.",
     )
-    .many()
+    .with_many_items()
     .needs(Ability::Scan),
     reads("multiget", Op::Multiget { keys: TEN }, Chosen, "Looks up several keys in one call.")
-        .many()
+        .with_many_items()
         .with(&[TakesMissing]),
     reads("rmw", Op::ReadModifyWrite, Chosen, "Reads a key and writes it again.")
-        .and_writes()
+        .with_writes()
         .with(&[WritesValues]),
     writes("batch", Op::Batch { writes: TEN }, Chosen, "Updates several keys in one batch.")
-        .many()
+        .with_many_items()
         .with(&[WritesValues]),
     reads(
         "walk",
@@ -107,7 +107,7 @@ pub static OPERATIONS: [OpInfo; 24] = [
         "Reads the next records in key order from the end of the thread's previous walk. After \
          the last record it starts again.",
     )
-    .many()
+    .with_many_items()
     .needs(Ability::Scan),
     reads(
         "open",
@@ -123,7 +123,7 @@ pub static OPERATIONS: [OpInfo; 24] = [
         "Kills a process that updates records (SIGKILL), and opens its database up to the first \
          answer. Only the opening is timed.",
     )
-    .and_writes()
+    .with_writes()
     .needs(Ability::Open),
     op("flush", Some(Op::Flush), NoKey, "Makes earlier writes durable."),
     writes("add_node", Op::AddNode, Graph, "Adds a node to a graph.").with(&[AddsRecords]),
@@ -141,16 +141,17 @@ pub static OPERATIONS: [OpInfo; 24] = [
     .with(&[AddsRecords]),
     writes("delete_link", Op::DeleteLink, Graph, "Hides a link of a graph."),
     reads("count_link", Op::CountLink, Graph, "Looks up a count of links."),
-    reads("multiget_link", Op::MultigetLink, Graph, "Looks up several links of a node.").many(),
+    reads("multiget_link", Op::MultigetLink, Graph, "Looks up several links of a node.")
+        .with_many_items(),
     reads(
         "get_links_list",
         Op::GetLinksList,
         Graph,
         "Lists the links of a node, the newest first.",
     )
-    .many(),
-    op("load_nodes", None, Graph, "Loads the nodes of a graph.").and_writes().many(),
-    op("load_links", None, Graph, "Loads the links of a graph.").and_writes().many(),
+    .with_many_items(),
+    op("load_nodes", None, Graph, "Loads the nodes of a graph.").with_writes().with_many_items(),
+    op("load_links", None, Graph, "Loads the links of a graph.").with_writes().with_many_items(),
 ];
 
 /// A load of nodes, and one of links: the last, and the only ones that are no [`Op`].
@@ -168,16 +169,16 @@ const fn reads(name: &'static str, of: Op, keys: KeySource, does: &'static str) 
 }
 
 const fn writes(name: &'static str, of: Op, keys: KeySource, does: &'static str) -> OpInfo {
-    op(name, Some(of), keys, does).and_writes()
+    op(name, Some(of), keys, does).with_writes()
 }
 
 impl OpInfo {
-    const fn and_writes(mut self) -> Self {
+    const fn with_writes(mut self) -> Self {
         self.writes = true;
         self
     }
 
-    const fn many(mut self) -> Self {
+    const fn with_many_items(mut self) -> Self {
         self.many = true;
         self
     }
@@ -193,19 +194,19 @@ impl OpInfo {
     }
 
     /// The one of this name.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn find_by_name(name: &str) -> Option<&'static Self> {
         OPERATIONS.iter().find(|op| op.name == name)
     }
 
     /// Those that a mix may have.
-    pub fn of_mixes() -> impl Iterator<Item = &'static Self> {
+    pub fn mix_operations() -> impl Iterator<Item = &'static Self> {
         OPERATIONS.iter().filter(|info| info.op.is_some() && info.keys != NoKey)
     }
 
     /// Whether a role's own figures sum it up. Flushes have a row of their own: they read and write
     /// nothing, and a job that waits for one after each write does not do twice the work.
     pub fn is_summed(name: &str) -> bool {
-        Self::named(name).is_none_or(|info| info.reads || info.writes)
+        Self::find_by_name(name).is_none_or(|info| info.reads || info.writes)
     }
 
     /// Whether it has a property.

@@ -61,7 +61,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// In a table cell.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::DoesNotFit { .. } => "does not fit",

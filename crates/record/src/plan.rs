@@ -67,7 +67,7 @@ pub const WITHIN: f64 = 0.03;
 /// One point of the suite, once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Case {
-    /// Folder name: `0005_rocksdb_t4_r2`; unique and in order.
+    /// Directory name: `0005_rocksdb_t4_r2`; unique and in order.
     pub id: String,
     /// All that makes two cases comparable, trial and host left out: equal keys, equal work.
     pub key: String,
@@ -164,7 +164,7 @@ pub fn counted_part(part: Option<&str>) -> String {
 /// Which database a case works on: one that it makes itself, or one that an earlier case left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Database {
-    /// Its folder's name in its data directory: unique in the run.
+    /// Its directory's name in its data directory: unique in the run.
     pub id: String,
     /// The case that loads it; its own id where it loads itself.
     pub loaded_by: String,
@@ -219,13 +219,13 @@ impl Case {
     }
 
     /// How many records its load phase of this name writes.
-    pub fn loaded(&self, phase: &str) -> u64 {
-        let all = self.data.loaded();
+    pub fn loaded_items(&self, phase: &str) -> u64 {
+        let all = self.data.loaded_items();
         let load = self.phases.iter().find_map(|planned| match &planned.work {
             Activity::Load(load) if planned.name == phase => Some(load),
             _ => None,
         });
-        load.map_or(all, |load| load.records_of(all))
+        load.map_or(all, |load| load.written_records(all))
     }
 
     /// Bytes of keys and values of all records after the load.
@@ -237,7 +237,7 @@ impl Case {
     }
 
     /// Bytes of keys and values of so many of them, of mean length.
-    pub fn bytes_of(&self, records: u64) -> f64 {
+    pub fn bytes_for_records(&self, records: u64) -> f64 {
         self.user_bytes() as f64 * (records as f64 / self.data.records.max(1) as f64)
     }
 

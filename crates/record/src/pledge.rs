@@ -38,7 +38,7 @@ pub struct Units {
 
 impl Units {
     /// Units of each writer.
-    pub fn each(&self) -> u64 {
+    pub fn units_each(&self) -> u64 {
         self.singles + self.batches
     }
 
@@ -52,7 +52,7 @@ impl Units {
     }
 
     /// The records of a unit: one, or a batch's.
-    pub fn records_of(&self, writer: u64, unit: u64) -> Range<u64> {
+    pub fn unit_records(&self, writer: u64, unit: u64) -> Range<u64> {
         let first = writer * self.records_each();
         match unit.checked_sub(self.singles) {
             None => first + unit..first + unit + 1,
@@ -65,12 +65,12 @@ impl Units {
 
     /// Unit and version of a writer's write.
     pub fn write(&self, number: u64) -> (u64, u32) {
-        (number % self.each(), (number / self.each()) as u32 + 1)
+        (number % self.units_each(), (number / self.units_each()) as u32 + 1)
     }
 
     /// The write that gave a unit its version.
     pub fn number(&self, unit: u64, version: u32) -> u64 {
-        (u64::from(version) - 1) * self.each() + unit
+        (u64::from(version) - 1) * self.units_each() + unit
     }
 
     /// The shape of the data, for the engine.
@@ -165,12 +165,12 @@ macro_rules! in_json {
         impl $type {
             /// From a line.
             pub fn from_json(line: &str) -> kvdyno_engine::Result<Self> {
-                serde_json::from_str(line).map_err(|error| mistaken(&error))
+                serde_json::from_str(line).map_err(|error| line_error(&error))
             }
 
             /// As a line, with its end.
             pub fn to_line(&self) -> kvdyno_engine::Result<Vec<u8>> {
-                let mut line = serde_json::to_vec(self).map_err(|error| mistaken(&error))?;
+                let mut line = serde_json::to_vec(self).map_err(|error| line_error(&error))?;
                 line.push(b'\n');
                 Ok(line)
             }
@@ -180,7 +180,7 @@ macro_rules! in_json {
 
 in_json!(Pledge, Pledged, Victim, Recovered);
 
-fn mistaken(error: &serde_json::Error) -> Error {
+fn line_error(error: &serde_json::Error) -> Error {
     Error::new(ErrorClass::Other, error.to_string())
 }
 
@@ -201,13 +201,13 @@ mod tests {
     #[test]
     fn every_record_belongs_to_one_unit() {
         let mut records: Vec<u64> = (0..UNITS.writers)
-            .flat_map(|writer| (0..UNITS.each()).map(move |unit| (writer, unit)))
-            .flat_map(|(writer, unit)| UNITS.records_of(writer, unit))
+            .flat_map(|writer| (0..UNITS.units_each()).map(move |unit| (writer, unit)))
+            .flat_map(|(writer, unit)| UNITS.unit_records(writer, unit))
             .collect();
         records.sort_unstable();
         assert_eq!(records, Vec::from_iter(0..UNITS.records()));
-        assert_eq!(UNITS.records_of(1, 0), 14..15);
-        assert_eq!(UNITS.records_of(1, 5), 23..28);
+        assert_eq!(UNITS.unit_records(1, 0), 14..15);
+        assert_eq!(UNITS.unit_records(1, 5), 23..28);
     }
 
     #[test]

@@ -42,8 +42,8 @@ pub struct Job {
     pub slice_ns: u64,
     /// Failed operations allowed.
     pub errors_max: u64,
-    /// The case's folder: series, events and histograms are written there.
-    pub folder: PathBuf,
+    /// The case's directory: series, events and histograms are written there.
+    pub dir: PathBuf,
     /// Differs between trials, so that trials draw different keys.
     pub trial: u32,
     /// Its place among several workers that do this together, each its share; null: it is alone.
@@ -290,7 +290,7 @@ impl Event {
     }
 
     /// The event of an engine's failure.
-    pub fn failed(phase: Option<u32>, error: &Error) -> Self {
+    pub fn from_error(phase: Option<u32>, error: &Error) -> Self {
         Self::Failed { phase, class: error.class, message: error.message.clone(), signal: None }
     }
 }

@@ -58,7 +58,7 @@ pub fn operation(recorded: &str) -> Option<Op> {
 }
 
 /// Which operation of a mix a recorded request is.
-pub fn place_in(mix: &[MixEntry], recorded: &str) -> Option<usize> {
+pub fn mix_entry_index(mix: &[MixEntry], recorded: &str) -> Option<usize> {
     let op = operation(recorded)?;
     mix.iter().position(|entry| entry.op == op)
 }
@@ -71,7 +71,7 @@ pub fn replays(phases: &[Phase]) -> impl Iterator<Item = &Replay> {
 
 /// The phase without where its traces are.
 #[must_use]
-pub fn without_place(phase: &Phase) -> Phase {
+pub fn without_trace_path(phase: &Phase) -> Phase {
     let mut phase = phase.clone();
     replays_mut(&mut phase).for_each(|replay| replay.file = PathBuf::new());
     phase
@@ -113,7 +113,7 @@ mod tests {
         };
         let (first, second) = (phase("/here"), phase("/there"));
         assert_ne!(first, second);
-        assert_eq!(without_place(&first), without_place(&second));
+        assert_eq!(without_trace_path(&first), without_trace_path(&second));
         assert_eq!(replays(&[first]).map(|replay| replay.requests).sum::<u64>(), 3);
     }
 

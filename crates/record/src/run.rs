@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub struct RunRecord {
     /// [`crate::FORMAT`].
     pub format: String,
-    /// The run folder's name.
+    /// The run directory's name.
     pub id: String,
     /// The suite's name.
     pub suite: String,

@@ -52,7 +52,7 @@ pub struct Samples {
 impl Samples {
     /// Adds `count` samples of a value; one of more than an hour counts as an hour.
     pub fn add(&mut self, value: u64, count: u64) {
-        let bucket = index_of(value.min(LONGEST_NS));
+        let bucket = bucket_index(value.min(LONGEST_NS));
         let (page, slot) = (bucket / PAGE, bucket % PAGE);
         if self.pages.len() <= page {
             self.pages.resize(page + 1, None);
@@ -77,7 +77,7 @@ impl Samples {
             pages.filter_map(|(page_number, page)| Some((page_number * PAGE, page.as_ref()?)));
         pages.flat_map(|(first, page)| {
             let filled = page.iter().enumerate().filter(|(_, count)| **count > 0);
-            filled.map(move |(page_number, count)| (highest_of(first + page_number), *count))
+            filled.map(move |(page_number, count)| (bucket_highest(first + page_number), *count))
         })
     }
 
@@ -110,13 +110,13 @@ impl Samples {
 }
 
 /// The bucket of a value.
-fn index_of(value: u64) -> usize {
+fn bucket_index(value: u64) -> usize {
     let doublings = (u64::BITS - (value | (EXACT - 1)).leading_zeros()) - (HALF_BITS + 1);
     ((doublings as usize) << HALF_BITS) + (value >> doublings) as usize
 }
 
 /// The largest value of a bucket.
-fn highest_of(index: usize) -> u64 {
+fn bucket_highest(index: usize) -> u64 {
     let doublings = (index >> HALF_BITS).saturating_sub(1);
     let position = (index - (doublings << HALF_BITS)) as u64;
     ((position + 1) << doublings) - 1
@@ -155,7 +155,7 @@ impl Decoder {
         self.packed.clear();
         let base64 = base64::engine::general_purpose::STANDARD;
         base64.decode_vec(text, &mut self.packed).map_err(|error| error.to_string())?;
-        if word(&self.packed, 0) != Some(COOKIE_DEFLATED) {
+        if read_u32(&self.packed, 0) != Some(COOKIE_DEFLATED) {
             return Err("not a deflated histogram of version 2".to_owned());
         }
         self.inflate.reset(true);
@@ -170,18 +170,18 @@ impl Decoder {
     }
 }
 
-fn word(bytes: &[u8], offset: usize) -> Option<u32> {
+fn read_u32(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(offset..offset + 4)?.try_into().ok()?))
 }
 
 /// What a record's writer wrote: 3 digits from 1 on. The highest value only says where it ends.
 fn numbers(plain: &[u8]) -> Result<Vec<(u64, u64)>, String> {
-    let (cookie, length) = (word(plain, 0), word(plain, 4).unwrap_or(0) as usize);
-    let lowest = word(plain, 16).zip(word(plain, 20));
-    if cookie != Some(COOKIE) || word(plain, 8) != Some(0) {
+    let (cookie, length) = (read_u32(plain, 0), read_u32(plain, 4).unwrap_or(0) as usize);
+    let lowest = read_u32(plain, 16).zip(read_u32(plain, 20));
+    if cookie != Some(COOKIE) || read_u32(plain, 8) != Some(0) {
         return Err("not a histogram of version 2".to_owned());
     }
-    if word(plain, 12) != Some(u32::from(SIGNIFICANT_DIGITS)) || lowest != Some((0, 1)) {
+    if read_u32(plain, 12) != Some(u32::from(SIGNIFICANT_DIGITS)) || lowest != Some((0, 1)) {
         return Err("expected a histogram of three digits from 1 on".to_owned());
     }
     let body = plain.get(HEADER..).unwrap_or_default();
@@ -198,7 +198,7 @@ fn numbers(plain: &[u8]) -> Result<Vec<(u64, u64)>, String> {
             if index >= BUCKETS {
                 return Err("a histogram with times above an hour".to_owned());
             }
-            counts.push((highest_of(index), number as u64));
+            counts.push((bucket_highest(index), number as u64));
         }
         index = index.saturating_add(1);
     }
@@ -240,9 +240,9 @@ mod tests {
         assert_eq!(histogram.distinct_values(), BUCKETS);
         for value in values() {
             let highest = histogram.highest_equivalent(value);
-            assert_eq!(highest_of(index_of(value)), highest, "{value}");
+            assert_eq!(bucket_highest(bucket_index(value)), highest, "{value}");
         }
-        assert!(index_of(LONGEST_NS) < BUCKETS);
+        assert!(bucket_index(LONGEST_NS) < BUCKETS);
     }
 
     #[test]

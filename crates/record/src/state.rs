@@ -27,7 +27,7 @@ pub struct StateRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StateDescription {
     /// A lower-case hexadecimal digest of all that determines the database: engine, version, build,
-    /// options, data and phases. The name of its folder.
+    /// options, data and phases. The name of its directory.
     pub id: String,
     /// The engine's name.
     pub engine: String,
@@ -48,12 +48,12 @@ pub struct StateDescription {
     pub sample: Option<Sample>,
 }
 
-/// All that is in a database's folder, each list in the order of its paths.
+/// All that is in a database's directory, each list in the order of its paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Seal {
     /// Its files.
     pub files: Vec<SealedFile>,
-    /// Its folders, relative to the database's folder: an engine may expect an empty one.
+    /// Its directories, relative to the database's directory: an engine may expect an empty one.
     pub directories: Vec<PathBuf>,
     /// Its symbolic links.
     pub links: Vec<SealedLink>,
@@ -62,7 +62,7 @@ pub struct Seal {
 /// A file as it was sealed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SealedFile {
-    /// Relative to the database's folder.
+    /// Relative to the database's directory.
     pub path: PathBuf,
     /// Its length in bytes, holes included.
     pub length: u64,
@@ -75,7 +75,7 @@ pub struct SealedFile {
 /// A symbolic link as it was sealed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SealedLink {
-    /// Relative to the database's folder.
+    /// Relative to the database's directory.
     pub path: PathBuf,
     /// Where it leads, as it is written in the link.
     pub target: PathBuf,
@@ -122,8 +122,8 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("state.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state.json");
         record().write(&path).unwrap();
         assert_eq!(StateRecord::read(&path).unwrap(), record());
         let text = std::fs::read_to_string(&path).unwrap();
@@ -132,8 +132,8 @@ mod tests {
 
     #[test]
     fn a_newer_format_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("state.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state.json");
         StateRecord { format: "2.0".to_owned(), ..record() }.write(&path).unwrap();
         let text = StateRecord::read(&path).unwrap_err().to_string();
         assert!(text.contains("format 2.0 is newer"), "{text}");

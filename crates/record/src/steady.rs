@@ -104,7 +104,7 @@ impl EndRule {
 
 /// The first window of five rounds in which every figure is steady: the index of its last round.
 /// Each of `figures` has one value per round.
-pub fn first_steady(figures: &[Vec<f64>]) -> Option<usize> {
+pub fn first_steady_round(figures: &[Vec<f64>]) -> Option<usize> {
     let rounds = figures.iter().map(Vec::len).min()?;
     (WINDOW..=rounds).find_map(|end| {
         let steady = figures.iter().all(|figure| {
@@ -154,11 +154,11 @@ mod tests {
     fn all_figures_must_be_steady_in_the_same_window() {
         let settles = vec![400.0, 300.0, 200.0, 101.0, 100.0, 99.0, 100.0, 100.0];
         let later = vec![50.0, 50.0, 50.0, 50.0, 90.0, 50.0, 50.0, 50.0];
-        assert_eq!(first_steady(std::slice::from_ref(&settles)), Some(7));
-        assert_eq!(first_steady(&[settles, later]), None);
-        assert_eq!(first_steady(&[vec![1.0; 4]]), None);
-        assert_eq!(first_steady(&[vec![1.0; 5]]), Some(4));
-        assert_eq!(first_steady(&[]), None);
+        assert_eq!(first_steady_round(std::slice::from_ref(&settles)), Some(7));
+        assert_eq!(first_steady_round(&[settles, later]), None);
+        assert_eq!(first_steady_round(&[vec![1.0; 4]]), None);
+        assert_eq!(first_steady_round(&[vec![1.0; 5]]), Some(4));
+        assert_eq!(first_steady_round(&[]), None);
     }
 
     #[test]

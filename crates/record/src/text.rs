@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 
 /// A text of several lines.
-pub fn plain(text: &str) -> Cow<'_, str> {
-    shown(text, |c| c != '\n' && steers(c))
+pub fn escape_text(text: &str) -> Cow<'_, str> {
+    escape_chars(text, |c| c != '\n' && is_steering(c))
 }
 
 /// A text that has to stay on its line: a table's cell.
-pub fn one_line(text: &str) -> Cow<'_, str> {
-    shown(text, steers)
+pub fn escape_line(text: &str) -> Cow<'_, str> {
+    escape_chars(text, is_steering)
 }
 
 /// A word of a command line, with a shell's quotes where it needs them.
@@ -23,7 +23,7 @@ pub fn shell_word(word: &str) -> String {
 }
 
 /// Shortens a text to a maximum of characters: its beginning and its end.
-pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+pub fn shorten(text: &str, most: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= most {
         return text.into();
@@ -35,15 +35,15 @@ pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
 }
 
 /// A character of a JSON text, as JSON escapes it.
-pub fn in_json(c: char) -> Cow<'static, str> {
-    if c != '\n' && steers(c) {
+pub fn escape_json(c: char) -> Cow<'static, str> {
+    if c != '\n' && is_steering(c) {
         format!("\\u{:04x}", c as u32).into()
     } else {
         c.to_string().into()
     }
 }
 
-fn shown(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
+fn escape_chars(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.chars().any(&hidden) {
         return text.into();
     }
@@ -60,7 +60,7 @@ fn shown(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// Control characters, and the marks that change direction or are not seen at all. All of them
 /// lie in the basic plane: four hexadecimal digits are enough.
-pub fn steers(c: char) -> bool {
+pub fn is_steering(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
@@ -77,16 +77,16 @@ mod tests {
 
     #[test]
     fn a_long_text_keeps_its_beginning_and_its_end() {
-        assert_eq!(shortened("äbc", 3), "äbc");
-        assert_eq!(shortened("abcdefghi", 6), "abcd[3 more characters]hi");
+        assert_eq!(shorten("äbc", 3), "äbc");
+        assert_eq!(shorten("abcdefghi", 6), "abcd[3 more characters]hi");
         let name = format!("invalid name `{}`", "ö".repeat(100_000));
-        assert!(shortened(&name, 600).chars().count() < 640);
+        assert!(shorten(&name, 600).chars().count() < 640);
     }
 
     #[test]
     fn only_lines_are_kept() {
-        assert_eq!(plain("a\nb\tc\r"), "a\nb\\tc\\r");
-        assert_eq!(one_line("a\nb"), "a\\nb");
-        assert_eq!(one_line("µs \u{feff}é"), "µs \\u{feff}é");
+        assert_eq!(escape_text("a\nb\tc\r"), "a\nb\\tc\\r");
+        assert_eq!(escape_line("a\nb"), "a\\nb");
+        assert_eq!(escape_line("µs \u{feff}é"), "µs \\u{feff}é");
     }
 }

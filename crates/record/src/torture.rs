@@ -14,7 +14,7 @@ pub const FILE: &str = "torture.json";
 pub struct TortureRecord {
     /// [`crate::FORMAT`].
     pub format: String,
-    /// The folder's name.
+    /// The directory's name.
     pub id: String,
     /// The program's version.
     pub program: String,
@@ -59,7 +59,7 @@ pub struct ClassRecord {
     pub options: Vec<String>,
     /// What was tried.
     pub trials: Vec<Trial>,
-    /// The recording of the power losses, in the record's folder, where it was kept.
+    /// The recording of the power losses, in the record's directory, where it was kept.
     pub recording: Option<String>,
     /// It could not be tried to the end: why.
     pub failed: Option<String>,
@@ -150,18 +150,18 @@ pub struct Tally {
 /// The share that may be lost where nothing of `states` was, with 95 % confidence: the rule of
 /// three (Hanley and Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 1983).
 /// It is for many: of three states it says nothing.
-pub fn at_most(states: u64) -> Option<f64> {
+pub fn loss_bound(states: u64) -> Option<f64> {
     (states > 3).then(|| 3.0 / states as f64)
 }
 
 impl Tally {
     /// States in which the engine was tested: the filesystem did mount.
-    pub fn judged(&self) -> u64 {
+    pub fn tested_states(&self) -> u64 {
         self.states.saturating_sub(self.unmounted)
     }
 
     /// Nothing was found in any state.
-    pub fn sound_only(&self) -> bool {
+    pub fn is_sound(&self) -> bool {
         self.lost + self.corrupt + self.holes == 0
     }
 }
@@ -180,22 +180,22 @@ pub struct Example {
 }
 
 impl TortureRecord {
-    /// That of a folder.
-    pub fn read(folder: &Path) -> Result<Self> {
-        read_json(&folder.join(FILE))
+    /// That of a directory.
+    pub fn read(dir: &Path) -> Result<Self> {
+        read_json(&dir.join(FILE))
     }
 
-    /// Those below a folder of runs, newest first; what cannot be read is not one.
-    pub fn beside(runs: &Path) -> Vec<Self> {
+    /// Those below a directory of runs, newest first; what cannot be read is not one.
+    pub fn read_all(runs: &Path) -> Vec<Self> {
         let entries = std::fs::read_dir(runs).into_iter().flatten().flatten();
-        let folders = entries.map(|entry| entry.path()).filter(|path| path.join(FILE).is_file());
-        let mut records: Vec<Self> = folders.filter_map(|path| Self::read(&path).ok()).collect();
+        let dirs = entries.map(|entry| entry.path()).filter(|path| path.join(FILE).is_file());
+        let mut records: Vec<Self> = dirs.filter_map(|path| Self::read(&path).ok()).collect();
         records.sort_by_key(|record| std::cmp::Reverse(record.started_unix_ns));
         records
     }
 
-    /// Writes it into a folder, whole.
-    pub fn write(&self, folder: &Path) -> Result<()> {
-        write_json(&folder.join(FILE), self)
+    /// Writes it into a directory, whole.
+    pub fn write(&self, dir: &Path) -> Result<()> {
+        write_json(&dir.join(FILE), self)
     }
 }

@@ -19,7 +19,7 @@ pub struct TurnsRecord {
 
 /// Why a phase is measured at a stretch though its case is one of a pair; `None`: it can be
 /// measured in turns.
-pub fn why_not_in_turns(phase: &Phase) -> Option<&'static str> {
+pub fn no_turns_reason(phase: &Phase) -> Option<&'static str> {
     let mix = phase.mix()?;
     let some = |has: fn(&Role) -> bool| mix.roles.iter().any(has);
     let Ends { duration_ns, least_ns, operations, .. } = mix.ends;

@@ -109,19 +109,19 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
 /// Bytes: `64GiB` in powers of 1024, `64GB` in powers of 1000, plain numbers. A fraction of a unit
 /// is rounded to the nearest byte.
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
-    bytes_of(text, BYTES)
+    parse_byte_count(text, BYTES)
 }
 
 /// A size, which needs a unit: a bare number is a forgotten unit.
 pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     let bare = number_and_unit(text).is_some_and(|(_, unit)| unit.is_empty());
-    match bytes_of(text, A_SIZE)? {
+    match parse_byte_count(text, A_SIZE)? {
         1.. if bare => Err(UnitError::new(text, "has no unit", A_SIZE)),
         bytes => Ok(bytes),
     }
 }
 
-fn bytes_of(text: &str, expected: &'static str) -> Result<u64, UnitError> {
+fn parse_byte_count(text: &str, expected: &'static str) -> Result<u64, UnitError> {
     let mistake = |problem: &str| UnitError::new(text, problem, expected);
     let no_bytes = || mistake("is not a number of bytes");
     let (number, unit) = number_and_unit(text).ok_or_else(no_bytes)?;
@@ -232,7 +232,7 @@ fn ratio(text: &str) -> Option<Ratio> {
         Some(number) => (number.trim_end(), 100),
         None => (text.trim(), 1),
     };
-    Decimal::parse(number)?.over(percent)
+    Decimal::parse(number)?.divide(percent)
 }
 
 /// The leading number and what follows it: `64 GiB` is 64 and `GiB`.
@@ -265,7 +265,7 @@ pub fn count(number: u64) -> String {
 }
 
 /// A count in full: `80,000,000`.
-pub fn grouped(number: u64) -> String {
+pub fn group_digits(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (position, digit) in digits.char_indices() {
@@ -278,20 +278,20 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// `1 case`, `2 cases`.
-pub fn counted(number: usize, noun: &str) -> String {
+pub fn pluralize(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Any number in powers of 1000: `1.23 M`; whole numbers below 1000 as they are.
 pub fn si(number: f64) -> String {
-    let (text, unit) = scaled(number, 1000.0, &["", "k", "M", "G", "T", "P", "E"]);
+    let (text, unit) = scale_to_unit(number, 1000.0, &["", "k", "M", "G", "T", "P", "E"]);
     if unit.is_empty() { text } else { format!("{text} {unit}") }
 }
 
 /// Bytes in powers of 1024: `1.50 GiB`.
 pub fn bytes(number: u64) -> String {
     let (text, unit) =
-        scaled(number as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]);
+        scale_to_unit(number as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]);
     format!("{text} {unit}")
 }
 
@@ -335,7 +335,7 @@ pub fn byte_rate(bytes_per_s: f64) -> String {
 
 /// A share as a percentage: `12.5 %`.
 pub fn percent(share: f64) -> String {
-    format!("{} %", significant(share * 100.0))
+    format!("{} %", three_digits(share * 100.0))
 }
 
 /// A time: `850 ns`, `12.3 us`, `4.56 ms`, `5.00 s`, `1m40s`, `2h13m`, `3d4h`.
@@ -347,7 +347,7 @@ pub fn duration(ns: u64) -> String {
     };
     // From here on seconds would be shown as 60.0.
     if ns < 59_950_000_000 {
-        let (text, unit) = scaled(ns as f64, 1000.0, &["ns", "us", "ms", "s"]);
+        let (text, unit) = scale_to_unit(ns as f64, 1000.0, &["ns", "us", "ms", "s"]);
         return format!("{text} {unit}");
     }
     let seconds = (ns + SECOND / 2) / SECOND;
@@ -359,7 +359,7 @@ pub fn duration(ns: u64) -> String {
 }
 
 /// The number in the largest unit that leaves it at 1 or more, to three significant digits.
-fn scaled<'u>(number: f64, base: f64, units: &[&'u str]) -> (String, &'u str) {
+fn scale_to_unit<'u>(number: f64, base: f64, units: &[&'u str]) -> (String, &'u str) {
     let mut value = number;
     let mut unit = 0;
     while value.abs() >= base - 0.5 && unit + 1 < units.len() {
@@ -367,12 +367,12 @@ fn scaled<'u>(number: f64, base: f64, units: &[&'u str]) -> (String, &'u str) {
         unit += 1;
     }
     let whole = unit == 0 && value.fract() == 0.0;
-    let text = if whole { format!("{value:.0}") } else { significant(value) };
+    let text = if whole { format!("{value:.0}") } else { three_digits(value) };
     (text, units[unit])
 }
 
 /// Three significant digits: `1.23`, `12.3`, `123`, `0.012`.
-fn significant(value: f64) -> String {
+fn three_digits(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude >= 99.95 || magnitude == 0.0 {
         format!("{value:.0}")
@@ -466,8 +466,8 @@ mod tests {
         assert_eq!(count(950), "950");
         assert_eq!(count(999_600), "1.00 M");
         assert_eq!(count(80_000_000), "80.0 M");
-        assert_eq!(grouped(80_000_000), "80,000,000");
-        assert_eq!(grouped(100), "100");
+        assert_eq!(group_digits(80_000_000), "80,000,000");
+        assert_eq!(group_digits(100), "100");
         assert_eq!(bytes(512), "512 B");
         assert_eq!(bytes(3 << 29), "1.50 GiB");
         assert_eq!(bytes(u64::MAX), "16.0 EiB");

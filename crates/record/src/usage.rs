@@ -273,12 +273,12 @@ impl ProcessorUsage {
     ];
 
     /// That some of it is not, in a sentence for what was not measured.
-    pub fn not_counted(names: &[&str], why: &str) -> String {
+    pub fn format_uncounted(names: &[&str], why: &str) -> String {
         format!("{}{BY_PROCESSOR}{why}", names.join(", "))
     }
 
     /// Why one is not, by those sentences.
-    pub fn why_not<'s>(name: &str, not_measured: &'s [String]) -> Option<&'s str> {
+    pub fn uncounted_reason<'s>(name: &str, not_measured: &'s [String]) -> Option<&'s str> {
         let reasons = not_measured.iter().filter_map(|sentence| sentence.split_once(BY_PROCESSOR));
         let mut its_own = reasons.filter(|(names, _)| names.split(", ").any(|other| other == name));
         its_own.next().map(|(_, why)| why)

@@ -26,7 +26,7 @@ pub enum Medium {
     },
     /// A loop device on an image, made for each load.
     Loop {
-        /// The folder of the image; null: in the run's directory.
+        /// The directory of the image; null: in the run's directory.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         directory: Option<PathBuf>,
         /// Size of the image.

@@ -11,7 +11,7 @@
 //! | database shared or copied | yes | | | | copied |
 
 use crate::plan::{Case, Plan};
-use crate::replay::without_place;
+use crate::replay::without_trace_path;
 use crate::tier::{Memory, Tier};
 use crate::units;
 use crate::volume::{Format, Medium, Volume};
@@ -99,7 +99,7 @@ impl<'c> Work<'c> {
     fn phases(&self, purpose: Purpose) -> Value {
         use workload::Activity::{Load, Measure, Reopen, Settle, Verify};
         let comparable = |phase: &&Phase| {
-            let mut phase = without_place(phase);
+            let mut phase = without_trace_path(phase);
             // Each run has pilots of its own: the rule is the same work, whatever it came to.
             let piloted = phase.roles_mut().filter(|role| role.pilot.is_some());
             piloted.filter(|_| purpose == Purpose::Runs).for_each(|role| role.rate = None);

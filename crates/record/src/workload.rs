@@ -61,7 +61,7 @@ pub struct Packing {
 
 impl Data {
     /// The kind of data: records, or nodes and links.
-    pub fn loaded(&self) -> u64 {
+    pub fn loaded_items(&self) -> u64 {
         self.graph.as_ref().map_or(self.records, |graph| graph.totals.ids + graph.totals.links)
     }
 
@@ -449,7 +449,7 @@ impl Role {
     }
 
     /// Threads of the operating system that so many of its own take: all, or a rank's.
-    pub fn on(&self, ours: u32) -> u32 {
+    pub fn count_os_threads(&self, ours: u32) -> u32 {
         let (threads, ours) = (u64::from(self.threads.max(1)), u64::from(ours));
         let share = |on: u32| (u64::from(on).min(threads) * ours).div_ceil(threads);
         self.os_threads.map_or(ours, share) as u32

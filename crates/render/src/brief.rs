@@ -2,19 +2,19 @@
 //! what it was measured on, as Markdown or as Slack shows it. No path of the host and not its name.
 
 use super::columns::{Row, loads, phases};
-use super::markdown::{escaped, table, title};
+use super::markdown::{escape_markdown, table, title};
 use super::screen::drive_table;
 use super::table::{Side, Table};
 use kvdyno_analysis::answers::answer::answers;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::{Group, data};
-use kvdyno_analysis::figures::lists::{several, unique};
+use kvdyno_analysis::figures::lists::{has_several, unique};
 use kvdyno_analysis::figures::metric::Definition;
 use kvdyno_analysis::figures::relative::RelativeTo;
 use kvdyno_record::hlog::Kind as Clock;
 use kvdyno_record::host::Host;
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 use kvdyno_record::units;
 
 /// How to read the last column.
@@ -27,37 +27,42 @@ const SLACK_WIDTH: usize = 80;
 
 /// The lines as Markdown.
 pub fn page(summary: &Summary) -> String {
-    let mut text = format!("## {}\n\n", escaped(title(summary)));
+    let mut text = format!("## {}\n\n", escape_markdown(title(summary)));
     for (workload, sentence) in list_sentences(summary) {
-        let workload = workload.map_or_else(String::new, |it| format!("**{}**: ", escaped(&it)));
-        text += &format!("{workload}{}\n\n", escaped(&sentence));
+        let workload =
+            workload.map_or_else(String::new, |it| format!("**{}**: ", escape_markdown(&it)));
+        text += &format!("{workload}{}\n\n", escape_markdown(&sentence));
     }
-    if let Some(words) = summary.verdicts.words() {
-        text += &format!("{}\n\n", escaped(&words));
+    if let Some(words) = summary.verdicts.description() {
+        text += &format!("{}\n\n", escape_markdown(&words));
     }
     if let Some(words) = &summary.disturbance {
-        text += &format!("{}\n\n", escaped(words));
+        text += &format!("{}\n\n", escape_markdown(words));
     }
     text += &table(&figures(summary, true));
-    format!("{text}\n{}{}\n", escaped(explain_ratios(summary)), escaped(&measured_on(summary)))
+    format!(
+        "{text}\n{}{}\n",
+        escape_markdown(explain_ratios(summary)),
+        escape_markdown(&describe_setup(summary))
+    )
 }
 
 /// The lines as a message in Slack, which shows no tables: the table is a block of code.
-pub fn slack(summary: &Summary) -> String {
-    let mut text = format!("*{}*\n", plain(title(summary)));
+pub fn slack_message(summary: &Summary) -> String {
+    let mut text = format!("*{}*\n", escape_slack(title(summary)));
     for (workload, sentence) in list_sentences(summary) {
-        let workload = workload.map_or_else(String::new, |it| format!("*{}*: ", plain(&it)));
-        text += &format!("{workload}{}\n", plain(&sentence));
+        let workload = workload.map_or_else(String::new, |it| format!("*{}*: ", escape_slack(&it)));
+        text += &format!("{workload}{}\n", escape_slack(&sentence));
     }
-    if let Some(words) = summary.verdicts.words() {
-        text += &format!("{}\n", plain(&words));
+    if let Some(words) = summary.verdicts.description() {
+        text += &format!("{}\n", escape_slack(&words));
     }
     if let Some(words) = &summary.disturbance {
         text += &format!("{words}\n");
     }
     // Cells are made harmless before they are laid out: a blank more would move those behind it.
-    let table = figures(summary, false).map_cells(plain).text_within(SLACK_WIDTH);
-    let measured_on = plain(&measured_on(summary));
+    let table = figures(summary, false).map_cells(escape_slack).text_within(SLACK_WIDTH);
+    let measured_on = escape_slack(&describe_setup(summary));
     format!("{text}```\n{table}\n```\n{}{measured_on}\n", explain_ratios(summary))
 }
 
@@ -78,9 +83,9 @@ fn explain_ratios(summary: &Summary) -> &'static str {
 /// A line without a quote, which would end a block, and without a mention such as `<!channel>` or
 /// `@here`, or an entity such as `&lt;`: a blank stands behind each mark. An entity in place of the
 /// mark would be shown as it is where somebody pastes the message.
-fn plain(text: &str) -> String {
+fn escape_slack(text: &str) -> String {
     let mut plain = String::new();
-    let text = one_line(text).replace('`', "'");
+    let text = escape_line(text).replace('`', "'");
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
         plain.push(letter);
@@ -97,14 +102,14 @@ type Column = (bool, &'static str, Side, fn(&Row<'_>) -> String);
 /// What distinguishes the rows besides the engine, where it differs.
 fn axes(rows: &[Row<'_>]) -> [Column; 5] {
     let groups = || rows.iter().map(|row| row.group);
-    let volume = several(groups().map(|group| &group.volume));
+    let volume = has_several(groups().map(|group| &group.volume));
     let part = groups().any(|group| group.part.is_some());
     [
         (true, "engine", Side::Left, |row| row.group.engine_label().to_owned()),
         (part, "part", Side::Left, |row| row.group.part.clone().unwrap_or_default()),
         (volume, "volume", Side::Left, |row| row.group.volume.clone().unwrap_or_default()),
-        (several(groups().map(data)), "data", Side::Left, |row| data(row.group)),
-        (several(groups().map(Group::ram)), "RAM", Side::Left, |row| row.group.ram()),
+        (has_several(groups().map(data)), "data", Side::Left, |row| data(row.group)),
+        (has_several(groups().map(Group::ram)), "RAM", Side::Left, |row| row.group.ram()),
     ]
 }
 
@@ -123,17 +128,17 @@ fn figures(summary: &Summary, wide: bool) -> Table {
             (true, "records/s", Side::Right, |row| rate(row, &c::RECORDS_PER_S)),
             (true, "vs. first", Side::Right, versus),
         ];
-        return filled(&loads, &rates);
+        return fill_table(&loads, &rates);
     }
-    let several_phases = several(rows.iter().map(|row| row.phase));
-    let several_roles = several(rows.iter().map(Row::role_name));
+    let several_phases = has_several(rows.iter().map(|row| row.phase));
+    let several_roles = has_several(rows.iter().map(Row::role_name));
     let columns: [Column; 9] = [
         (true, "threads", Side::Right, threads),
         (several_phases, "phase", Side::Left, |row| row.phase.to_owned()),
         (several_roles, "role", Side::Left, |row| row.role_name().unwrap_or_default().to_owned()),
         (true, "operations", Side::Left, |row| row.op().to_owned()),
         (true, "ops/s", Side::Right, |row| match rate(row, &c::OPS_PER_S) {
-            none if none == "-" => row.group.trouble().unwrap_or(none),
+            none if none == "-" => row.group.describe_outcomes().unwrap_or(none),
             rate => rate,
         }),
         (wide, "p50 us", Side::Right, |row| us(row, 0)),
@@ -144,7 +149,7 @@ fn figures(summary: &Summary, wide: bool) -> Table {
             None => versus(row),
         }),
     ];
-    filled(&rows, &columns)
+    fill_table(&rows, &columns)
 }
 
 /// The ratio to the first engine, with its interval.
@@ -153,7 +158,7 @@ fn versus(row: &Row<'_>) -> String {
 }
 
 /// A table of these columns. What its rows are of is on their left, and figures begin at a rate.
-fn filled(rows: &[Row<'_>], columns: &[Column]) -> Table {
+fn fill_table(rows: &[Row<'_>], columns: &[Column]) -> Table {
     let axes = axes(rows);
     let columns = || axes.iter().chain(columns).filter(|(is, ..)| *is);
     let mut table = Table::new(columns().map(|(_, title, side, _)| (*title, *side)));
@@ -174,7 +179,8 @@ fn threads(row: &Row<'_>) -> String {
 }
 
 fn rate(row: &Row<'_>, figure: &Definition) -> String {
-    row.value(figure).map_or_else(|| "-".to_owned(), |rate| units::grouped(rate.round() as u64))
+    row.value(figure)
+        .map_or_else(|| "-".to_owned(), |rate| units::group_digits(rate.round() as u64))
 }
 
 fn us(row: &Row<'_>, at: usize) -> String {
@@ -189,7 +195,7 @@ fn us(row: &Row<'_>, at: usize) -> String {
 
 /// `2 x AMD EPYC, 23.5 GiB of RAM, virtual machine, Linux 6.18.0, ext4 on vda; LMDB 0.9.70, async;
 /// kvdyno 0.1.0, 2 trials`.
-fn measured_on(summary: &Summary) -> String {
+fn describe_setup(summary: &Summary) -> String {
     let (host, machine) = (&summary.host, &summary.host.machine);
     let mut parts = vec![
         format!("{} x {}", machine.cpus, machine.cpu_model),
@@ -211,7 +217,7 @@ fn measured_on(summary: &Summary) -> String {
         parts.join(", "),
         if data.is_empty() { String::new() } else { format!("data {}", data.join(" and ")) },
         engines.join(", "),
-        units::counted(summary.trials(), "trial"),
+        units::pluralize(summary.trials(), "trial"),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     format!("Measured on {}, kvdyno {}.", parts.join("; "), summary.run.program)
@@ -257,11 +263,11 @@ mod tests {
 
     #[test]
     fn slack_has_a_narrow_table_and_pings_nobody() {
-        let wide = Fixture::mixed(4).summary();
+        let wide = Fixture::with_mixed_role(4).summary();
         let mut evil = Fixture::new();
         evil.plan.title = "```<!channel> & <@U1>".to_owned();
         for summary in [Fixture::new().summary(), wide, evil.summary()] {
-            let text = slack(&summary);
+            let text = slack_message(&summary);
             let blocks: Vec<&str> = text.split("```").collect();
             assert_eq!(blocks.len(), 3, "{text}");
             assert!(blocks[1].lines().all(|line| line.chars().count() <= SLACK_WIDTH), "{text}");
@@ -270,13 +276,13 @@ mod tests {
             assert!(!text.contains("<!") && !text.contains("<@"), "{text}");
             assert!(!text.contains("/mnt/") && !text.contains(&summary.host.hostname), "{text}");
         }
-        insta::assert_snapshot!("slack", slack(&Fixture::new().summary()));
+        insta::assert_snapshot!("slack", slack_message(&Fixture::new().summary()));
     }
 
     #[test]
     fn bare_drives_have_their_answer_and_their_jobs() {
-        let summary = Fixture::of_drive_alone(4).summary();
-        for text in [page(&summary), slack(&summary)] {
+        let summary = Fixture::with_drive_alone(4).summary();
+        for text in [page(&summary), slack_message(&summary)] {
             assert!(text.contains("p99") && text.contains("IOPS"), "{text}");
             assert!(!text.contains("vs. first") && !text.contains("; ;"), "{text}");
             assert!(text.contains(summary.groups.last().unwrap().label.as_str()), "{text}");
@@ -286,12 +292,12 @@ mod tests {
     /// Names are somebody's own, and their marks move no column.
     #[test]
     fn a_mark_in_a_name_mentions_nobody_and_moves_no_column() {
-        assert_eq!(plain("a<b & <!here> @all &lt;`"), "a< b & < !here> @ all & lt;'");
+        assert_eq!(escape_slack("a<b & <!here> @all &lt;`"), "a< b & < !here> @ all & lt;'");
         let mut table = Table::new([("engine", Side::Left), ("ops/s", Side::Right)]);
         for (engine, rate) in [("<@U1>&amp;@here", "10"), ("lmdb", "1,000")] {
             table.row(&[engine, rate].map(str::to_owned));
         }
-        let text = table.map_cells(plain).text_within(SLACK_WIDTH);
+        let text = table.map_cells(escape_slack).text_within(SLACK_WIDTH);
         let widths: Vec<usize> = text.lines().map(str::len).collect();
         assert!(text.contains("< @ U1>& amp;@ here     10"), "{text}");
         assert!(widths[2] == widths[0] && widths[3] == widths[0], "{text}");
@@ -300,7 +306,7 @@ mod tests {
     /// A target of 500 us would be met by both together.
     #[test]
     fn a_mix_has_a_line_for_each_operation_and_no_latency_of_all() {
-        let text = page(&Fixture::mixed(4).summary());
+        let text = page(&Fixture::with_mixed_role(4).summary());
         let line = |op: &str| {
             let line = text.lines().find(|line| line.starts_with("| LMDB") && line.contains(op));
             line.unwrap_or_else(|| panic!("{op}: {text}")).to_owned()

@@ -35,7 +35,7 @@ impl Cell {
     }
 
     /// Words, or nothing.
-    pub(crate) fn words(text: Option<impl Into<String>>) -> Self {
+    pub(crate) fn text_or_empty(text: Option<impl Into<String>>) -> Self {
         text.map_or(Self::Empty, Self::text)
     }
 
@@ -43,7 +43,7 @@ impl Cell {
     pub(crate) fn csv(&self) -> String {
         match self {
             Self::Empty => String::new(),
-            Self::Text(text) => crate::inert::inert(text).into_owned(),
+            Self::Text(text) => crate::inert::escape_formula(text).into_owned(),
             Self::Number(number) | Self::Formula { result: number, .. } => number.to_string(),
         }
     }

@@ -24,11 +24,11 @@ pub(crate) fn value_cell<J>(series: &FigureSeries<f64, J>, value: Option<f64>) -
 }
 
 /// Runs that take no part, those of one reason together.
-pub(crate) fn left_out(runs: &[LeftOut]) -> Vec<Line> {
+pub(crate) fn left_out_lines(runs: &[LeftOut]) -> Vec<Line> {
     let reasons = unique(runs.iter().map(|run| run.reason.as_str()));
     let line = |why: &str| {
         let runs_with_reason = runs.iter().filter(|run| run.reason == why).count();
-        (Tone::Warning, "left out", format!("{}: {why}", units::counted(runs_with_reason, "run")))
+        (Tone::Warning, "left out", format!("{}: {why}", units::pluralize(runs_with_reason, "run")))
     };
     reasons.into_iter().map(line).collect()
 }

@@ -31,19 +31,19 @@ pub(super) type Block = Vec<(usize, usize)>;
 /// in each.
 pub(super) fn blocks(columns: &[Column], lead: usize, width: usize) -> Vec<Block> {
     let all: Vec<usize> = (0..columns.len()).collect();
-    let whole = narrowed(columns, &all, width, WORDS_LEAST);
+    let whole = narrow_columns(columns, &all, width, WORDS_LEAST);
     if total(&whole) <= width || lead >= columns.len() {
         return vec![whole];
     }
     let (lead, rest) = all.split_at(lead);
-    let lead = narrowed(columns, lead, width - FIGURES_LEAST, 0);
+    let lead = narrow_columns(columns, lead, width - FIGURES_LEAST, 0);
     if total(&lead) > width - FIGURES_TOO_LITTLE {
-        return vec![narrowed(columns, &all, usize::MAX, 0)];
+        return vec![narrow_columns(columns, &all, usize::MAX, 0)];
     }
     let room = width.saturating_sub(total(&lead) + GAP);
     let mut blocks = vec![lead.clone()];
     for column in rest {
-        let one = narrowed(columns, &[*column], room, 0);
+        let one = narrow_columns(columns, &[*column], room, 0);
         let fits =
             |block: &Block| block.len() == lead.len() || total(block) + 1 + total(&one) <= width;
         if !blocks.last().is_some_and(fits) {
@@ -55,7 +55,7 @@ pub(super) fn blocks(columns: &[Column], lead: usize, width: usize) -> Vec<Block
 }
 
 /// The widest words are narrowed first, none below `least`; numbers stay as they are.
-fn narrowed(columns: &[Column], which: &[usize], room: usize, least: usize) -> Block {
+fn narrow_columns(columns: &[Column], which: &[usize], room: usize, least: usize) -> Block {
     let mut block: Block = which.iter().map(|at| (*at, columns[*at].width)).collect();
     while total(&block) > room {
         let breaks = |at: &usize, width: &usize| {
@@ -82,7 +82,7 @@ pub(super) fn longest_piece(text: &str) -> usize {
 
 /// `text` in lines of at most `width`, broken between words; what stands in backticks is one. A
 /// longer one, as a claim's cells are, breaks behind a mark.
-pub(super) fn broken(text: &str, width: usize) -> String {
+pub(super) fn break_lines(text: &str, width: usize) -> String {
     let length = |text: &str| text.chars().count();
     if length(text) <= width {
         return text.to_owned();
@@ -147,11 +147,14 @@ mod tests {
     #[test]
     fn long_words_break_behind_marks() {
         let claim = "reads (engines:mix-50.clients.rocksdb@flash#max.ops_per_s > 0.5)";
-        let lines = broken(claim, 24);
+        let lines = break_lines(claim, 24);
         assert_eq!(lines, "reads\n(engines:mix-50.clients.\nrocksdb@flash#max.\nops_per_s > 0.5)");
         assert_eq!(longest_piece(claim), "(engines:".len());
-        assert_eq!(broken(&"x".repeat(30), 24), format!("{}\n{}", "x".repeat(24), "x".repeat(6)));
-        assert_eq!(broken("  as it is", 24), "  as it is");
-        assert_eq!(broken("not given (`--medium a=b`)", 20), "not given\n(`--medium a=b`)");
+        assert_eq!(
+            break_lines(&"x".repeat(30), 24),
+            format!("{}\n{}", "x".repeat(24), "x".repeat(6))
+        );
+        assert_eq!(break_lines("  as it is", 24), "  as it is");
+        assert_eq!(break_lines("not given (`--medium a=b`)", 20), "not given\n(`--medium a=b`)");
     }
 }

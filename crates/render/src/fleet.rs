@@ -1,11 +1,11 @@
 //! A fleet on a terminal: the hosts, in what they differ, each figure over them, who stands apart.
 
-use crate::figure_series::{TITLES, left_out, name_cells, value_cell};
-use crate::format::by;
+use crate::figure_series::{TITLES, left_out_lines, name_cells, value_cell};
+use crate::format::format_change;
 use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
-use crate::versus::{Line, figure, harmless, some};
+use crate::versus::{Line, escape_lines, figure, join_first};
 use kvdyno_analysis::answers::fleet::{CHANCE, Fact, Fleet, HOSTS_MIN, HostSeries, OutlierHost};
 use kvdyno_analysis::answers::series::present;
 use kvdyno_analysis::figures::lists::unique;
@@ -20,7 +20,8 @@ pub fn header(fleet: &Fleet) -> Vec<Line> {
     let span = began().min().zip(began().max()).map_or_else(String::new, |(from, to)| {
         format!(", begun {} to {}", moment(from), moment(to))
     });
-    let hosts = format!("{} ran {}{span}", units::counted(fleet.hosts.len(), "host"), fleet.suite);
+    let hosts =
+        format!("{} ran {}{span}", units::pluralize(fleet.hosts.len(), "host"), fleet.suite);
     let mut lines = vec![(Tone::Strong, "fleet", hosts)];
     let machines = unique(fleet.hosts.iter().map(|host| host.machine.as_str()));
     if let [one] = machines[..] {
@@ -33,8 +34,8 @@ pub fn header(fleet: &Fleet) -> Vec<Line> {
             lines.push((Tone::Strong, "drive", format!("{}: {health}", host.name)));
         }
     }
-    lines.extend(left_out(&fleet.left_out));
-    harmless(lines)
+    lines.extend(left_out_lines(&fleet.left_out));
+    escape_lines(lines)
 }
 
 /// Machines of one name, with the runs by which they can be found again.
@@ -48,7 +49,7 @@ fn namesakes(fleet: &Fleet) -> Vec<Line> {
             let text = format!(
                 "{} machines are called {name}, distinguished by their machine ids: {}",
                 hosts.len(),
-                some(&hosts)
+                join_first(&hosts)
             );
             (Tone::Warning, "namesakes", text)
         })
@@ -62,13 +63,17 @@ fn differs(fleet: &Fleet, fact: &Fact) -> String {
         let hosts = fleet.hosts.iter().zip(&fact.values);
         let hosts = hosts.filter(|(_, other)| *other == value).map(|(host, _)| host.name.as_str());
         let hosts: Vec<&str> = hosts.collect();
-        if hosts.len() > NAMED_MAX { units::counted(hosts.len(), "host") } else { hosts.join(", ") }
+        if hosts.len() > NAMED_MAX {
+            units::pluralize(hosts.len(), "host")
+        } else {
+            hosts.join(", ")
+        }
     };
     let mut values = unique(fact.values.iter().map(String::as_str));
     values.sort_by_key(|value| Some(*value) != fact.most.as_deref());
     let values: Vec<String> =
         values.into_iter().map(|value| format!("{value} on {}", with(value))).collect();
-    format!("{}: {}", fact.name, some(&values))
+    format!("{}: {}", fact.name, join_first(&values))
 }
 
 /// A line for each figure: the lowest host, the median, the highest, who stands apart; with
@@ -87,14 +92,14 @@ pub fn table(fleet: &Fleet, by_host: bool) -> Table {
     table.lead = by_host.then_some(TITLES.len());
     for series in &fleet.figures {
         let mut row = Vec::from(name_cells(series));
-        row.extend(if by_host { each(series) } else { ends(fleet, series) });
+        row.extend(if by_host { host_cells(series) } else { ends(fleet, series) });
         table.row(&row);
     }
     table
 }
 
 /// The value of each host; `*`: it stands apart.
-fn each(series: &HostSeries) -> Vec<String> {
+fn host_cells(series: &HostSeries) -> Vec<String> {
     let cell = |(host, value): (usize, &Option<f64>)| {
         let mark = series.outlier(host).map_or("", |_| "*");
         value_cell(series, *value) + mark
@@ -115,7 +120,7 @@ fn ends(fleet: &Fleet, series: &HostSeries) -> Vec<String> {
         .judgement
         .outliers
         .iter()
-        .map(|apart| format!("{} {}", fleet.hosts[apart.host].name, by(apart.ratio)))
+        .map(|apart| format!("{} {}", fleet.hosts[apart.host].name, format_change(apart.ratio)))
         .collect();
     vec![
         finite.len().to_string(),
@@ -128,7 +133,7 @@ fn ends(fleet: &Fleet, series: &HostSeries) -> Vec<String> {
 }
 
 /// How to read the table.
-pub fn aid(fleet: &Fleet) -> String {
+pub fn reading_aid(fleet: &Fleet) -> String {
     let rule = format!(
         "A host's figure is its run's median over trials. A host stands apart where its figure is \
          farther from the others' than in {} of fleets of equal hosts (generalized ESD of the \
@@ -152,19 +157,20 @@ pub fn footer(fleet: &Fleet) -> Vec<Line> {
         let text = format!("{} has no figures of {case}, and others have", host.name);
         lines.push((Tone::Warning, "missing", text));
     }
-    harmless(lines)
+    escape_lines(lines)
 }
 
 fn host_apart(fleet: &Fleet, host: &OutlierHost) -> Line {
     let named = |places: &[usize], word: &str| {
         let figures = places.iter().map(|index| {
             let series = &fleet.figures[*index];
-            let ratio = series.outlier(host.host).map(|outlier| by(outlier.ratio));
+            let ratio = series.outlier(host.host).map(|outlier| format_change(outlier.ratio));
             format!("{} {}", series.name(), ratio.unwrap_or_default())
         });
         let figures: Vec<String> = figures.collect();
         let (outlier, all) = (figures.len(), fleet.figures.len());
-        (outlier > 0).then(|| format!("{word} in {outlier} of {all} figures: {}", some(&figures)))
+        (outlier > 0)
+            .then(|| format!("{word} in {outlier} of {all} figures: {}", join_first(&figures)))
     };
     let only = host.only_apart.iter().map(|index| {
         let fact = &fleet.facts[*index];
@@ -172,7 +178,7 @@ fn host_apart(fleet: &Fleet, host: &OutlierHost) -> Line {
     });
     let only: Vec<String> = only.collect();
     let only = (!only.is_empty())
-        .then(|| format!("only outliers have (which proves nothing): {}", some(&only)));
+        .then(|| format!("only outliers have (which proves nothing): {}", join_first(&only)));
     let parts = [named(&host.worse, "worse"), named(&host.better, "better"), only];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let tone = if host.worse.is_empty() { Tone::Good } else { Tone::Bad };

@@ -31,20 +31,20 @@ pub(crate) struct Format {
 }
 
 /// The same on a terminal of a figure that the catalogue may not have.
-pub(crate) fn of_unit(unit: &str, name: &str) -> fn(f64) -> String {
+pub(crate) fn text_by_unit(unit: &str, name: &str) -> fn(f64) -> String {
     match unit {
         "1" => ratio,
         "B/s" => |bytes| ratio(bytes / 1e6),
-        _ => by_unit(unit, name).text,
+        _ => format_by_unit(unit, name).text,
     }
 }
 
 /// By its unit; a few figures are finer or coarser than others of theirs.
-pub(crate) fn format_for(definition: &Definition) -> Format {
-    by_unit(definition.unit, definition.name)
+pub(crate) fn figure_format(definition: &Definition) -> Format {
+    format_by_unit(definition.unit, definition.name)
 }
 
-fn by_unit(unit: &str, name: &str) -> Format {
+fn format_by_unit(unit: &str, name: &str) -> Format {
     let (text, times, show): (fn(f64) -> String, f64, Show) = match (unit, name) {
         ("ns", "wall_ns" | "cpu_user_ns" | "cpu_system_ns") => (clock, 1e-9, Show::Fine),
         ("ns", "window_ns" | "rate_window_ns" | "deferred_ns") => (seconds, 1e-9, Show::Fine),
@@ -53,20 +53,20 @@ fn by_unit(unit: &str, name: &str) -> Format {
         ("%", "found_percent") => (|percent| format!("{percent:.2}"), 1.0, Show::Ratio),
         ("%", "device_busy_percent" | "steal_percent") => (ratio, 1.0, Show::Tenth),
         ("%", name) if name.contains("_over_") => (ratio, 1.0, Show::Fine),
-        ("%", _) => (whole, 1.0, Show::Tenth),
-        ("1/s", _) => (grouped, 1.0, Show::Count),
+        ("%", _) => (format_integer, 1.0, Show::Tenth),
+        ("1/s", _) => (format_count, 1.0, Show::Count),
         ("1/op" | "1/record", _) => (ratio, 1.0, Show::Fine),
         ("B", _) => (mebibytes, 1.0, Show::Count),
         ("B/s", _) => (|bytes| ratio(bytes / 1e6), 1e-6, Show::Ratio),
         ("B/op", _) => (|bytes| ratio(bytes / 1e3), 1e-3, Show::Fine),
         ("B/B" | "requests" | "CPUs", _) => (ratio, 1.0, Show::Ratio),
-        _ => (whole, 1.0, Show::Count),
+        _ => (format_integer, 1.0, Show::Count),
     };
     Format { text, times, show }
 }
 
 /// How far the range of a figure lies around it, in percent: `-3 +5`.
-pub(crate) fn spread(metric: Option<&Metric>) -> String {
+pub(crate) fn format_spread(metric: Option<&Metric>) -> String {
     let Some(metric) = metric.filter(|metric| metric.n > 1) else { return "-".to_owned() };
     match (metric.value.filter(|value| *value > 0.0), metric.range()) {
         (Some(value), Some((low, high))) => {
@@ -121,7 +121,7 @@ pub(crate) fn clock(ns: f64) -> String {
 
 /// In columns whose title names the unit, so that figures can be compared at a glance.
 pub(crate) fn microseconds(ns: f64) -> String {
-    plain(ns / 1e3)
+    format_digits(ns / 1e3)
 }
 
 /// Hundredths: nobody waits for less.
@@ -130,19 +130,19 @@ pub(crate) fn seconds(ns: f64) -> String {
 }
 
 pub(crate) fn mebibytes(bytes: f64) -> String {
-    plain(bytes / f64::from(1 << 20))
+    format_digits(bytes / f64::from(1 << 20))
 }
 
 /// Three digits, or all of them: `0.018`, `78.7`, `64,660`.
-fn plain(number: f64) -> String {
-    if number < 1000.0 { ratio(number) } else { units::grouped(number.round() as u64) }
+fn format_digits(number: f64) -> String {
+    if number < 1000.0 { ratio(number) } else { units::group_digits(number.round() as u64) }
 }
 
-pub(crate) fn grouped(number: f64) -> String {
-    if number < 100.0 { ratio(number) } else { units::grouped(number.round() as u64) }
+pub(crate) fn format_count(number: f64) -> String {
+    if number < 100.0 { ratio(number) } else { units::group_digits(number.round() as u64) }
 }
 
-pub(crate) fn whole(number: f64) -> String {
+pub(crate) fn format_integer(number: f64) -> String {
     format!("{number:.0}")
 }
 
@@ -154,12 +154,12 @@ pub(crate) fn ratio(number: f64) -> String {
         n if n < 0.1 => format!("{number:.3}"),
         n if n < 10.0 => format!("{number:.2}"),
         n if n < 100.0 => format!("{number:.1}"),
-        _ => whole(number),
+        _ => format_integer(number),
     }
 }
 
 /// A value by its share of another: `-8.1 %`.
-pub(crate) fn by(ratio: Option<f64>) -> String {
+pub(crate) fn format_change(ratio: Option<f64>) -> String {
     match ratio {
         Some(ratio) if (0.5..2.0).contains(&ratio) => format!("{:+.1} %", 100.0 * (ratio - 1.0)),
         Some(ratio) => format!("x {ratio:.2}"),

@@ -8,11 +8,11 @@ use kvdyno_analysis::figures::engines::EngineInfo;
 use kvdyno_analysis::figures::findings::{Finding, Severity};
 use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::group::data;
-use kvdyno_analysis::figures::lists::{together, unique};
+use kvdyno_analysis::figures::lists::{group_equal, unique};
 use kvdyno_analysis::figures::sweep::format_threads;
 use kvdyno_record::host::{Drive, Filesystem, Host};
 use kvdyno_record::left_out::sentences;
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 use kvdyno_record::tier::TierRecord;
 use kvdyno_record::units;
 use kvdyno_record::volume::VolumeRecord;
@@ -23,7 +23,7 @@ const FINDING_INDENT: usize = 8;
 /// The lines above the tables: a word and its text.
 pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     let mut lines = vec![("run".to_owned(), run(summary))];
-    lines.extend(summary.verdicts.words().map(|words| ("verdicts".to_owned(), words)));
+    lines.extend(summary.verdicts.description().map(|words| ("verdicts".to_owned(), words)));
     if !summary.run.title.is_empty() {
         lines.push(("suite".to_owned(), suite(summary)));
     }
@@ -33,7 +33,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
         summary.volumes.iter().map(|volume_record| ("volume".to_owned(), volume(volume_record))),
     );
     lines.extend(summary.tiers.iter().map(|had| ("tier".to_owned(), tier(had))));
-    lines.extend(summary.copies.iter().map(|copies| ("copies".to_owned(), copies.words())));
+    lines.extend(summary.copies.iter().map(|copies| ("copies".to_owned(), copies.description())));
     lines.extend(datasets(summary).into_iter().map(|text| ("data".to_owned(), text)));
     lines.extend(summary.run.sized.iter().map(|text| ("sized".to_owned(), text.clone())));
     let left_out = sentences(&summary.run.left_out).into_iter();
@@ -47,7 +47,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     lines.push(("generator".to_owned(), load_generator(summary)));
     lines.extend(summary.disturbance.iter().map(|text| ("disturbed".to_owned(), text.clone())));
     lines.extend(summary.not_measured.iter().map(|text| ("unknown".to_owned(), text.clone())));
-    lines.into_iter().map(|(word, text)| (word, one_line(&text).into_owned())).collect()
+    lines.into_iter().map(|(word, text)| (word, escape_line(&text).into_owned())).collect()
 }
 
 /// The load generator's cost in words. It stands here once, with how it was taken: the null
@@ -75,9 +75,9 @@ pub fn load_generator(summary: &Summary) -> String {
 /// A finding in words: its evidence, its cases, its advice.
 pub fn finding(finding: &Finding) -> String {
     let cases = more_cases(finding);
-    let evidence = format!("{}: {}{cases}", finding.id.as_str(), one_line(&finding.evidence));
+    let evidence = format!("{}: {}{cases}", finding.id.as_str(), escape_line(&finding.evidence));
     let indent = " ".repeat(FINDING_INDENT);
-    let (evidence, advice) = (wrap(&evidence, FINDING_INDENT), one_line(&finding.advice));
+    let (evidence, advice) = (wrap(&evidence, FINDING_INDENT), escape_line(&finding.advice));
     format!("{evidence}\n{indent}{}", wrap(&advice, FINDING_INDENT))
 }
 
@@ -286,7 +286,7 @@ fn bare_drives(summary: &Summary) -> Vec<String> {
         let memory = units::bytes(bytes.unwrap_or(0));
         Some(format!("{title} {version}: {count} jobs on {memory}{written}"))
     };
-    together(drives, |a, b| a.engine == b.engine).into_iter().filter_map(line).collect()
+    group_equal(drives, |a, b| a.engine == b.engine).into_iter().filter_map(line).collect()
 }
 
 fn engine_line(engine: &EngineInfo, groups: &[Group]) -> String {
@@ -319,8 +319,9 @@ fn engine_line(engine: &EngineInfo, groups: &[Group]) -> String {
         }
         None => String::new(),
     };
-    let lost =
-        engine.lost.map_or_else(String::new, |lost| format!("; power loss: {}", lost.words()));
+    let lost = engine
+        .lost
+        .map_or_else(String::new, |lost| format!("; power loss: {}", lost.description()));
     format!(
         "{name} {}{library}; durability {durability}: {settings}{power_loss}{lost}{changed}",
         worker.version

@@ -9,7 +9,7 @@ use std::ops::Deref;
 const BEGINS: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'];
 
 /// The text, harmless as a CSV cell. Numbers are not text: `-1` written as a number stays.
-pub fn inert(text: &str) -> Cow<'_, str> {
+pub fn escape_formula(text: &str) -> Cow<'_, str> {
     if text.starts_with(BEGINS) { format!("'{text}").into() } else { text.into() }
 }
 
@@ -27,22 +27,22 @@ impl Deref for Inert<'_> {
 
 impl Serialize for Inert<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&inert(self.0))
+        serializer.serialize_str(&escape_formula(self.0))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::inert;
+    use super::escape_formula;
 
     #[test]
     fn only_what_begins_a_formula_is_changed() {
-        assert_eq!(inert("=HYPERLINK(\"x\")"), "'=HYPERLINK(\"x\")");
+        assert_eq!(escape_formula("=HYPERLINK(\"x\")"), "'=HYPERLINK(\"x\")");
         for evil in ["+1", "-1", "@SUM(1)", "\t=1", "\r=1", "＝1"] {
-            assert_eq!(inert(evil), format!("'{evil}"));
+            assert_eq!(escape_formula(evil), format!("'{evil}"));
         }
         for good in ["RocksDB 11.8.1", "a=b", "", "1 of 3 killed (9)", "'quoted'"] {
-            assert_eq!(inert(good), good);
+            assert_eq!(escape_formula(good), good);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! would be a formula in a spreadsheet is made inert.
 
 use super::cell::Cell;
-use super::columns::{Row as Location, explained, loads, phases};
+use super::columns::{Row as Location, explained_rows, loads, phases};
 use super::format::range;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::METHOD_VERSION;
@@ -37,38 +37,38 @@ pub(crate) const COLUMNS: [Column; 25] = [
     ("key", 40, |row| Cell::text(&row.place.group.key)),
     ("engine", 12, |row| Cell::text(&row.place.group.engine)),
     ("label", 14, |row| Cell::text(&row.place.group.label)),
-    ("part", 10, |row| Cell::words(row.place.group.part.as_ref())),
+    ("part", 10, |row| Cell::text_or_empty(row.place.group.part.as_ref())),
     ("durability", 10, |row| Cell::text(row.place.group.durability.as_str())),
     ("threads_swept", 8, |row| Cell::count(row.place.group.threads_swept.map(u64::from))),
     ("trial", 7, |row| Cell::count(u64::from(row.trial.trial))),
     ("outcome", 13, |row| Cell::text(&row.trial.outcome)),
     ("phase", 12, |row| Cell::text(row.place.phase)),
-    ("role", 12, |row| Cell::words(row.place.role_name())),
+    ("role", 12, |row| Cell::text_or_empty(row.place.role_name())),
     ("threads", 8, |row| Cell::count(row.place.threads().map(u64::from))),
     ("op", 14, |row| {
         if row.place.is_pooled() {
             Cell::text(row.place.op_or_all())
         } else {
-            Cell::words(row.place.op)
+            Cell::text_or_empty(row.place.op)
         }
     }),
     ("metric", 30, |row| Cell::text(row.metric)),
     ("unit", 9, |row| Cell::text(row.figure.unit)),
-    ("direction", 9, |row| word(row.figure.direction)),
-    ("source", 18, |row| word(row.figure.source)),
+    ("direction", 9, |row| enum_cell(row.figure.direction)),
+    ("source", 18, |row| enum_cell(row.figure.source)),
     ("value", 20, |row| Cell::number(row.value)),
     ("value_all_trials", 20, |row| Cell::number(row.figure.value)),
     ("low_all_trials", 20, |row| Cell::number(range(row.figure).map(|(low, _)| low))),
     ("high_all_trials", 20, |row| Cell::number(range(row.figure).map(|(_, high)| high))),
     ("n", 7, |row| Cell::count(row.figure.n as u64)),
-    ("missing", 60, |row| Cell::words(row.missing)),
+    ("missing", 60, |row| Cell::text_or_empty(row.missing)),
 ];
 
 /// All rows, in the order of the groups.
 pub fn rows(summary: &Summary) -> Vec<Row<'_>> {
     let phases = phases(summary).flat_map(|phase| std::iter::once(phase).chain(phase.roles()));
     let mut places: Vec<Location<'_>> = loads(summary).chain(phases).collect();
-    places.extend(explained(summary));
+    places.extend(explained_rows(summary));
     places.sort_by_key(|place| place.at);
     let mut rows = Vec::new();
     for place in places {
@@ -98,8 +98,8 @@ pub fn csv(summary: &Summary) -> anyhow::Result<Vec<u8>> {
 }
 
 /// A word of a closed set, as JSON has it.
-fn word(value: impl Serialize) -> Cell {
-    Cell::words(serde_json::to_value(value).ok().as_ref().and_then(|word| word.as_str()))
+fn enum_cell(value: impl Serialize) -> Cell {
+    Cell::text_or_empty(serde_json::to_value(value).ok().as_ref().and_then(|word| word.as_str()))
 }
 
 #[cfg(test)]

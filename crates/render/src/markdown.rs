@@ -7,29 +7,33 @@ use super::table::{Side, Table};
 use super::tables;
 use kvdyno_analysis::answers::answer::answers;
 use kvdyno_analysis::answers::summary::Summary;
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 
 /// The page: what it comes to, a short header, the tables with their footnotes, the findings.
 pub fn page(summary: &Summary) -> String {
-    let mut text = format!("## {}\n\n", escaped(title(summary)));
-    if let Some(words) = summary.verdicts.words() {
-        text += &format!("**{}**\n\n", escaped(&words));
+    let mut text = format!("## {}\n\n", escape_markdown(title(summary)));
+    if let Some(words) = summary.verdicts.description() {
+        text += &format!("**{}**\n\n", escape_markdown(&words));
     }
     for answer in answers(summary, summary.search.as_ref()) {
-        text += &format!("**{}**: {}\n\n", escaped(&answer.workload), escaped(&answer.sentence));
+        text += &format!(
+            "**{}**: {}\n\n",
+            escape_markdown(&answer.workload),
+            escape_markdown(&answer.sentence)
+        );
     }
     for (word, line) in header::lines(summary) {
-        text += &format!("- **{}**: {}\n", escaped(&word), escaped(&line));
+        text += &format!("- **{}**: {}\n", escape_markdown(&word), escape_markdown(&line));
     }
     // Indented code: nothing in it is taken for a mark.
     let command = command_line(&summary.run.command);
-    text += &format!("\nThe command:\n\n    {}\n", one_line(&command));
+    text += &format!("\nThe command:\n\n    {}\n", escape_line(&command));
     for titled in tables::all(summary, false) {
-        text += &format!("\n### {}\n\n{}", escaped(&titled.title), table(&titled.table));
+        text += &format!("\n### {}\n\n{}", escape_markdown(&titled.title), table(&titled.table));
         for note in titled.table.footnotes.lines() {
-            text += &format!("\n{}\n", escaped(&note));
+            text += &format!("\n{}\n", escape_markdown(&note));
         }
-        text += &format!("\n{}\n", escaped(&titled.aid.replace('\n', " ")));
+        text += &format!("\n{}\n", escape_markdown(&titled.aid.replace('\n', " ")));
     }
     if !summary.findings.is_empty() {
         text += "\n### Findings\n\n";
@@ -38,9 +42,9 @@ pub fn page(summary: &Summary) -> String {
         text += &format!(
             "- **{}** {}: {}; {}\n",
             header::severity(finding.severity),
-            escaped(&finding.id.as_str()),
-            escaped(&format!("{}{}", finding.evidence, header::more_cases(finding))),
-            escaped(&finding.advice)
+            escape_markdown(&finding.id.as_str()),
+            escape_markdown(&format!("{}{}", finding.evidence, header::more_cases(finding))),
+            escape_markdown(&finding.advice)
         );
     }
     text
@@ -54,21 +58,22 @@ pub(super) fn title(summary: &Summary) -> &str {
 
 pub(super) fn table(table: &Table) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let titles = table.columns().iter().map(|(title, _)| escaped(&title.replace('\n', " ")));
+    let titles =
+        table.columns().iter().map(|(title, _)| escape_markdown(&title.replace('\n', " ")));
     let sides = table.columns().iter().map(|(_, side)| match side {
         Side::Left => ":--".to_owned(),
         Side::Right => "--:".to_owned(),
     });
     let mut text = line(titles.collect()) + &line(sides.collect());
     for row in table.rows() {
-        text += &line(row.iter().map(|cell| escaped(cell)).collect());
+        text += &line(row.iter().map(|cell| escape_markdown(cell)).collect());
     }
     text
 }
 
 /// On one line, and with no mark of Markdown's or HTML's in it.
-pub(super) fn escaped(text: &str) -> String {
-    let text = one_line(text);
+pub(super) fn escape_markdown(text: &str) -> String {
+    let text = escape_line(text);
     let mut escaped = String::with_capacity(text.len());
     let mut before = ' ';
     let mut characters = text.chars().peekable();

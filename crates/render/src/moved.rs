@@ -5,7 +5,7 @@ use crate::format::ratio;
 use crate::table::{Side, Table};
 use kvdyno_analysis::figures::profile::ThreadsSamples;
 use kvdyno_analysis::judge::versus::profile::{MovedFunction, ProfilePair};
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 
 /// The heading of the table.
 pub const TITLE: &str = "Functions whose share of the CPU time moved";
@@ -45,7 +45,7 @@ pub fn table(profiles: &[ProfilePair]) -> Table {
 }
 
 fn pair_columns(pair: &ProfilePair) -> [String; 3] {
-    [&pair.pair, &pair.phase, &pair.threads].map(|word| one_line(word).into_owned())
+    [&pair.pair, &pair.phase, &pair.threads].map(|word| escape_line(word).into_owned())
 }
 
 /// The time of all functions, where one side alone has such threads.
@@ -90,16 +90,16 @@ mod tests {
 
     #[test]
     fn what_moved_stands_beside_what_it_was() {
-        let folder = kvdyno_analysis::fixture::make_folder();
+        let dir = kvdyno_analysis::fixture::make_dir();
         let record = |name: &str, more: u64| {
-            let mut fixture = Fixture::profiled();
+            let mut fixture = Fixture::with_profile();
             fixture.run.id = name.to_owned();
             for profile in fixture.cases.iter_mut().filter_map(|case| case.profile.as_mut()) {
                 let threads = &mut profile.phases[0].threads[0];
                 threads.samples += more;
                 threads.stacks[4].1 += more;
             }
-            [Record::read(&fixture.write(&folder.path().join(name))).unwrap()]
+            [Record::read(&fixture.write(&dir.path().join(name))).unwrap()]
         };
         let (base, new) = (record("base", 0), record("new", 300));
         let sides = Sides::Runs { base: &base, new: &new };

@@ -1,11 +1,11 @@
 //! A run as OpenMetrics text: for the textfile collector, and for `serve`'s /metrics.
 
-use super::columns::{Row, explained, loads, phases};
+use super::columns::{Row, explained_rows, loads, phases};
 use super::page::{InFlight, LatencyNow, Live, State};
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue;
 use kvdyno_analysis::figures::metric::Definition;
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 use std::fmt::Write as _;
 
 /// The last line of a text.
@@ -29,7 +29,7 @@ pub fn run(summary: &Summary) -> String {
 
 /// The progress of a run; of a run that is not at work, its figures, too. `summary` is not computed
 /// otherwise, since that takes CPU time from the run.
-pub fn served(run: &str, live: &Live, summary: Option<&Summary>) -> String {
+pub fn format_exposition(run: &str, live: &Live, summary: Option<&Summary>) -> String {
     let figures = summary.map(figures).unwrap_or_default();
     format!("{}{figures}{END}", progress(run, live))
 }
@@ -42,7 +42,7 @@ pub fn empty() -> String {
 fn figures(summary: &Summary) -> String {
     let phases = phases(summary).flat_map(|phase| std::iter::once(phase).chain(phase.roles()));
     let mut rows: Vec<Row<'_>> = loads(summary).chain(phases).collect();
-    rows.extend(explained(summary));
+    rows.extend(explained_rows(summary));
     rows.sort_by_key(|row| row.at);
     let mut text = String::new();
     let run = &summary.run;
@@ -50,7 +50,7 @@ fn figures(summary: &Summary) -> String {
     family(&mut text, "kvdyno_run", None, "The run of these figures, as labels.");
     sample(&mut text, "kvdyno_run", &labels, 1.0);
     for definition in catalogue::ALL {
-        let exposed = exposed(definition);
+        let exposed = exposed_metric(definition);
         let mut is_first = true;
         for row in &rows {
             let Some(value) = row.metrics.value(definition) else { continue };
@@ -165,7 +165,8 @@ fn family(text: &mut String, name: &str, unit: Option<&str>, help: &str) {
 /// A line; labels without a value are left out.
 fn sample(text: &mut String, name: &str, labels: &[Label<'_>], value: f64) {
     let labels = labels.iter().filter(|(_, value)| !value.is_empty());
-    let labels = labels.map(|(label, value)| format!("{label}=\"{}\"", escape(&one_line(value))));
+    let labels =
+        labels.map(|(label, value)| format!("{label}=\"{}\"", escape(&escape_line(value))));
     let labels = labels.collect::<Vec<_>>().join(",");
     let _ = writeln!(text, "{name}{{{labels}}} {value}");
 }
@@ -175,7 +176,7 @@ fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-fn exposed(definition: &Definition) -> Exposed {
+fn exposed_metric(definition: &Definition) -> Exposed {
     let (part, unit, factor) = match definition.unit {
         "ns" => ("_ns", Some("seconds"), 1e-9),
         "B" => ("_bytes", Some("bytes"), 1.0),
@@ -209,10 +210,11 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_end_in_their_unit() {
-        let names: BTreeSet<String> = catalogue::ALL.iter().map(|one| exposed(one).name).collect();
+        let names: BTreeSet<String> =
+            catalogue::ALL.iter().map(|one| exposed_metric(one).name).collect();
         assert_eq!(names.len(), catalogue::ALL.len());
         for definition in catalogue::ALL {
-            let Exposed { name, unit, .. } = exposed(definition);
+            let Exposed { name, unit, .. } = exposed_metric(definition);
             assert!(unit.is_none_or(|unit| name.ends_with(&format!("_{unit}"))), "{name}");
             let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
             assert!(name.bytes().all(is_plain), "{name}");
@@ -224,7 +226,7 @@ mod tests {
     /// A family is one block, no series occurs twice, and the text has an end.
     #[test]
     fn the_text_has_the_form_of_openmetrics() {
-        for fixture in [Fixture::new(), Fixture::with_drive(2), Fixture::mixed(2)] {
+        for fixture in [Fixture::new(), Fixture::with_drive(2), Fixture::with_mixed_role(2)] {
             let text = run(&fixture.summary());
             assert!(text.ends_with("\n# EOF\n"));
             let (mut family, mut families, mut series) =
@@ -247,13 +249,13 @@ mod tests {
 
     #[test]
     fn a_live_run_shows_its_progress_and_no_figures() {
-        let folder = kvdyno_analysis::fixture::make_folder();
+        let dir = kvdyno_analysis::fixture::make_dir();
         let mut fixture = Fixture::new();
         fixture.cases.truncate(4);
-        let run = fixture.write_partial(&folder.path().join("run"));
+        let run = fixture.write_partial(&dir.path().join("run"));
         let evidence = kvdyno_analysis::figures::evidence::Evidence::read(&run).unwrap();
         let live = Live::read(&run, &evidence, State::Running, 90_000_000_000).unwrap();
-        let text = served("a", &live, None);
+        let text = format_exposition("a", &live, None);
         for line in [
             "kvdyno_cases_planned{run=\"a\"} 18",
             "kvdyno_cases_recorded{run=\"a\"} 4",
@@ -288,7 +290,7 @@ mod tests {
             }],
             machine: MachineLine::default(),
         };
-        let text = served("a", &Live { in_flight: Some(flight), ..live }, None);
+        let text = format_exposition("a", &Live { in_flight: Some(flight), ..live }, None);
         let labels = "run=\"a\",case=\"0004_lmdb_t2_r1\",engine=\"LM\\\"DB\",phase=\"measure\"";
         for line in [
             format!("kvdyno_phase_elapsed_seconds{{{labels},threads=\"2\"}} 2.5"),
@@ -306,7 +308,7 @@ mod tests {
         }
         assert!(!text.contains("p999"), "of too few operations: {text}");
         let partial = Live::read(&run, &evidence, State::Partial, 0).unwrap();
-        let both = served("a", &partial, Some(&fixture.summary()));
+        let both = format_exposition("a", &partial, Some(&fixture.summary()));
         assert!(both.contains("kvdyno_running{run=\"a\"} 0") && both.contains("kvdyno_service"));
         assert_eq!(both.matches("# EOF").count(), 1);
     }

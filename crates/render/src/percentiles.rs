@@ -19,7 +19,7 @@ pub fn table(
     listed: &[PercentileRow],
     wide: bool,
 ) -> Titled {
-    let rows = located(summary, listed);
+    let rows = locate_rows(summary, listed);
     let places: Vec<Row<'_>> = rows.iter().map(|(row, _)| *row).collect();
     let shown = VisibleColumns::from_summary(summary, &places, wide);
     let columns = AXES.iter().chain(PERCENTILES_LEAD);
@@ -56,8 +56,9 @@ pub fn csv(
     });
     let lead = columns().map(|column| column.csv.to_owned());
     writer.write_record(lead.chain(names).chain(["missing".to_owned()]))?;
-    for (row, percentile_row) in located(summary, listed) {
-        let mut cells: Vec<String> = columns().map(|column| column.words(&row).csv()).collect();
+    for (row, percentile_row) in locate_rows(summary, listed) {
+        let mut cells: Vec<String> =
+            columns().map(|column| column.export_cell(&row).csv()).collect();
         for value in &percentile_row.values {
             let [low, high] = format::range_cells(value);
             let median = value.value.map(|ns| ns.to_string()).unwrap_or_default();
@@ -68,14 +69,14 @@ pub fn csv(
             cells.extend([median, low, high, trials]);
         }
         let missing = percentile_row.values.iter().find_map(|value| value.missing.as_deref());
-        cells.push(super::cell::Cell::words(missing).csv());
+        cells.push(super::cell::Cell::text_or_empty(missing).csv());
         writer.write_record(cells)?;
     }
     Ok(writer.into_inner()?)
 }
 
 /// Each row where its figures stand in the summary.
-fn located<'s, 'p>(
+fn locate_rows<'s, 'p>(
     summary: &'s Summary,
     listed: &'p [PercentileRow],
 ) -> Vec<(Row<'s>, &'p PercentileRow)> {
@@ -104,8 +105,8 @@ mod tests {
     fn listed_percentiles_have_a_table_and_a_file() {
         let list: Vec<Percentile> =
             ["25", "95", "99.95", "99.9999"].map(|text| text.parse().unwrap()).into();
-        let folder = kvdyno_analysis::fixture::make_folder();
-        let evidence = Evidence::read(&Fixture::new().write(&folder.path().join("run"))).unwrap();
+        let dir = kvdyno_analysis::fixture::make_dir();
+        let evidence = Evidence::read(&Fixture::new().write(&dir.path().join("run"))).unwrap();
         let summary = Summary::from_evidence(&evidence).unwrap();
         let rows = read(&evidence, &summary, &list).unwrap();
         let text = table(&summary, &list, &rows, false).table.text();

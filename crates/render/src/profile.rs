@@ -1,20 +1,21 @@
 //! Sampled stacks for other programs: folded stacks, and speedscope's JSON.
 
 use kvdyno_analysis::figures::profile::{Call, CallTree, Profiled, ThreadsSamples};
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
 /// Folded stacks, as flamegraph.pl and inferno read them: a line for each stack, its functions from
 /// the outermost to the innermost, and its samples. The first three are the case, the phase and
 /// the threads.
-pub fn folded(profiles: &[Profiled]) -> String {
+pub fn folded_stacks(profiles: &[Profiled]) -> String {
     let mut text = String::new();
     for profiled in profiles {
         let ThreadsSamples { phase, threads, .. } = &profiled.sampled;
-        let place = [&profiled.case, phase, threads].map(|word| plain(word));
+        let place = [&profiled.case, phase, threads].map(|word| escape_name(word));
         for (stack, own) in stacks(&profiled.tree) {
-            let names = stack.iter().map(|call| plain(&profiled.tree.function(call.function).name));
+            let names =
+                stack.iter().map(|call| escape_name(&profiled.tree.function(call.function).name));
             let frames: Vec<String> = place.iter().cloned().chain(names).collect();
             text += &format!("{} {own}\n", frames.join(";"));
         }
@@ -23,8 +24,8 @@ pub fn folded(profiles: &[Profiled]) -> String {
 }
 
 /// A name without what separates names.
-fn plain(name: &str) -> String {
-    one_line(name).replace(';', ":")
+fn escape_name(name: &str) -> String {
+    escape_line(name).replace(';', ":")
 }
 
 /// A file for speedscope.app: a profile for each kind of threads in a phase of a case, weighted by
@@ -85,20 +86,20 @@ mod tests {
     use kvdyno_analysis::figures::evidence::Evidence;
     use kvdyno_analysis::figures::profile;
     use kvdyno_analysis::fixture::Fixture;
-    use kvdyno_record::files::RunFolder;
+    use kvdyno_record::files::RunDir;
 
     fn profiles() -> Vec<Profiled> {
-        let folder = kvdyno_analysis::fixture::make_folder();
-        let path = folder.path().join("run");
-        Fixture::profiled().write(&path);
-        let evidence = Evidence::read(&RunFolder::open(path).unwrap()).unwrap();
+        let dir = kvdyno_analysis::fixture::make_dir();
+        let path = dir.path().join("run");
+        Fixture::with_profile().write(&path);
+        let evidence = Evidence::read(&RunDir::open(path).unwrap()).unwrap();
         let groups = kvdyno_analysis::figures::Figures::from_evidence(&evidence).unwrap().groups;
         profile::read(&evidence, &groups)
     }
 
     #[test]
     fn folded_stacks_add_up_over_trials() {
-        insta::assert_snapshot!(folded(&profiles()));
+        insta::assert_snapshot!(folded_stacks(&profiles()));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::table::{Side, Table, Titled};
 use super::wrap::wrap;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue;
-use kvdyno_analysis::figures::lists::together;
+use kvdyno_analysis::figures::lists::group_equal;
 use kvdyno_analysis::figures::lost::Lost;
 use kvdyno_analysis::figures::relative::Significance;
 use kvdyno_analysis::judge::ranking::{Ranking, Standing};
@@ -26,21 +26,21 @@ const SHORT_AID: &str =
 type Column = (&'static str, u16, fn(&Ranking, &Standing) -> Cell);
 
 pub(crate) const COLUMNS: [Column; 25] = [
-    ("question", 20, |ranking, _| Cell::text(word(ranking.question))),
+    ("question", 20, |ranking, _| Cell::text(enum_text(ranking.question))),
     ("main", 7, |ranking, _| Cell::text(if ranking.main { "yes" } else { "no" })),
-    ("setting", 24, |ranking, _| Cell::words(some(&ranking.setting))),
+    ("setting", 24, |ranking, _| Cell::text_or_empty(non_empty(&ranking.setting))),
     ("durability", 10, |ranking, _| Cell::text(ranking.durability.as_str())),
-    ("part", 10, |ranking, _| Cell::words(ranking.part.as_ref())),
+    ("part", 10, |ranking, _| Cell::text_or_empty(ranking.part.as_ref())),
     ("phase", 18, |ranking, _| Cell::text(&ranking.phase)),
-    ("role", 12, |ranking, _| Cell::words(ranking.role.as_ref())),
-    ("op", 10, |ranking, _| Cell::words(ranking.op.as_ref())),
+    ("role", 12, |ranking, _| Cell::text_or_empty(ranking.role.as_ref())),
+    ("op", 10, |ranking, _| Cell::text_or_empty(ranking.op.as_ref())),
     ("threads_swept", 8, |ranking, _| Cell::count(ranking.threads.map(u64::from))),
     ("metric", 22, |ranking, _| Cell::text(ranking.figure)),
     ("unit", 7, |ranking, _| Cell::text(ranking.unit)),
-    ("direction", 9, |ranking, _| Cell::text(word(ranking.direction))),
+    ("direction", 9, |ranking, _| Cell::text(enum_text(ranking.direction))),
     ("engine", 16, |_, standing| Cell::text(&standing.engine)),
     ("rank", 7, |_, standing| Cell::count(standing.rank.map(|rank| rank as u64))),
-    ("tied", 7, |_, standing| Cell::words(standing.rank.map(|_| yes(standing.tied)))),
+    ("tied", 7, |_, standing| Cell::text_or_empty(standing.rank.map(|_| yes_or_no(standing.tied)))),
     ("value", 16, |_, standing| Cell::number(standing.value)),
     ("low", 16, |_, standing| Cell::number(standing.low)),
     ("high", 16, |_, standing| Cell::number(standing.high)),
@@ -48,9 +48,9 @@ pub(crate) const COLUMNS: [Column; 25] = [
     ("ratio_to_best", 13, |_, standing| Cell::number(standing.ratio_to_best)),
     ("ratio_to_best_low", 13, |_, standing| Cell::number(standing.ratio_to_best_low)),
     ("ratio_to_best_high", 13, |_, standing| Cell::number(standing.ratio_to_best_high)),
-    ("verdict_vs_best", 20, |_, standing| Cell::words(standing.verdict.map(word))),
-    ("power_loss", 24, |_, standing| Cell::words(standing.lost.map(Lost::words))),
-    ("missing", 60, |_, standing| Cell::words(standing.missing.as_ref())),
+    ("verdict_vs_best", 20, |_, standing| Cell::text_or_empty(standing.verdict.map(enum_text))),
+    ("power_loss", 24, |_, standing| Cell::text_or_empty(standing.lost.map(Lost::description))),
+    ("missing", 60, |_, standing| Cell::text_or_empty(standing.missing.as_ref())),
 ];
 
 /// Every engine at every question.
@@ -68,16 +68,16 @@ pub(crate) fn csv(summary: &Summary) -> anyhow::Result<Vec<u8>> {
     Ok(writer.into_inner()?)
 }
 
-fn some(text: &str) -> Option<&str> {
+fn non_empty(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-fn yes(is: bool) -> &'static str {
+fn yes_or_no(is: bool) -> &'static str {
     if is { "yes" } else { "no" }
 }
 
 /// A word of a closed set, as JSON has it.
-fn word(value: impl serde::Serialize) -> String {
+fn enum_text(value: impl serde::Serialize) -> String {
     let word = serde_json::to_value(value).unwrap_or_default();
     word.as_str().unwrap_or_default().to_owned()
 }
@@ -86,8 +86,8 @@ fn word(value: impl serde::Serialize) -> String {
 pub(crate) fn tables(summary: &Summary, wide: bool) -> Vec<Titled> {
     let rankings = summary.rankings.iter().filter(|ranking| wide || ranking.main);
     let fields =
-        together(rankings, |a, b| (&a.setting, a.durability) == (&b.setting, b.durability));
-    let mut tables: Vec<Titled> = fields.iter().map(|field| titled(field, wide)).collect();
+        group_equal(rankings, |a, b| (&a.setting, a.durability) == (&b.setting, b.durability));
+    let mut tables: Vec<Titled> = fields.iter().map(|field| ranking_table(field, wide)).collect();
     if let Some(last) = tables.last_mut() {
         last.aid = wrap(AID, 0);
         if !wide {
@@ -109,7 +109,7 @@ pub(crate) fn heading(ranking: &Ranking) -> String {
 /// A column of the terminal's table: whether it is there, its title, and its side.
 type Head = (bool, &'static str, Side);
 
-fn titled(field: &[&Ranking], wide: bool) -> Titled {
+fn ranking_table(field: &[&Ranking], wide: bool) -> Titled {
     let parts = field.iter().any(|ranking| ranking.part.is_some());
     let columns: [Head; 10] = [
         (true, "question", Side::Left),
@@ -142,7 +142,7 @@ fn titled(field: &[&Ranking], wide: bool) -> Titled {
                 standing.format_rank().unwrap_or_default(),
                 standing.engine.clone(),
                 value,
-                spread(standing),
+                format_spread(standing),
                 times(standing.ratio_to_best.filter(|_| standing.rank.is_some())),
                 times(standing.ratio_to_best_low),
                 times(standing.ratio_to_best_high),
@@ -159,7 +159,7 @@ fn titled(field: &[&Ranking], wide: bool) -> Titled {
 /// A figure as tables of its kind show it.
 pub(crate) fn figure(ranking: &Ranking, standing: &Standing) -> Option<String> {
     let definition = catalogue::ALL.iter().find(|definition| definition.name == ranking.figure)?;
-    Some((format::format_for(definition).text)(standing.value?))
+    Some((format::figure_format(definition).text)(standing.value?))
 }
 
 /// In a few letters: `13.2 k`, `950 us`, `4.10`.
@@ -173,7 +173,7 @@ pub(crate) fn short_figure(ranking: &Ranking, standing: &Standing) -> Option<Str
 }
 
 /// How far the range lies around the figure, in percent.
-fn spread(standing: &Standing) -> String {
+fn format_spread(standing: &Standing) -> String {
     let ends = standing.low.zip(standing.high).zip(standing.value.filter(|value| *value > 0.0));
     match ends.filter(|_| standing.n > 1) {
         Some(((low, high), value)) => {
@@ -185,7 +185,7 @@ fn spread(standing: &Standing) -> String {
 }
 
 /// How many times behind the best, with how sure that is: `1.31x`, `~`, `1.31x?`.
-pub(crate) fn behind(standing: &Standing) -> Option<String> {
+pub(crate) fn format_behind(standing: &Standing) -> Option<String> {
     let times = format!("{}x", format::ratio(standing.ratio_to_best?));
     Some(match standing.verdict? {
         Significance::Base => String::new(),

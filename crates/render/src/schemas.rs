@@ -30,9 +30,9 @@ mod tests {
     /// `KVDYNO_BLESS=1 cargo test schemas` writes them anew.
     #[test]
     fn the_schemas_checked_in_are_those_of_the_types() {
-        let folder = Path::new(env!("KVDYNO_SOURCE")).join("schemas");
+        let dir = Path::new(env!("KVDYNO_SOURCE")).join("schemas");
         for (name, schema) in all() {
-            let path = folder.join(format!("{name}.schema.json"));
+            let path = dir.join(format!("{name}.schema.json"));
             let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
             if std::env::var_os("KVDYNO_BLESS").is_some() {
                 std::fs::write(&path, &text).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::table::{Side, Table};
 use crate::wrap::wrap;
-use kvdyno_analysis::answers::search::words::spread;
+use kvdyno_analysis::answers::search::words::format_spread;
 use kvdyno_analysis::answers::search::{Condition, Point, SearchResult};
 use kvdyno_analysis::stats::median;
 use kvdyno_record::search::Axis;
@@ -28,7 +28,7 @@ pub fn curve(answer: &SearchResult) -> Table {
 }
 
 fn title(condition: &Condition) -> String {
-    let bound = condition.unit.words(condition.bound);
+    let bound = condition.unit.format_value(condition.bound);
     let sign = condition.unit.sign();
     let equal = if condition.inclusive { "=" } else { "" };
     format!("{}\n{sign}{equal} {bound}", condition.about)
@@ -39,17 +39,21 @@ fn cells(answer: &SearchResult, point: &Point, table: &mut Table) -> Vec<String>
         (Axis::Ram, value) => {
             let bytes = value.unwrap_or(0).max(1);
             let ratio = answer.user_bytes as f64 / bytes as f64;
-            vec![answer.words(bytes), format!("{ratio:.2}")]
+            vec![answer.format_value(bytes), format!("{ratio:.2}")]
         }
         (Axis::Rate { .. }, value) => {
             let done: Vec<f64> = point.done_per_s.iter().flatten().copied().collect();
-            let offered = value.map_or("closed loop".to_owned(), |value| answer.words(value));
+            let offered =
+                value.map_or("closed loop".to_owned(), |value| answer.format_value(value));
             vec![offered, median(&done).map_or("-".to_owned(), units::rate)]
         }
     };
     for (condition, values) in answer.conditions.iter().zip(&point.figures) {
-        let figure =
-            if has_ranges(answer) { spread(condition, values) } else { middle(condition, values) };
+        let figure = if has_ranges(answer) {
+            format_spread(condition, values)
+        } else {
+            format_median(condition, values)
+        };
         cells.push(figure.unwrap_or_else(|| "-".to_owned()));
     }
     let marks: Vec<String> =
@@ -69,13 +73,13 @@ fn has_ranges(answer: &SearchResult) -> bool {
     answer.conditions.len() <= 2
 }
 
-fn middle(condition: &Condition, values: &[Option<f64>]) -> Option<String> {
+fn format_median(condition: &Condition, values: &[Option<f64>]) -> Option<String> {
     let values: Vec<f64> = values.iter().flatten().copied().collect();
-    median(&values).map(|value| condition.unit.words(value))
+    median(&values).map(|value| condition.unit.format_value(value))
 }
 
 /// How to read it.
-pub fn aid(answer: &SearchResult) -> String {
+pub fn reading_aid(answer: &SearchResult) -> String {
     let ranges = if has_ranges(answer) { " (and their range)" } else { "; --json has each" };
     let mut aid = format!(
         "Medians of the trials{ranges}. A point meets the target when each of its trials does."

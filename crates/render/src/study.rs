@@ -56,7 +56,7 @@ pub(crate) fn tables(summary: &Summary) -> Vec<Titled> {
     let Some(comparison) = &summary.study else { return Vec::new() };
     let mut names: Vec<&str> = comparison.published.iter().map(|row| row.table.as_str()).collect();
     names.dedup();
-    names.into_iter().map(|name| published(name, comparison, summary)).collect()
+    names.into_iter().map(|name| published_table(name, comparison, summary)).collect()
 }
 
 /// What rows are of: its title, what a published row says, what one of the run's does.
@@ -88,7 +88,7 @@ impl Heads {
             ),
             ("phase", |row| row.phase.clone(), phase),
             ("op", |row| row.op.clone(), |_, _| String::new()),
-            ("I/O", job, |group, seat| job_of(group, seat).unwrap_or_default()),
+            ("I/O", job, |group, seat| format_job(group, seat).unwrap_or_default()),
         ];
         let columns = all
             .into_iter()
@@ -105,15 +105,15 @@ impl Heads {
     }
 }
 
-fn published(name: &str, comparison: &StudyComparison, summary: &Summary) -> Titled {
+fn published_table(name: &str, comparison: &StudyComparison, summary: &Summary) -> Titled {
     let rows: Vec<&Published> =
         comparison.published.iter().filter(|row| row.table == name).collect();
     let heads = Heads::from_rows(&rows);
     let left_column = |title: &str| (title.to_owned(), Side::Left);
-    let figures = heads.figures.iter().map(|(name, unit)| (title_of(name, unit), Side::Right));
+    let figures = heads.figures.iter().map(|(name, unit)| (figure_title(name, unit), Side::Right));
     let first = std::iter::once(left_column(""))
         .chain(heads.columns.iter().map(|(title, ..)| left_column(title)));
-    let has_words = rows.iter().any(|row| !row.selectors.words().is_empty());
+    let has_words = rows.iter().any(|row| !row.selectors.details().is_empty());
     let words = has_words.then(|| left_column("of"));
     let mut table = Table::new(first.chain(words.clone()).chain(figures));
     let mut notes = Footnotes::default();
@@ -123,15 +123,15 @@ fn published(name: &str, comparison: &StudyComparison, summary: &Summary) -> Tit
         cells.extend(
             heads.columns.iter().map(|(_, text, _)| text(&row.selectors).unwrap_or_default()),
         );
-        cells.extend(words.iter().map(|_| row.selectors.words().join(", ")));
+        cells.extend(words.iter().map(|_| row.selectors.details().join(", ")));
         cells.extend(heads.figures.iter().enumerate().map(|(at, (figure, _))| {
             let given_up = row.gave_up && at == 0;
-            let value = row.value(figure).map(text_of).unwrap_or_default();
+            let value = row.value(figure).map(format_published).unwrap_or_default();
             if given_up { "given up".to_owned() } else { value }
         }));
         table.row(&cells);
         for seat in &row.own {
-            let cells = own(seat, &heads, words.is_some(), summary, &mut notes);
+            let cells = own_row(seat, &heads, words.is_some(), summary, &mut notes);
             table.row(&cells);
         }
         if let Some(why) = &row.why_none {
@@ -148,7 +148,7 @@ fn published(name: &str, comparison: &StudyComparison, summary: &Summary) -> Tit
 }
 
 /// A row of this run under the published one that it is like.
-fn own(
+fn own_row(
     seat: &RowRef,
     heads: &Heads,
     has_words: bool,
@@ -172,7 +172,7 @@ fn own(
 
 fn value_or_why(metric: &Metric, notes: &mut Footnotes) -> String {
     match (metric.value, &metric.missing) {
-        (Some(value), _) => (format::of_unit(metric.unit, metric.name))(value),
+        (Some(value), _) => (format::text_by_unit(metric.unit, metric.name))(value),
         (None, Some(why)) => format!("- {}", notes.mark(why)),
         (None, None) => "-".to_owned(),
     }
@@ -185,12 +185,12 @@ fn doubts(row: &Published, notes: &mut Footnotes) -> String {
 }
 
 /// A published figure, as tables show such figures.
-pub(crate) fn text_of(value: &PublishedValue) -> String {
-    value.text(format::of_unit(&value.unit, &value.figure))
+pub(crate) fn format_published(value: &PublishedValue) -> String {
+    value.text(format::text_by_unit(&value.unit, &value.figure))
 }
 
 /// A figure's title in the tables of runs, else its name and the unit that it is shown in.
-fn title_of(name: &str, unit: &str) -> String {
+fn figure_title(name: &str, unit: &str) -> String {
     let Some(figure) = catalogue::ALL.iter().find(|definition| definition.name == name) else {
         let shown = match unit {
             "ns" => "us",
@@ -224,7 +224,7 @@ fn job(selectors: &Selectors) -> Option<String> {
     Some(words.into_iter().flatten().collect::<Vec<_>>().join(" ")).filter(|job| !job.is_empty())
 }
 
-fn job_of(group: &Group, seat: &RowRef) -> Option<String> {
+fn format_job(group: &Group, seat: &RowRef) -> Option<String> {
     let job = group.runs.get(seat.run?)?.job.as_ref()?;
     let block = kvdyno_record::units::exact_bytes(job.block_bytes);
     Some(format!("{} {block} depth {} ({})", job.io, job.depth, job.method))

@@ -5,7 +5,7 @@ use super::footnotes::Footnotes;
 use super::wrap::{WIDTH, wrap};
 use comfy_table::{Cell, CellAlignment, LineStyle, TableStyle};
 use kvdyno_analysis::figures::metric::{Definition, Metrics};
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 use std::borrow::Cow;
 
 /// Rules only below the titles: reads the same in a terminal, a mail and a diff.
@@ -48,7 +48,7 @@ pub struct Titled {
 
 impl Titled {
     /// As wide as it is.
-    pub(crate) fn whole(mut self) -> Self {
+    pub(crate) fn full_width(mut self) -> Self {
         self.table.lead = None;
         self
     }
@@ -64,7 +64,7 @@ impl Table {
     /// Adds a row; it has a cell for every column.
     pub fn row(&mut self, cells: &[String]) {
         debug_assert_eq!(cells.len(), self.titles.len());
-        self.rows.push(cells.iter().map(|cell| one_line(cell).into_owned()).collect());
+        self.rows.push(cells.iter().map(|cell| escape_line(cell).into_owned()).collect());
     }
 
     /// With every cell changed.
@@ -114,7 +114,7 @@ impl Table {
 
     /// The same within other columns than a terminal's.
     pub(super) fn text_within(&self, width: usize) -> String {
-        let columns: Vec<Column> = self.measured().collect();
+        let columns: Vec<Column> = self.measure_columns().collect();
         let blocks = match self.lead {
             Some(lead) => fit::blocks(&columns, lead, width),
             None => vec![columns.iter().map(|column| column.width).enumerate().collect()],
@@ -122,14 +122,14 @@ impl Table {
         let blocks: Vec<String> = blocks.iter().map(|block| self.block(block)).collect();
         let mut lines = vec![blocks.join("\n\n")];
         lines.extend(self.footnotes.lines().iter().map(|line| match self.lead {
-            Some(_) => wrap(&one_line(line), 4),
-            None => one_line(line).into_owned(),
+            Some(_) => wrap(&escape_line(line), 4),
+            None => escape_line(line).into_owned(),
         }));
         lines.join("\n")
     }
 
     /// How wide each column is, and how narrow it may get.
-    fn measured(&self) -> impl Iterator<Item = Column> + '_ {
+    fn measure_columns(&self) -> impl Iterator<Item = Column> + '_ {
         self.titles.iter().enumerate().map(|(at, (title, side))| {
             let cells = self.rows.iter().map(|row| row[at].as_str());
             let lines: Vec<&str> = title.lines().chain(cells).collect();
@@ -157,7 +157,7 @@ impl Table {
                 let side = self.titles[*at].1;
                 let words = side == Side::Left;
                 aligned(
-                    &if words { fit::broken(&row[*at], *width) } else { row[*at].clone() },
+                    &if words { fit::break_lines(&row[*at], *width) } else { row[*at].clone() },
                     side,
                 )
             };

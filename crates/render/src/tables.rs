@@ -28,7 +28,7 @@ pub const NAMES: [&str; 19] = [
     "ranks",
     "io",
     "profile",
-    "baseline",
+    "ceiling",
     "drive",
     "drive-times",
     "history",
@@ -42,7 +42,7 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         name: "search",
         title: "The search, point by point".into(),
         table: crate::search::curve(answer),
-        aid: crate::search::aid(answer),
+        aid: crate::search::reading_aid(answer),
     });
     let first = study::machines(summary).into_iter().chain(study::claims(summary));
     let tables = first
@@ -54,7 +54,7 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         .chain(study::tables(summary))
         .filter(|titled| !titled.table.is_empty());
     let tables = tables.map(|titled| with_hiccups(titled, summary));
-    tables.map(|titled| if wide { titled.whole() } else { titled }).collect()
+    tables.map(|titled| if wide { titled.full_width() } else { titled }).collect()
 }
 
 fn table(kind: &Kind, summary: &Summary, wide: bool) -> Titled {
@@ -77,7 +77,7 @@ fn table(kind: &Kind, summary: &Summary, wide: bool) -> Titled {
         let below = is_shown.then(|| published.below(row, &columns, &mut notes));
         below.iter().flatten().for_each(|cells| table.row(cells));
     }
-    published.rest(&columns, &mut notes).iter().for_each(|cells| table.row(cells));
+    published.unmatched_lines(&columns, &mut notes).iter().for_each(|cells| table.row(cells));
     table.footnotes = notes;
     let is_figure =
         |column: &&Column| matches!(column.from, CellSource::Main(_) | CellSource::Figure(_));

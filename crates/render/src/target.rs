@@ -25,7 +25,7 @@ pub fn table(rows: &[TargetRow]) -> Table {
             .then(|| more_in_words(row.more_trials, "trial"));
         let why = row.reason.clone().or(more);
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        cells.extend([row.trials.to_string(), format!("{}{why}", row.meets.word())]);
+        cells.extend([row.trials.to_string(), format!("{}{why}", row.meets.as_str())]);
         table.row(&cells);
     }
     table
@@ -34,14 +34,14 @@ pub fn table(rows: &[TargetRow]) -> Table {
 /// `update.p99 < 5 ms`.
 fn title(condition: &ConditionRow) -> String {
     let (unit, bound) = (condition.unit, condition.bound);
-    format!("{}\n{} {}", condition.figure, unit.sign(), unit.words(bound))
+    format!("{}\n{} {}", condition.figure, unit.sign(), unit.format_value(bound))
 }
 
 /// `4.8 ms (4.7 to 5.1)`.
 fn value(condition: &ConditionRow) -> String {
     let Some(value) = condition.value else { return "-".to_owned() };
     let range = condition.low.zip(condition.high).map_or_else(String::new, |(low, high)| {
-        format!(" ({} to {})", condition.unit.words(low), condition.unit.words(high))
+        format!(" ({} to {})", condition.unit.format_value(low), condition.unit.format_value(high))
     });
-    format!("{}{range}", condition.unit.words(value))
+    format!("{}{range}", condition.unit.format_value(value))
 }

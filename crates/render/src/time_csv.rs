@@ -2,7 +2,7 @@
 //! did meanwhile (`machine.csv`). Read and written a line at a time: those of a day do not fit into
 //! memory. Numbers are not rounded; what is not known is empty.
 
-use super::inert::inert;
+use super::inert::escape_formula;
 use super::machine_rates::{MEBI, MachineRates, RATE_S_MIN, seconds_between};
 use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::stats::quantile_of_counts;
@@ -15,12 +15,12 @@ use std::io::Write;
 use std::iter::Peekable;
 
 /// What a line is about.
-fn about(case: &CaseEvidence) -> Vec<String> {
+fn case_cells(case: &CaseEvidence) -> Vec<String> {
     let case = &case.case;
     vec![
-        inert(&case.id).into_owned(),
-        inert(&case.label).into_owned(),
-        inert(&case.engine).into_owned(),
+        escape_formula(&case.id).into_owned(),
+        escape_formula(&case.label).into_owned(),
+        escape_formula(&case.engine).into_owned(),
         case.threads_swept.map(|threads| threads.to_string()).unwrap_or_default(),
         case.value_bytes_mean().to_string(),
         case.trial.to_string(),
@@ -34,10 +34,10 @@ pub fn series(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
         ABOUT.iter().chain(&["phase", "role", "op", "slice"]).chain(&SERIES).copied(),
     )?;
     for case in &evidence.cases {
-        let Some(folder) = case.folder() else { continue };
-        let about = about(case);
-        let mut times = folder.latency()?.peekable();
-        for slice in folder.series()? {
+        let Some(dir) = case.dir() else { continue };
+        let about = case_cells(case);
+        let mut times = dir.latency()?.peekable();
+        for slice in dir.series()? {
             let slice = slice?;
             let block = block(&slice, &mut times)?;
             for (role, ops) in &slice.roles {
@@ -142,10 +142,10 @@ pub fn machine(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
     writer.write_record(ABOUT.iter().chain(&["phase", "device"]).chain(&MACHINE).copied())?;
     let cpus = f64::from(evidence.run.host_before.machine.cpus.max(1));
     for case in &evidence.cases {
-        let (Some(folder), Some(record)) = (case.folder(), &case.record) else { continue };
-        let about = about(case);
+        let (Some(dir), Some(record)) = (case.dir(), &case.record) else { continue };
+        let about = case_cells(case);
         let mut before: Option<(&PhaseRecord, Snapshot)> = None;
-        for reading in folder.machine()? {
+        for reading in dir.machine()? {
             let MachineReading { phase, reading, rss_bytes, database } = reading?;
             let Some(phase_record) = record.phases.iter().find(|other| other.name == phase) else {
                 continue;
@@ -212,7 +212,7 @@ fn write<W: Write>(
     names: &[&str],
     line: &[Option<f64>],
 ) -> csv::Result<()> {
-    let names = names.iter().map(|name| inert(name).into_owned());
+    let names = names.iter().map(|name| escape_formula(name).into_owned());
     let line = line.iter().map(|value| value.map(|value| value.to_string()).unwrap_or_default());
     writer.write_record(about.iter().cloned().chain(names).chain(line))
 }
@@ -231,8 +231,8 @@ mod tests {
 
     #[test]
     fn every_slice_and_reading_of_the_fixture_has_its_line() {
-        let folder = kvdyno_analysis::fixture::make_folder();
-        let evidence = Evidence::read(&Fixture::new().write(&folder.path().join("run"))).unwrap();
+        let dir = kvdyno_analysis::fixture::make_dir();
+        let evidence = Evidence::read(&Fixture::new().write(&dir.path().join("run"))).unwrap();
         let mut text = Vec::new();
         series(&evidence, &mut text).unwrap();
         let lines = rows(&text);

@@ -12,15 +12,15 @@ const LINES: usize = 24;
 const SHARES: [f64; 6] = [0.001, 0.01, 0.1, 0.25, 0.5, 1.0];
 
 /// After an import or a recording: what there is now.
-pub fn written(header: &Header, to: &Path, bytes: u64) -> String {
-    let keys = match (header.kind, header.source.recorded()) {
+pub fn trace_summary(header: &Header, to: &Path, bytes: u64) -> String {
+    let keys = match (header.kind, header.source.as_recorded()) {
         (Kind::Keys, Some(recorded)) => {
-            format!("keys of {} records that were loaded", units::grouped(recorded.records))
+            format!("keys of {} records that were loaded", units::group_digits(recorded.records))
         }
-        (Kind::Keys, None) => format!("{} distinct keys", units::grouped(header.keys)),
+        (Kind::Keys, None) => format!("{} distinct keys", units::group_digits(header.keys)),
         (Kind::Blocks, _) => format!("a drive of {} at least", units::bytes(header.keys)),
     };
-    let requests = units::grouped(header.requests);
+    let requests = units::group_digits(header.requests);
     format!("{}: {requests} requests, {keys}, {}", to.display(), units::bytes(bytes))
 }
 
@@ -30,12 +30,12 @@ pub fn facts(statistics: &Statistics, digest: &str) -> Vec<(&'static str, String
     let mut lines = vec![
         ("source", source(header)),
         ("checksum", digest.to_owned()),
-        ("requests", units::grouped(header.requests)),
+        ("requests", units::group_digits(header.requests)),
         ("times", times(statistics)),
-        (what(header.kind, "keys", "4 KiB blocks"), distinct(statistics)),
+        (select_by_kind(header.kind, "keys", "4 KiB blocks"), distinct(statistics)),
     ];
     if header.joined > 0 {
-        let joined = units::grouped(header.joined);
+        let joined = units::group_digits(header.joined);
         lines.push(("calls", format!("{joined} requests came in the call of the one before")));
     }
     if let Some(share) = statistics.sequential {
@@ -43,15 +43,15 @@ pub fn facts(statistics: &Statistics, digest: &str) -> Vec<(&'static str, String
         lines.push(("sequential", text));
     }
     if let Some(TtlRange { requests, shortest_ns, longest_ns }) = header.ttl {
-        let (requests, least) = (units::grouped(requests), units::duration(shortest_ns));
+        let (requests, least) = (units::group_digits(requests), units::duration(shortest_ns));
         let longest = units::duration(longest_ns);
         lines.push(("times to live", format!("{requests} writes, {least} to {longest}")));
     }
     for (from, count) in &header.mapped {
-        lines.push(("taken", format!("{from}: {}", units::grouped(*count))));
+        lines.push(("taken", format!("{from}: {}", units::group_digits(*count))));
     }
     for (omission, count) in &header.left_out {
-        lines.push(("left out", format!("{omission}: {}", units::grouped(*count))));
+        lines.push(("left out", format!("{omission}: {}", units::group_digits(*count))));
     }
     lines.extend(header.cut_short.iter().map(|cut| ("cut short", cut.clone())));
     if statistics.sampled < 1.0 {
@@ -70,14 +70,14 @@ pub fn lines(statistics: &Statistics, digest: &str) -> String {
 }
 
 fn source(header: &Header) -> String {
-    let Some(Recorded { phase, engine, records }) = header.source.recorded() else {
+    let Some(Recorded { phase, engine, records }) = header.source.as_recorded() else {
         return format!("{} ({})", header.file, header.source.name());
     };
-    let (suite, records) = (&header.file, units::grouped(*records));
+    let (suite, records) = (&header.file, units::group_digits(*records));
     format!("phase {phase} of {suite}, recorded on {engine}; {records} records were loaded")
 }
 
-fn what<T>(kind: Kind, keys: T, blocks: T) -> T {
+fn select_by_kind<T>(kind: Kind, keys: T, blocks: T) -> T {
     match kind {
         Kind::Keys => keys,
         Kind::Blocks => blocks,
@@ -94,7 +94,7 @@ fn times(statistics: &Statistics) -> String {
         _ => "",
     };
     let span = units::duration(header.span_ns);
-    let (mean, most) = (units::rate(mean), units::grouped(most));
+    let (mean, most) = (units::rate(mean), units::group_digits(most));
     format!("{span}, {mean} on average, {most} in the busiest second{spread}")
 }
 
@@ -103,7 +103,7 @@ fn distinct(statistics: &Statistics) -> String {
         units::percent(if statistics.distinct > 0.0 { keys / statistics.distinct } else { 0.0 })
     };
     let (once, read) = (part(statistics.once), part(statistics.read_first));
-    let distinct = units::grouped(statistics.distinct.round() as u64);
+    let distinct = units::group_digits(statistics.distinct.round() as u64);
     format!("{distinct} distinct; {once} requested once, {read} read before they are written")
 }
 
@@ -113,7 +113,7 @@ pub fn tables(statistics: &Statistics) -> Vec<(&'static str, Table)> {
     vec![
         ("Mix", mix(statistics)),
         ("Sizes in bytes", sizes(statistics)),
-        (what(kind, "Popular keys", "Popular blocks"), popular(statistics)),
+        (select_by_kind(kind, "Popular keys", "Popular blocks"), popular(statistics)),
         ("Working set over time", windows(statistics)),
     ]
 }
@@ -123,7 +123,7 @@ fn mix(statistics: &Statistics) -> Table {
         Table::new([("operation", Side::Left), ("requests", Side::Right), ("share", Side::Right)]);
     for (op, count) in &statistics.header.ops {
         let share = statistics.mix.get(op).copied().unwrap_or(0.0);
-        table.row(&[op.name().to_owned(), units::grouped(*count), units::percent(share)]);
+        table.row(&[op.name().to_owned(), units::group_digits(*count), units::percent(share)]);
     }
     table
 }
@@ -135,11 +135,12 @@ fn sizes(statistics: &Statistics) -> Table {
     let kind = statistics.header.kind;
     for (name, lengths) in [
         ("keys", statistics.key_bytes),
-        (what(kind, "values written", "writes"), statistics.written_bytes),
-        (what(kind, "values read", "reads"), statistics.read_bytes),
+        (select_by_kind(kind, "values written", "writes"), statistics.written_bytes),
+        (select_by_kind(kind, "values read", "reads"), statistics.read_bytes),
     ] {
         let Some(Quantiles { count, mean, min, p50, p90, p99, max }) = lengths else { continue };
-        let numbers = [count, mean.round() as u64, min, p50, p90, p99, max].map(units::grouped);
+        let numbers =
+            [count, mean.round() as u64, min, p50, p90, p99, max].map(units::group_digits);
         let cells: Vec<String> = [name.to_owned()].into_iter().chain(numbers).collect();
         table.row(&cells);
     }
@@ -167,19 +168,19 @@ fn windows(statistics: &Statistics) -> Table {
         (begins, Side::Right),
         ("requests", Side::Right),
         ("writes", Side::Right),
-        (what(kind, "keys", "blocks"), Side::Right),
+        (select_by_kind(kind, "keys", "blocks"), Side::Right),
         ("never requested\nbefore", Side::Right),
     ]);
-    for window in joined(&statistics.windows) {
+    for window in thin_windows(&statistics.windows) {
         let begins =
-            if timed { units::duration(window.begins) } else { units::grouped(window.begins) };
+            if timed { units::duration(window.begins) } else { units::group_digits(window.begins) };
         let share =
             |part: f64, share: f64| units::percent(if share > 0.0 { part / share } else { 0.0 });
         table.row(&[
             begins,
-            units::grouped(window.requests),
+            units::group_digits(window.requests),
             share(window.writes as f64, window.requests as f64),
-            units::grouped(window.keys.round() as u64),
+            units::group_digits(window.keys.round() as u64),
             share(window.new_keys, window.keys),
         ]);
     }
@@ -187,6 +188,6 @@ fn windows(statistics: &Statistics) -> Table {
 }
 
 /// No more than fit a screen: every so manieth. Sets of keys cannot be added up.
-fn joined(windows: &[Window]) -> impl Iterator<Item = &Window> {
+fn thin_windows(windows: &[Window]) -> impl Iterator<Item = &Window> {
     windows.iter().step_by(windows.len().div_ceil(LINES).max(1))
 }

@@ -80,26 +80,26 @@ fn entry<'s>(summary: &Summary, tracked: &Tracked<'s>) -> Entry<'s> {
 }
 
 /// The rate of each load and role, and the p99 of each operation; of a role with a rate, the p99 of
-/// response times. Baselines and engines that store nothing have none.
+/// response times. Ceilings and engines that store nothing have none.
 fn figures(summary: &Summary) -> Vec<Tracked<'_>> {
     let mut all = Vec::new();
     for row in loads(summary) {
-        all.extend(tracked(summary, &row, &c::RECORDS_PER_S));
+        all.extend(tracked_figure(summary, &row, &c::RECORDS_PER_S));
     }
     for row in phases(summary).flat_map(Row::roles) {
         if row.op.is_none() {
-            all.extend(tracked(summary, &row, &c::OPS_PER_S));
+            all.extend(tracked_figure(summary, &row, &c::OPS_PER_S));
         }
         if !row.is_pooled() {
             let open = row.role.is_some_and(|(_, role)| role.open_loop);
             let p99 = if open { &c::RESPONSE_P99 } else { &c::SERVICE_P99 };
-            all.extend(tracked(summary, &row, p99));
+            all.extend(tracked_figure(summary, &row, p99));
         }
     }
     all
 }
 
-fn tracked<'s>(
+fn tracked_figure<'s>(
     summary: &'s Summary,
     row: &Row<'s>,
     definition: &'static Definition,

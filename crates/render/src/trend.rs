@@ -1,11 +1,11 @@
 //! A history on a terminal: the runs, each figure's levels, where they changed, the gate.
 
-use crate::figure_series::{TITLES, left_out, name_cells, value_cell};
-use crate::format::by;
+use crate::figure_series::{TITLES, left_out_lines, name_cells, value_cell};
+use crate::format::format_change;
 use crate::header::moment;
 use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
-use crate::versus::{Line, gate, harmless, some};
+use crate::versus::{Line, escape_lines, gate, join_first};
 use kvdyno_analysis::answers::trend::{Levels, Trend};
 use kvdyno_analysis::judge::versus::{BIAS, Verdict};
 use kvdyno_record::units;
@@ -20,11 +20,11 @@ pub fn header(trend: &Trend) -> Vec<Line> {
         let (from, to) = (moment(first.started_unix_ns), moment(last.started_unix_ns));
         format!(", {} ({from}) to {} ({to})", first.label, last.label)
     });
-    let runs = format!("{} of {}{span}", units::counted(trend.runs.len(), "run"), trend.suite);
+    let runs = format!("{} of {}{span}", units::pluralize(trend.runs.len(), "run"), trend.suite);
     let mut lines =
         vec![(Tone::Strong, "history", runs), (Tone::Strong, "machine", trend.machine.clone())];
-    lines.extend(left_out(&trend.left_out));
-    harmless(lines)
+    lines.extend(left_out_lines(&trend.left_out));
+    escape_lines(lines)
 }
 
 /// A line for each figure: the level it has now, the newest run, its last change.
@@ -44,7 +44,9 @@ pub fn table(trend: &Trend) -> Table {
         let numbers = ends.into_iter().chain([newest]).map(|value| value_cell(series, value));
         let change = changes.last().map_or_else(
             || "-".to_owned(),
-            |change| format!("{} at {}", by(change.ratio), trend.runs[change.run_index].label),
+            |change| {
+                format!("{} at {}", format_change(change.ratio), trend.runs[change.run_index].label)
+            },
         );
         let mut row = Vec::from(name_cells(series));
         row.push(series.values.iter().flatten().count().to_string());
@@ -55,7 +57,7 @@ pub fn table(trend: &Trend) -> Table {
 }
 
 /// How to read the table.
-pub fn aid(trend: &Trend) -> String {
+pub fn reading_aid(trend: &Trend) -> String {
     format!(
         "Levels are medians of runs between two changes. A change is where the runs before and \
          after differ by more than {} and by more than chance (E-divisive, p < 0.001).",
@@ -76,7 +78,7 @@ fn list_shares(trend: &Trend) -> String {
 
 /// The lines below the table: changes by run, the newest first, and the gate.
 pub fn footer(trend: &Trend) -> Vec<Line> {
-    let by_run = trend.by_run();
+    let by_run = trend.changes_by_run();
     let mut lines: Vec<Line> = by_run
         .iter()
         .take(RUNS_MAX)
@@ -86,14 +88,16 @@ pub fn footer(trend: &Trend) -> Vec<Line> {
             let tone = if worse { Tone::Bad } else { Tone::Good };
             let changes: Vec<String> = changes
                 .iter()
-                .map(|(series, change)| format!("{} {}", series.name(), by(change.ratio)))
+                .map(|(series, change)| {
+                    format!("{} {}", series.name(), format_change(change.ratio))
+                })
                 .collect();
             let differs = if run.differs.is_empty() {
                 String::new()
             } else {
                 format!(" ({})", run.differs.join("; "))
             };
-            (tone, "changed", format!("{}{differs}: {}", run.label, some(&changes)))
+            (tone, "changed", format!("{}{differs}: {}", run.label, join_first(&changes)))
         })
         .collect();
     match by_run.len().checked_sub(RUNS_MAX) {
@@ -101,7 +105,7 @@ pub fn footer(trend: &Trend) -> Vec<Line> {
             lines.push((
                 Tone::Strong,
                 "changed",
-                format!("and at {}", units::counted(more, "more run")),
+                format!("and at {}", units::pluralize(more, "more run")),
             ));
         }
         _ if by_run.is_empty() => {
@@ -117,5 +121,5 @@ pub fn footer(trend: &Trend) -> Vec<Line> {
     ];
     let words = words.map(str::to_owned);
     lines.extend(trend.gate.as_ref().map(|result| gate(result, &words)).unwrap_or_default());
-    harmless(lines)
+    escape_lines(lines)
 }

@@ -9,11 +9,11 @@ use crate::tone::Tone;
 use kvdyno_analysis::figures::ratio::format_ratio;
 use kvdyno_analysis::judge::rule::LEAST;
 pub use kvdyno_analysis::judge::versus::gate::{Gate, GateResult, NotJudged};
-use kvdyno_analysis::judge::versus::judge::{BIAS, COUNTED_BIAS, least};
+use kvdyno_analysis::judge::versus::judge::{BIAS, COUNTED_BIAS, least_difference};
 pub use kvdyno_analysis::judge::versus::judge::{Row, Sample, Verdict};
 use kvdyno_analysis::judge::versus::sides::Side;
 use kvdyno_analysis::judge::versus::{Explanation, Versus};
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 use kvdyno_record::units;
 
 /// More of a list than this is only counted.
@@ -47,7 +47,7 @@ struct Words {
 }
 
 impl Words {
-    fn for_versus(versus: &Versus) -> Self {
+    fn from_versus(versus: &Versus) -> Self {
         match (&versus.base.label, &versus.new.label) {
             (Some(base), Some(new)) => Self {
                 base: base.clone(),
@@ -83,8 +83,8 @@ pub fn header(versus: &Versus) -> Vec<Line> {
     let answer = versus.answer.first().cloned().unwrap_or_default();
     let mut lines = vec![
         (Tone::Strong, "answer", answer),
-        (Tone::Strong, "base", side(&versus.base)),
-        (Tone::Strong, "new", side(&versus.new)),
+        (Tone::Strong, "base", describe_side(&versus.base)),
+        (Tone::Strong, "new", describe_side(&versus.new)),
     ];
     let explained = versus.explanations.iter().filter_map(Explanation::sentence);
     lines.splice(1..1, explained.map(|sentence| (Tone::Strong, "why", sentence)));
@@ -101,13 +101,14 @@ pub fn header(versus: &Versus) -> Vec<Line> {
         lines.push((Tone::Bad, "INVALID", text));
     }
     let differences = versus.differences.iter();
-    lines.extend(differences.map(|difference| (Tone::Warning, "differs", difference.words())));
-    harmless(lines)
+    lines
+        .extend(differences.map(|difference| (Tone::Warning, "differs", difference.description())));
+    escape_lines(lines)
 }
 
 /// The table: a line for each figure.
 pub fn table(versus: &Versus) -> Table {
-    let words = Words::for_versus(versus);
+    let words = Words::from_versus(versus);
     let columns = [
         ("case", Column::Left),
         ("of", Column::Left),
@@ -118,7 +119,7 @@ pub fn table(versus: &Versus) -> Table {
         ("interval", Column::Right),
         ("verdict", Column::Left),
     ];
-    let columns = columns.map(|(title, side)| (one_line(title).into_owned(), side));
+    let columns = columns.map(|(title, side)| (escape_line(title).into_owned(), side));
     let mut table = Table::new(columns);
     for pair in &versus.pairs {
         for row in &pair.rows {
@@ -154,14 +155,14 @@ fn interval(row: &Row, table: &mut Table) -> String {
 }
 
 /// How to read the table.
-pub fn aid(versus: &Versus) -> String {
-    let Words { improved, regressed, .. } = Words::for_versus(versus);
+pub fn reading_aid(versus: &Versus) -> String {
+    let Words { improved, regressed, .. } = Words::from_versus(versus);
     let (repeats, ratios) = match versus.base.label {
         Some(_) => ("trials", "the ratios of pairs of trials"),
         None => ("runs", "runs over runs"),
     };
     let rows = || versus.pairs.iter().flat_map(|pair| &pair.rows);
-    let is_count = |row: &&Row| least(row.figure) == COUNTED_BIAS;
+    let is_count = |row: &&Row| least_difference(row.figure) == COUNTED_BIAS;
     let is_judged = |row: &&Row| row.primary && row.verdict != Verdict::NotComparable;
     let (counts, rates): (Vec<&Row>, Vec<&Row>) = rows().filter(is_judged).partition(is_count);
     let judged = if rates.is_empty() && !counts.is_empty() { "count" } else { "rate" };
@@ -183,7 +184,7 @@ pub fn footer(versus: &Versus) -> Vec<Line> {
         lines.push((Tone::Strong, "chance", chance(versus)));
     }
     if versus.counts.too_few > 0 {
-        lines.push((Tone::Warning, "too few", too_few(versus)));
+        lines.push((Tone::Warning, "too few", explain_too_few(versus)));
     }
     for case in versus.unpaired.iter().take(LISTED_MAX) {
         lines.push((Tone::Warning, "left out", format!("{}: {}", case.name, case.reason)));
@@ -194,15 +195,15 @@ pub fn footer(versus: &Versus) -> Vec<Line> {
     }
     let words = Words::gate(versus);
     lines.extend(versus.gate.as_ref().map(|result| gate(result, &words)).unwrap_or_default());
-    harmless(lines)
+    escape_lines(lines)
 }
 
 fn total(versus: &Versus) -> Line {
     let counts = &versus.counts;
-    let named = Words::for_versus(versus);
+    let named = Words::from_versus(versus);
     let mut words = vec![
-        counted(counts.improved, &named.improved),
-        counted(counts.regressed, &named.regressed),
+        format_outcome(counts.improved, &named.improved),
+        format_outcome(counts.regressed, &named.regressed),
         format!("{} undecided", counts.undecided),
     ];
     let more = [
@@ -223,7 +224,7 @@ fn total(versus: &Versus) -> Line {
 }
 
 /// `3 improved`; `LMDB better in 3`.
-fn counted(n: usize, word: &str) -> String {
+fn format_outcome(n: usize, word: &str) -> String {
     if word.contains(' ') { format!("{word} in {n}") } else { format!("{n} {word}") }
 }
 
@@ -242,7 +243,7 @@ pub(crate) fn expected_alarms(expected: f64) -> String {
 }
 
 /// What is missing for a verdict, and the remedy.
-fn too_few(versus: &Versus) -> String {
+fn explain_too_few(versus: &Versus) -> String {
     let figures = versus.counts.too_few;
     if versus.base.label.is_some() {
         return format!(
@@ -270,11 +271,11 @@ pub(crate) fn gate(gate: &Gate, [passed, failed, whether]: &[String; 3]) -> Vec<
             (Tone::Warning, text)
         }
         GateResult::Failed => {
-            let figures = some(&gate.regressed);
+            let figures = join_first(&gate.regressed);
             (Tone::Bad, format!("FAILED: {failed} {allowed}: {figures}"))
         }
         GateResult::CannotJudge => {
-            let cases = some(&unjudged(&gate.not_judged));
+            let cases = join_first(&format_unjudged(&gate.not_judged));
             (Tone::Bad, format!("CANNOT JUDGE {whether} {allowed}: {cases}"))
         }
     };
@@ -283,11 +284,11 @@ pub(crate) fn gate(gate: &Gate, [passed, failed, whether]: &[String; 3]) -> Vec<
         lines.push((
             Tone::Warning,
             "gate",
-            format!("not judged: {}", some(&unjudged(&gate.not_judged))),
+            format!("not judged: {}", join_first(&format_unjudged(&gate.not_judged))),
         ));
     }
     if !gate.may_hide.is_empty() {
-        let hidden = some(&gate.may_hide);
+        let hidden = join_first(&gate.may_hide);
         let text = format!("may be worse by more than that: {hidden}");
         lines.push((Tone::Warning, "gate", text));
     }
@@ -295,7 +296,7 @@ pub(crate) fn gate(gate: &Gate, [passed, failed, whether]: &[String; 3]) -> Vec<
 }
 
 /// What was not judged, case by case: figures of a case mostly share their reason.
-fn unjudged(list: &[NotJudged]) -> Vec<String> {
+fn format_unjudged(list: &[NotJudged]) -> Vec<String> {
     let equal = list.chunk_by(|a, b| (&a.case, &a.reason) == (&b.case, &b.reason));
     let words = |equal: &[NotJudged]| {
         let NotJudged { case, reason: why, figure } = &equal[0];
@@ -309,14 +310,14 @@ fn unjudged(list: &[NotJudged]) -> Vec<String> {
 }
 
 /// The first of a list, and how many more.
-pub(crate) fn some(list: &[String]) -> String {
+pub(crate) fn join_first(list: &[String]) -> String {
     let shown: Vec<&str> = list.iter().take(LISTED_MAX).map(String::as_str).collect();
     let more = list.len().saturating_sub(LISTED_MAX);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     format!("{}{more}", shown.join("; "))
 }
 
-fn side(side: &Side) -> String {
+fn describe_side(side: &Side) -> String {
     let label = side.label.as_ref().map(|label| format!("{label} in ")).unwrap_or_default();
     let plural = if side.trials == 1 { "" } else { "s" };
     let further = match side.further_runs.len() {
@@ -368,7 +369,7 @@ fn ratio(ratio: f64) -> String {
 /// A figure in its unit.
 pub fn figure(unit: &str, value: f64) -> String {
     match unit {
-        "1/s" => units::grouped(value.max(0.0).round() as u64),
+        "1/s" => units::group_digits(value.max(0.0).round() as u64),
         "ns" => units::duration(value.max(0.0) as u64),
         "B" => units::bytes(value.max(0.0) as u64),
         "%" => format!("{} %", units::si(value)),
@@ -377,8 +378,8 @@ pub fn figure(unit: &str, value: f64) -> String {
 }
 
 /// Names in a record are anybody's: nothing of them reaches the terminal but letters.
-pub(crate) fn harmless(lines: Vec<Line>) -> Vec<Line> {
-    let clean = |(tone, word, text): Line| (tone, word, one_line(&text).into_owned());
+pub(crate) fn escape_lines(lines: Vec<Line>) -> Vec<Line> {
+    let clean = |(tone, word, text): Line| (tone, word, escape_line(&text).into_owned());
     lines.into_iter().map(clean).collect()
 }
 

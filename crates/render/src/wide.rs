@@ -35,7 +35,8 @@ fn table(kind: &Kind, rows: &[Row<'_>]) -> anyhow::Result<Vec<u8>> {
     let words = columns().map(|column| column.csv.to_owned());
     writer.write_record(words.chain(["trials".to_owned()]).chain(names))?;
     for row in rows {
-        let mut cells: Vec<String> = columns().map(|column| column.words(row).csv()).collect();
+        let mut cells: Vec<String> =
+            columns().map(|column| column.export_cell(row).csv()).collect();
         // Single figures may have fewer: the long list has the number of each.
         let trials = row.metrics.0.iter().map(|metric| metric.n).max().unwrap_or(0);
         cells.push(trials.to_string());

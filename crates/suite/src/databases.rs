@@ -75,12 +75,12 @@ impl Suite {
             }
         }
         self.notes.extend(notes);
-        mistakes.none(&self.source)
+        mistakes.into_result(&self.source)
     }
 }
 
 fn note(origin: &Origin) -> String {
-    let [records, keys] = [origin.sample.records, origin.sample.keys].map(units::grouped);
+    let [records, keys] = [origin.sample.records, origin.sample.keys].map(units::group_digits);
     let path = origin.path.display();
     // Each with its length, and where it ends.
     let list = origin.sample.keys as f64 * (origin.sample.key_bytes.mean() + 12.0);

@@ -6,7 +6,7 @@
 //! pure: they read no file, start no process and print nothing. Mistakes of both gates are shown at
 //! their line.
 //!
-//! The folders are floors, and none imports one above it: `written` (a suite as typed: types,
+//! The directories are floors, and none imports one above it: `written` (a suite as typed: types,
 //! reader, schema), `edit` (changes before it is checked), `check` (refusals), `plan`.
 //!
 //! `docs/suites.md` teaches the language; `schemas/suite.schema.json` and `docs/suite-reference.md`
@@ -31,7 +31,7 @@ pub use plan::expand::expand;
 pub use plan::sizing::SizingHost;
 pub use plan::space::{NoSpace, check_space};
 pub use plan::trial::append_trial;
-pub use plan::workload::threads_of;
+pub use plan::workload::max_threads;
 pub use written::builtin::builtin;
 pub use written::mistake::{LocatedMistake, SuiteError, closest};
 pub use written::scalar::{SEVERAL_MAX, slug};

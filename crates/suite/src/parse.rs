@@ -53,8 +53,8 @@ impl Suite {
         let mut source = Source::new(file, text);
         let mut mistakes = Mistakes::default();
         let arguments = arguments(overrides, &mut source, &mut mistakes);
-        let document = document_of(text, &mut mistakes);
-        mistakes.none(&source)?;
+        let document = parse_document(text, &mut mistakes);
+        mistakes.into_result(&source)?;
 
         let mut mistakes = Mistakes::default();
         let span = document.span();
@@ -64,9 +64,10 @@ impl Suite {
         for argument in inclusions {
             argument.apply(&mut document, &mut mistakes);
         }
-        let included = named_phases::included(&document, &mut source, &mut mistakes);
+        let included = named_phases::load_included_texts(&document, &mut source, &mut mistakes);
         named_phases::include(&mut document, &included);
-        let (flags, files) = of_programs(overrides, &mut document, &mut source, &mut mistakes);
+        let (flags, files) =
+            program_arguments(overrides, &mut document, &mut source, &mut mistakes);
         let (requested, installed) = (&overrides.engines, &overrides.installed);
         // Arguments for an engine that is added below are applied after that.
         let (of_added, others): (Vec<&Argument>, Vec<_>) = others
@@ -83,9 +84,9 @@ impl Suite {
         let mut notes = [adjust::describe_added(&document, &added), files].concat();
         let claims = ClaimTable::take_from(&mut document, &mut mistakes);
         let names = Names::collect(&document);
-        let mut documents = part::split(document, &mut mistakes);
+        let mut documents = part::split_parts(document, &mut mistakes);
         let names = names.with_parts(&documents);
-        part::only(&mut documents, &overrides.parts, &mut mistakes);
+        part::retain_requested(&mut documents, &overrides.parts, &mut mistakes);
         notes.extend(set_lengths(&mut documents, overrides, &mut source, &mut mistakes));
         let read = documents.into_iter().map(|document| {
             let tables = Spanned::new(span.clone(), DeValue::Table(document.tables));
@@ -93,7 +94,7 @@ impl Suite {
             Some((Part::new(document.name, document.fidelity, typed, overrides), document.picks))
         });
         let read: Option<Vec<(Part, Picks)>> = read.collect::<Vec<_>>().into_iter().collect();
-        mistakes.none(&source)?;
+        mistakes.into_result(&source)?;
 
         let mut mistakes = Mistakes::default();
         // A suite without mistakes was read.
@@ -114,13 +115,13 @@ impl Suite {
             part.notes.extend(unswept);
             check(&part.typed, &mut mistakes);
         }
-        mistakes.none(&source)?;
+        mistakes.into_result(&source)?;
         Ok(Self { source, parts, notes, claims, data_dir: overrides.data_dir.clone() })
     }
 }
 
 /// The text as a table.
-fn document_of<'i>(text: &'i str, mistakes: &mut Mistakes) -> Spanned<DeTable<'i>> {
+fn parse_document<'i>(text: &'i str, mistakes: &mut Mistakes) -> Spanned<DeTable<'i>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let span = error.span().unwrap_or(0..0);
@@ -148,7 +149,7 @@ fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes
 
 /// The arguments for flags of `db_bench` and properties of YCSB, and notes about them. `--set` and
 /// similar options are applied later.
-fn of_programs(
+fn program_arguments(
     overrides: &Overrides,
     suite: &mut DeTable<'_>,
     source: &mut Source,
@@ -158,7 +159,7 @@ fn of_programs(
     let (properties, property_notes) = ycsb::arguments(overrides, suite, source, mistakes);
     let mut arguments = Vec::new();
     for (option, texts) in [(db_bench::OPTION, flags), (ycsb::OPTION, properties)] {
-        db_bench::for_all_parts(&texts, suite);
+        db_bench::drop_part_keys(&texts, suite);
         let argument = |text: &String| Argument::new(option, text, source, mistakes);
         arguments.extend(texts.iter().filter_map(argument));
     }

@@ -11,7 +11,7 @@ use crate::written::operation::Entry;
 use crate::written::phase::{Phase, Role};
 use crate::written::read::Or as _;
 use crate::written::suite::Suite;
-use crate::written::trace::{Trace, timed};
+use crate::written::trace::{Trace, speed_factor};
 use kvdyno_record::replay::operation;
 use kvdyno_record::units;
 
@@ -46,7 +46,7 @@ impl Suite {
         for note in notes {
             push_unique(&mut self.notes, note);
         }
-        mistakes.none(&self.source)
+        mistakes.into_result(&self.source)
     }
 }
 
@@ -85,7 +85,7 @@ fn read_trace(
         mistakes.at(&file.span, "the trace has no requests").label("expected another trace");
         return;
     }
-    if let (Some(speed), None) = (timed(role.speed.as_ref()), trace.span_ns) {
+    if let (Some(speed), None) = (speed_factor(role.speed.as_ref()), trace.span_ns) {
         let mistake = mistakes.at(&speed.span, "the trace has no times, only an order");
         mistake.label("expected speed = \"max\", or none");
         return;
@@ -95,10 +95,10 @@ fn read_trace(
         Some(file.with(Entry { op, weight: Some(file.with(*count as f64)), keys: None, ttl: None }))
     };
     role.mix = Some(file.with(trace.requests.iter().filter_map(entry).collect()));
-    let requests = units::grouped(trace.count());
+    let requests = units::group_digits(trace.count());
     let reach = match trace.multiple_of {
-        Some(_) => format!("up to byte {}", units::grouped(trace.keys)),
-        None => format!("{} keys", units::grouped(trace.keys)),
+        Some(_) => format!("up to byte {}", units::group_digits(trace.keys)),
+        None => format!("{} keys", units::group_digits(trace.keys)),
     };
     notes.push(format!("trace {}: {requests} requests, {reach}", file.path));
     if trace.ttl_ns.is_some() && !uses_ttl {

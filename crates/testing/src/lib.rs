@@ -61,7 +61,7 @@ pub const NEEDS: [(&str, &str); 46] = [
 ///
 /// # Panics
 /// For a need that is not one of [`NEEDS`].
-pub fn skipped(need: &str, test: &str, reason: &str) {
+pub fn report_skip(need: &str, test: &str, reason: &str) {
     let names: Vec<&str> = NEEDS.iter().map(|(name, _)| *name).collect();
     assert!(names.contains(&need), "expected one of {}, found `{need}`", names.join(", "));
     let _ = writeln!(std::io::stderr(), "{test}: skipped ({need}): {reason}");
@@ -72,7 +72,7 @@ pub fn skipped(need: &str, test: &str, reason: &str) {
 pub fn needs_root(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        skipped("root", test, "needs root");
+        report_skip("root", test, "needs root");
     }
     root
 }

@@ -33,17 +33,13 @@ pub fn touch(value: &[u8]) -> u64 {
 }
 
 /// Opens an engine for the records, of 16 + 100 bytes each.
-pub fn open<E: Engine>(
-    folder: &Path,
-    durability: Durability,
-    options: &[(&str, Value)],
-) -> Result<E> {
-    std::fs::create_dir_all(folder)?;
+pub fn open<E: Engine>(dir: &Path, durability: Durability, options: &[(&str, Value)]) -> Result<E> {
+    std::fs::create_dir_all(dir)?;
     let data = DataShape::uniform(RECORDS, 16, 100);
     let mut all = Options::defaults(&E::describe(), durability);
     let named = options.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
     all.values.extend(named);
-    E::open(&Location::Directory(folder.to_owned()), &all, &data)
+    E::open(&Location::Directory(dir.to_owned()), &all, &data)
 }
 
 /// Writes the records, a thousand in a batch, and waits until the engine has come to rest.
@@ -64,7 +60,7 @@ pub fn load<E: Engine>(engine: &E) -> Result<()> {
 /// # Panics
 ///
 /// Where the record is not there.
-pub fn by_trait(session: &mut impl Session, key: &Key) -> u64 {
+pub fn read_by_trait(session: &mut impl Session, key: &Key) -> u64 {
     match session.get(key, |value| value.map(touch)) {
         Ok(Some(touched)) => touched,
         other => panic!("{other:?}"),
@@ -72,28 +68,28 @@ pub fn by_trait(session: &mut impl Session, key: &Key) -> u64 {
 }
 
 /// A round by the adapter, of an engine that is opened for it and closed behind it.
-pub fn by_adapter<E: Engine>(engine: E, round: usize) -> Result<Duration> {
+pub fn time_adapter<E: Engine>(engine: E, round: usize) -> Result<Duration> {
     let mut session = engine.session()?;
-    let took = warmed(round, |key| by_trait(&mut session, key));
+    let took = time_warm_reads(round, |key| read_by_trait(&mut session, key));
     drop(session);
     engine.close()?;
     Ok(took)
 }
 
 /// How long a round of random reads takes, after one that is not timed, for the caches.
-pub fn warmed(round: usize, mut read: impl FnMut(&Key) -> u64) -> Duration {
-    timed(round, &mut read);
-    timed(round, &mut read)
+pub fn time_warm_reads(round: usize, mut read: impl FnMut(&Key) -> u64) -> Duration {
+    time_reads(round, &mut read);
+    time_reads(round, &mut read)
 }
 
 /// Random keys, the same for all in a round, made before the clock starts.
 #[inline(never)]
-fn timed(round: usize, read: &mut impl FnMut(&Key) -> u64) -> Duration {
+fn time_reads(round: usize, read: &mut impl FnMut(&Key) -> u64) -> Duration {
     let mut state = round as u64;
     let mut took = Duration::ZERO;
     let mut sum = 0;
     for _ in 0..BLOCKS_PER_ROUND {
-        let keys: Vec<Key> = (0..BLOCK).map(|_| key(next(&mut state) % RECORDS)).collect();
+        let keys: Vec<Key> = (0..BLOCK).map(|_| key(next_random(&mut state) % RECORDS)).collect();
         let start = processor_time();
         for key in &keys {
             sum += read(key);
@@ -111,7 +107,7 @@ fn processor_time() -> Duration {
 }
 
 /// `SplitMix64`.
-fn next(state: &mut u64) -> u64 {
+fn next_random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -128,9 +124,9 @@ pub fn output(command: &mut Command) -> Result<String> {
 }
 
 /// A round of a program in the engine's own language: nanoseconds, a number for each of its ways.
-pub fn outside(program: &Path, folder: &Path, round: usize) -> Result<Vec<Duration>> {
+pub fn run_round(program: &Path, dir: &Path, round: usize) -> Result<Vec<Duration>> {
     let mut command = Command::new(program);
-    let text = output(command.arg(folder).args(["read", &round.to_string()]))?;
+    let text = output(command.arg(dir).args(["read", &round.to_string()]))?;
     Ok(text.split_whitespace().filter_map(|ns| ns.parse().ok()).map(Duration::from_nanos).collect())
 }
 

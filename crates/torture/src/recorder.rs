@@ -78,13 +78,13 @@ impl Recorder {
         self.mount.join(ACKNOWLEDGEMENTS)
     }
 
-    /// Has this folder, in which there are mount points and nothing else, taken away at the end,
+    /// Has this directory, in which there are mount points and nothing else, taken away at the end,
     /// also where this process is killed.
     ///
     /// # Errors
     /// The server has gone; so of all others.
-    pub fn remove(&self, folder: &Path) -> io::Result<()> {
-        self.request_unit(&Request::Bury { folder: folder.to_owned() })
+    pub fn remove(&self, dir: &Path) -> io::Result<()> {
+        self.request_unit(&Request::Bury { dir: dir.to_owned() })
     }
 
     /// Begins the recording anew, with what the drives hold now.
@@ -158,7 +158,7 @@ impl Served<'_> {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn keep(&self, to: &Path) -> io::Result<()> {
+    pub fn save_image(&self, to: &Path) -> io::Result<()> {
         let to = std::path::absolute(to)?;
         self.recorder.request_unit(&Request::Keep { serial: self.serial, to })
     }

@@ -2,7 +2,7 @@
 //! moment of it.
 
 use crate::image::{BLOCK, Image};
-use crate::state::{State, reached};
+use crate::state::{State, surviving_pieces};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -84,11 +84,11 @@ impl Recording {
     }
 
     /// The contents of drives after a power loss.
-    pub(crate) fn after(&mut self, state: &State) -> Vec<Image> {
-        (0..self.base.len()).map(|drive| self.drive_after(drive, state)).collect()
+    pub(crate) fn crash_images(&mut self, state: &State) -> Vec<Image> {
+        (0..self.base.len()).map(|drive| self.crash_image(drive, state)).collect()
     }
 
-    fn drive_after(&mut self, drive: usize, state: &State) -> Image {
+    fn crash_image(&mut self, drive: usize, state: &State) -> Image {
         let moment = state.moment.min(self.log.len());
         let flush =
             |entry: &Entry| matches!(entry, Entry::Flush { drive: other } if *other == drive);
@@ -96,10 +96,10 @@ impl Recording {
             Some(since) => since.min(moment),
             None => self.log[..moment].iter().rposition(flush).unwrap_or(0),
         };
-        let mut image = self.flushed(drive, flushed);
+        let mut image = self.flushed_image(drive, flushed);
         let pending: Vec<_> = changes(&self.log[flushed..moment], drive).collect();
         let lengths: Vec<usize> = pending.iter().map(Change::length).collect();
-        for (change, pieces) in pending.iter().zip(reached(state, drive, &lengths)) {
+        for (change, pieces) in pending.iter().zip(surviving_pieces(state, drive, &lengths)) {
             for piece in pieces {
                 change.apply(piece, &mut image);
             }
@@ -108,7 +108,7 @@ impl Recording {
     }
 
     /// What a drive holds with all writes before an entry, and no other.
-    fn flushed(&mut self, drive: usize, entries: usize) -> Image {
+    fn flushed_image(&mut self, drive: usize, entries: usize) -> Image {
         let (from, mut image) = match self.images[drive].range(..=entries).next_back() {
             Some((from, image)) => (*from, image.clone()),
             None => (0, self.base[drive].clone()),
@@ -169,7 +169,7 @@ impl Recording {
                 _ => true,
             };
             if !fits || has_bytes && length > BYTES_MAX {
-                return Err(damaged());
+                return Err(damaged_recording_error());
             }
             let mut bytes = vec![0; if has_bytes { length as usize } else { 0 }];
             file.read_exact(&mut bytes)?;
@@ -187,7 +187,7 @@ impl Recording {
                 CLEAR => recording.note(Entry::Clear { drive, at: other, length }),
                 FLUSH => recording.note(Entry::Flush { drive }),
                 ACKNOWLEDGED => recording.note(Entry::Acknowledged([one, other])),
-                _ => return Err(damaged()),
+                _ => return Err(damaged_recording_error()),
             }
         }
         Ok(recording)
@@ -208,7 +208,7 @@ const DRIVES_MAX: usize = 64;
 /// No write is longer: FUSE cuts them.
 const BYTES_MAX: u64 = 64 << 20;
 
-fn damaged() -> io::Error {
+fn damaged_recording_error() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "not a recording, or a damaged one")
 }
 
@@ -293,7 +293,7 @@ mod tests {
     /// The first bytes of both writes' places, and of the other drive.
     fn held(recording: &mut Recording, moment: usize, lost: Lost, since: Option<usize>) -> [u8; 3] {
         let state = State { number: 0, moment, lost, ignores_flushes_since: since, seed: 1 };
-        let images = recording.after(&state);
+        let images = recording.crash_images(&state);
         [(0, 0), (0, 1024), (1, 0)].map(|(drive, offset)| {
             let mut byte = [9];
             images[drive as usize].read(offset, &mut byte);
@@ -320,7 +320,7 @@ mod tests {
             let lost = Lost::Sectors;
             let state = State { number: 0, moment: 5, lost, ignores_flushes_since: None, seed };
             let mut bytes = [0; 1024];
-            recording.after(&state)[0].read(1024, &mut bytes);
+            recording.crash_images(&state)[0].read(1024, &mut bytes);
             for sector in bytes.chunks(512) {
                 assert!(sector.iter().all(|byte| *byte == sector[0]));
             }

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 pub(crate) enum Request {
     /// First: mounts drives.
     Mount { at: PathBuf, drives: Origin },
-    /// Takes this folder of mount points away at the end, however the other side ends.
-    Bury { folder: PathBuf },
+    /// Takes this directory of mount points away at the end, however the other side ends.
+    Bury { dir: PathBuf },
     /// What the drives hold now is what they held at first.
     Begin,
     /// What has happened since.
@@ -117,7 +117,7 @@ impl FileRef {
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         if name == ACKNOWLEDGEMENTS {
             return Some(Self::Acknowledgements);
         }

@@ -41,7 +41,7 @@ pub fn attend() -> io::Result<()> {
     let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut lines = BufReader::new(stream.try_clone()?).lines();
     let Some(first) = lines.next().transpose()? else { return Ok(()) };
-    let Request::Mount { at: directory, drives } = serde_json::from_str(&first)? else {
+    let Request::Mount { at: mount_point, drives } = serde_json::from_str(&first)? else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let recording = match drives {
@@ -53,7 +53,7 @@ pub fn attend() -> io::Result<()> {
     let mounted = recording.and_then(|recording| {
         let drives =
             Drives(Arc::new(Mutex::new(ServerState { recording, ..ServerState::default() })));
-        let session = fuser::spawn_mount(drives.clone(), &directory, &Config::default())?;
+        let session = fuser::spawn_mount(drives.clone(), &mount_point, &Config::default())?;
         Ok((drives, session))
     });
     let (drives, session) = match mounted {
@@ -61,15 +61,15 @@ pub fn attend() -> io::Result<()> {
         Err(error) => return send(&stream, &Answer::Failed(error.to_string())),
     };
     send(&stream, &Answer::Done)?;
-    let mut folder = None;
+    let mut dir = None;
     for line in lines {
         let Ok(line) = line else { break };
         let answer = match serde_json::from_str(&line) {
-            Ok(Request::Bury { folder: theirs }) => {
-                folder = Some(theirs);
+            Ok(Request::Bury { dir: theirs }) => {
+                dir = Some(theirs);
                 Answer::Done
             }
-            Ok(request) => drives.obey(request),
+            Ok(request) => drives.answer_request(request),
             Err(error) => Answer::Failed(error.to_string()),
         };
         if send(&stream, &answer).is_err() {
@@ -77,25 +77,25 @@ pub fn attend() -> io::Result<()> {
         }
     }
     // A drive that is pausing has the lock, and nothing is to wait for it.
-    remove_mount(&directory, folder.as_deref(), session);
+    remove_mount(&mount_point, dir.as_deref(), session);
     std::process::exit(0);
 }
 
-/// Takes the mount away, and the folder with all that is mounted in it. Nothing is removed but
+/// Takes the mount away, and the directory with all that is mounted in it. Nothing is removed but
 /// empty directories.
-fn remove_mount(directory: &Path, folder: Option<&Path>, session: fuser::BackgroundSession) {
-    let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
+fn remove_mount(mount_point: &Path, dir: Option<&Path>, session: fuser::BackgroundSession) {
+    let entries = dir.and_then(|dir| std::fs::read_dir(dir).ok());
     let points: Vec<PathBuf> =
         entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    let (theirs, ours): (Vec<_>, Vec<_>) = points.iter().partition(|point| point != &directory);
+    let (theirs, ours): (Vec<_>, Vec<_>) = points.iter().partition(|point| point != &mount_point);
     for point in &theirs {
         let _ = unmount(*point, UnmountFlags::DETACH);
     }
-    if unmount(directory, UnmountFlags::DETACH | UnmountFlags::FORCE).is_err() {
+    if unmount(mount_point, UnmountFlags::DETACH | UnmountFlags::FORCE).is_err() {
         // Not root: by `fusermount`.
         drop(session);
     }
-    for point in theirs.into_iter().chain(ours).map(PathBuf::as_path).chain(folder) {
+    for point in theirs.into_iter().chain(ours).map(PathBuf::as_path).chain(dir) {
         let _ = std::fs::remove_dir(point);
     }
 }
@@ -128,7 +128,7 @@ impl ServerState {
     }
 
     /// Whether the fault comes now, at a write or a flush.
-    fn comes(&mut self, flush: bool) -> Option<Fault> {
+    fn due_fault(&mut self, flush: bool) -> Option<Fault> {
         let fault = self.fault?;
         let (of_flushes, first, times) = match fault {
             Fault::FlushFails(after) => (true, after, 1),
@@ -146,7 +146,7 @@ impl ServerState {
         Some(fault)
     }
 
-    fn seen(&self) -> Seen {
+    fn summarize_log(&self) -> Seen {
         let log = &self.recording.log;
         let mut log_state = Seen { entries: log.len(), fault: self.came, ..Seen::default() };
         for (index, entry) in log.iter().enumerate() {
@@ -172,7 +172,7 @@ impl Drives {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn obey(&self, request: Request) -> Answer {
+    fn answer_request(&self, request: Request) -> Answer {
         let mut held = self.lock();
         let done = match request {
             // Not for the drives.
@@ -182,9 +182,9 @@ impl Drives {
                 (held.fault, held.counted, held.came) = (None, 0, None);
                 Ok(())
             }
-            Request::Look => return Answer::Seen(held.seen()),
+            Request::Look => return Answer::Seen(held.summarize_log()),
             Request::Serve { serial, state } => {
-                let images = held.recording.after(&state);
+                let images = held.recording.crash_images(&state);
                 held.states.insert(serial, images);
                 Ok(())
             }
@@ -200,7 +200,7 @@ impl Drives {
             Request::Keep { serial, to } => {
                 let lengths = held.recording.lengths.clone();
                 let images = held.states.get(&serial).map(Vec::as_slice).unwrap_or_default();
-                keep(images, &lengths, &to)
+                write_images(images, &lengths, &to)
             }
         };
         done.map_or_else(|error| Answer::Failed(error.to_string()), |()| Answer::Done)
@@ -217,7 +217,7 @@ impl Drives {
                 *held.recording.lengths.get(drive)?
             }
         };
-        let folder = matches!(file, FileRef::Root);
+        let dir = matches!(file, FileRef::Root);
         Some(FileAttr {
             ino: INodeNo(file.inode()),
             size,
@@ -226,8 +226,8 @@ impl Drives {
             mtime: UNIX_EPOCH,
             ctime: UNIX_EPOCH,
             crtime: UNIX_EPOCH,
-            kind: if folder { FileType::Directory } else { FileType::RegularFile },
-            perm: if folder { 0o755 } else { 0o600 },
+            kind: if dir { FileType::Directory } else { FileType::RegularFile },
+            perm: if dir { 0o755 } else { 0o600 },
             nlink: 1,
             uid: rustix::process::geteuid().as_raw(),
             gid: rustix::process::getegid().as_raw(),
@@ -242,7 +242,7 @@ impl Drives {
         let mut held = self.lock();
         match file {
             FileRef::Drive(drive) => {
-                match held.comes(false) {
+                match held.due_fault(false) {
                     Some(Fault::Full(..)) => return Err(Errno::ENOSPC),
                     // No other request is answered meanwhile: it is one drive.
                     Some(Fault::Pause(_, ms)) => std::thread::sleep(Duration::from_millis(ms)),
@@ -267,7 +267,7 @@ fn save(recording: &Recording, entries: usize, to: &Path) -> io::Result<()> {
 }
 
 /// Sparse files next to each other: the first drive's under the given name.
-fn keep(images: &[Image], lengths: &[u64], to: &Path) -> io::Result<()> {
+fn write_images(images: &[Image], lengths: &[u64], to: &Path) -> io::Result<()> {
     use std::os::unix::fs::FileExt as _;
     for (drive, (image, length)) in images.iter().zip(lengths).enumerate() {
         let path = if drive == 0 { to.to_owned() } else { to.with_extension(drive.to_string()) };
@@ -285,7 +285,7 @@ const TTL: Duration = Duration::from_secs(1);
 
 impl Filesystem for Drives {
     fn lookup(&self, _: &Asked, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let file = name.to_str().and_then(FileRef::named);
+        let file = name.to_str().and_then(FileRef::from_name);
         match file.and_then(|file| self.attributes(file)) {
             Some(attributes) => reply.entry(&TTL, &attributes, Generation(0)),
             None => reply.error(Errno::ENOENT),
@@ -358,7 +358,7 @@ impl Filesystem for Drives {
     fn fsync(&self, _: &Asked, inode: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         if let FileRef::Drive(drive) = FileRef::from_inode(inode.into()) {
             let mut held = self.lock();
-            if held.comes(true).is_some() {
+            if held.due_fault(true).is_some() {
                 return reply.error(Errno::EIO);
             }
             held.recording.note(Entry::Flush { drive });

@@ -77,7 +77,11 @@ impl State {
 }
 
 /// What has reached the medium of writes that were not flushed, given their lengths.
-pub(crate) fn reached(state: &State, drive: usize, writes: &[usize]) -> Vec<Vec<Range<usize>>> {
+pub(crate) fn surviving_pieces(
+    state: &State,
+    drive: usize,
+    writes: &[usize],
+) -> Vec<Vec<Range<usize>>> {
     let mut draw = Draw::new(&[state.seed, drive as u64]);
     let mut order: Vec<usize> = (0..writes.len()).collect();
     draw.shuffle(&mut order);
@@ -138,7 +142,7 @@ mod tests {
     #[test]
     fn all_nothing_some_and_parts_of_some() {
         let writes = [4096, 512, 8192, 4096];
-        let reached_of = |lost, seed| reached(&state(lost, seed), 0, &writes);
+        let reached_of = |lost, seed| surviving_pieces(&state(lost, seed), 0, &writes);
         assert!(reached_of(Lost::All, 1).iter().all(Vec::is_empty));
         let all_of = |piece: &[Range<usize>], bytes| piece.len() == 1 && piece[0] == (0..bytes);
         let whole = |pieces: &[Vec<Range<usize>>]| {

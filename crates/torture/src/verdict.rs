@@ -40,7 +40,7 @@ pub struct Damage {
 
 impl Promised {
     /// The promises of a recording's acknowledgements up to a moment.
-    pub fn at(
+    pub fn from_acknowledgements(
         units: Units,
         atomic: bool,
         acknowledged: &[(usize, [u64; 2])],
@@ -81,12 +81,12 @@ impl Promised {
             return damage;
         }
         for (writer, &acknowledged) in (0..).zip(&self.acknowledged) {
-            self.of_writer(writer, acknowledged, recovered, &mut damage);
+            self.judge_writer(writer, acknowledged, recovered, &mut damage);
         }
         damage
     }
 
-    fn of_writer(
+    fn judge_writer(
         &self,
         writer: u64,
         acknowledged: u64,
@@ -96,8 +96,8 @@ impl Promised {
         let units = self.units;
         // By unit the versions that are there, the least and the most; none: they cannot be known.
         let mut ranges: Vec<Option<Range<u32>>> = Vec::new();
-        for unit in 0..units.each() {
-            let records = units.records_of(writer, unit);
+        for unit in 0..units.units_each() {
+            let records = units.unit_records(writer, unit);
             let readings = &recovered.readings[records.start as usize..records.end as usize];
             let (least, most) =
                 (versions(units, unit, acknowledged), versions(units, unit, acknowledged + 1));
@@ -132,7 +132,7 @@ impl Promised {
 
 /// The version of a unit after so many writes of its writer; 0: none.
 fn versions(units: Units, unit: u64, writes: u64) -> u32 {
-    writes.checked_sub(unit + 1).map_or(0, |after| (after / units.each()) as u32 + 1)
+    writes.checked_sub(unit + 1).map_or(0, |after| (after / units.units_each()) as u32 + 1)
 }
 
 impl Damage {
@@ -160,7 +160,7 @@ impl Damage {
     }
 
     /// In words, the worst first.
-    pub fn words(&self) -> String {
+    pub fn description(&self) -> String {
         let counted = |count: u64, what: &str| (count > 0).then(|| format!("{what}: {count}"));
         let parts = [
             self.unopened.as_ref().map(|why| format!("not opened: {why}")),
@@ -169,7 +169,7 @@ impl Damage {
             counted(self.phantoms, "phantoms"),
             counted(self.lost, "acknowledged records lost"),
             counted(self.holes, "writers with a hole"),
-            self.error.as_ref().map(|said| format!("error from the engine: {said}")),
+            self.error.as_ref().map(|message| format!("error from the engine: {message}")),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
@@ -245,7 +245,7 @@ pub fn judge(class: Durability, power_loss: PowerLoss, trials: &[Trial]) -> Verd
         }
     }
     if class == Durability::Commit
-        && trial_of(TrialKind::Control).is_none_or(|it| it.tally.sound_only())
+        && trial_of(TrialKind::Control).is_none_or(|it| it.tally.is_sound())
     {
         let why = "the control (a drive that ignores flushes) lost nothing: the explorer detects \
             no loss";
@@ -317,7 +317,8 @@ mod tests {
     fn promises_count_up_to_the_moment() {
         let log = [(3, [0, 0]), (5, [1, 0]), (9, [0, 1])];
         let units = Units { writers: 2, ..UNITS };
-        let acknowledged_at = |moment| Promised::at(units, true, &log, moment).acknowledged;
+        let acknowledged_at =
+            |moment| Promised::from_acknowledgements(units, true, &log, moment).acknowledged;
         assert_eq!(acknowledged_at(3), [0, 0]);
         assert_eq!(acknowledged_at(6), [1, 1]);
         assert_eq!(acknowledged_at(10), [2, 1]);

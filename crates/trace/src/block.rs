@@ -66,7 +66,7 @@ pub(crate) fn decode(
     }
     let (ops, mut bytes) = bytes.split_at_checked(count)?;
     for (request, code) in requests.iter_mut().zip(ops) {
-        request.op = Op::of_code(code & !JOINED)?;
+        request.op = Op::from_code(code & !JOINED)?;
         request.joined = code & JOINED != 0;
     }
     let mut last_key = 0u64;

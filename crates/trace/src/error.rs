@@ -64,16 +64,16 @@ impl TraceError {
     pub(crate) fn malformed(
         file: &str,
         at: At,
-        found: impl Into<String>,
+        content: impl Into<String>,
         wanted: impl Into<String>,
     ) -> Self {
-        let (found, wanted) = (found.into(), wanted.into());
-        Self::Malformed { file: file.to_owned(), at, found, wanted }
+        let (content, wanted) = (content.into(), wanted.into());
+        Self::Malformed { file: file.to_owned(), at, found: content, wanted }
     }
 }
 
 /// Bytes of a file as a message shows them: no more than fit on a line.
-pub(crate) fn quoted(bytes: &[u8]) -> String {
+pub(crate) fn quote_bytes(bytes: &[u8]) -> String {
     const SHOWN: usize = 60;
     let text = String::from_utf8_lossy(bytes);
     if text.is_empty() {

@@ -27,7 +27,7 @@ impl FirstReads {
         let (word, bit) = (&mut page[(position / 64) as usize], 1 << (position % 64));
         let first = *word & bit == 0;
         *word |= bit;
-        first && request.op.asks()
+        first && request.op.reads()
     }
 
     /// How many there are in a trace.

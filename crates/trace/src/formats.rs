@@ -179,19 +179,23 @@ pub(crate) struct Notes {
 
 impl Notes {
     /// Notes one more; what is noted is one of a few words.
-    pub(crate) fn left_out(&mut self, what: &str) {
+    pub(crate) fn count_left_out(&mut self, what: &str) {
         add(&mut self.left_out, what, 1);
     }
 
     /// Notes an operation that has no counterpart by its name, as far as there are few names.
-    pub(crate) fn unknown(&mut self, operation: &[u8]) {
+    pub(crate) fn count_unknown(&mut self, operation: &[u8]) {
         let text = String::from_utf8_lossy(operation);
         let name: String = text.chars().take(NAME_MAX).flat_map(char::escape_default).collect();
         let has_room = self.left_out.contains_key(&name) || self.left_out.len() < NAMES_MAX;
-        self.left_out(if has_room && !name.is_empty() { &name } else { "unnamed operations" });
+        self.count_left_out(if has_room && !name.is_empty() {
+            &name
+        } else {
+            "unnamed operations"
+        });
     }
 
-    pub(crate) fn mapped(&mut self, from: &str, to: Op, times: u64) {
+    pub(crate) fn count_mapped(&mut self, from: &str, to: Op, times: u64) {
         add(&mut self.mapped, &format!("{from} as {}", to.name()), times);
     }
 }
@@ -256,18 +260,18 @@ impl<R: LineFormat> Importer for LineImporter<R> {
             match self.reader.read(line, request, notes) {
                 Ok(Line::Request) => {
                     if let Err(wrong) = request.check_range() {
-                        return Err(self.lines.wrong(wrong.found, &wrong.wanted));
+                        return Err(self.lines.malformed_error(wrong.found, &wrong.wanted));
                     }
                     return Ok(true);
                 }
                 Ok(Line::Aside) => {}
-                Ok(Line::LeftOut(what)) => notes.left_out(what),
+                Ok(Line::LeftOut(what)) => notes.count_left_out(what),
                 Err(wrong) if self.lines.is_cut_short() => {
-                    let (position, request) = (self.lines.at(), wrong.found);
+                    let (position, request) = (self.lines.position(), wrong.found);
                     notes.cut_short = Some(format!("{position} is truncated: {request}"));
                     return Ok(false);
                 }
-                Err(wrong) => return Err(self.lines.wrong(wrong.found, &wrong.wanted)),
+                Err(wrong) => return Err(self.lines.malformed_error(wrong.found, &wrong.wanted)),
             }
         }
         Ok(false)
@@ -280,7 +284,7 @@ impl<R: LineFormat> Importer for LineImporter<R> {
 
 /// The fields of a line with commas.
 fn fields<'l, const N: usize>(line: &'l [u8], names: &str) -> Result<[&'l [u8]; N], Wrong> {
-    let (fields, count) = Lines::split::<N>(line, b',');
+    let (fields, count) = Lines::split_fields::<N>(line, b',');
     if count < N {
         return Err(Wrong::new(format!("{count} of {N} fields"), names));
     }

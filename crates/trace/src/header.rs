@@ -51,7 +51,7 @@ impl Source {
     }
 
     /// Where it was recorded.
-    pub fn recorded(&self) -> Option<&Recorded> {
+    pub fn as_recorded(&self) -> Option<&Recorded> {
         match self {
             Self::Imported(_) => None,
             Self::Recorded(recorded) => Some(recorded),
@@ -116,7 +116,8 @@ pub struct Header {
     pub kind: Kind,
     /// The format that it was imported from, or where it was recorded.
     pub source: Source,
-    /// The file that it was imported from, without its folder; the suite that it was recorded of.
+    /// The file that it was imported from, without its directory; the suite that it was recorded
+    /// of.
     pub file: String,
     /// The precision of the times.
     pub times: Times,

@@ -25,7 +25,7 @@ pub struct Import {
     pub to: PathBuf,
     /// At most so many requests, from the first on.
     pub limit: Option<u64>,
-    /// The folder for files that are needed in between; none: that of `to`.
+    /// The directory for files that are needed in between; none: that of `to`.
     pub scratch: Option<PathBuf>,
 }
 
@@ -42,12 +42,12 @@ pub(crate) fn from_input(
     limits: Limits,
     tell: impl FnMut(u64),
 ) -> Result<Header, TraceError> {
-    let folder = task.to.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = task.scratch.as_deref().or(folder).unwrap_or(Path::new("."));
+    let dir = task.to.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let dir = task.scratch.as_deref().or(dir).unwrap_or(Path::new("."));
     let name = task.from.file_name().map_or_else(|| "-".into(), |name| name.to_string_lossy());
     let mut importer = task.format.open(input)?;
-    let writing = TraceError::writing(folder);
-    let collected = Collected::new(folder, task.format.kind(), limits).map_err(&writing)?;
+    let writing = TraceError::writing(dir);
+    let collected = Collected::new(dir, task.format.kind(), limits).map_err(&writing)?;
     let limit = task.limit.unwrap_or(u64::MAX);
     let (collected, notes) = collected.fill(importer.as_mut(), limit, &writing, tell)?;
     let times = importer.times();
@@ -56,7 +56,7 @@ pub(crate) fn from_input(
     let out_of_order = collected.out_of_order;
     let header = Header::new(task.format.kind(), task.format, &name, times);
     let mut writer = TraceWriter::create(&task.to, header)?;
-    let mut again = collected.again().map_err(&writing)?;
+    let mut again = collected.into_second_pass().map_err(&writing)?;
     again.spread = times == Times::SpreadOverSeconds;
     while let Some(request) = again.next().map_err(&writing)? {
         writer.write(request)?;
@@ -126,13 +126,13 @@ const YEAR_NS: u64 = 31_557_600 * 1_000_000_000;
 const UNIX_1990_NS: u64 = 631_152_000 * 1_000_000_000;
 
 impl Collected {
-    fn new(folder: &Path, kind: Kind, limits: Limits) -> io::Result<Self> {
+    fn new(dir: &Path, kind: Kind, limits: Limits) -> io::Result<Self> {
         Ok(Self {
-            requests: spool(folder)?,
+            requests: spool(dir)?,
             count: 0,
-            same_time_counts: spool(folder)?,
+            same_time_counts: spool(dir)?,
             of_this: 0,
-            keys: (kind == Kind::Keys).then(|| Keys::new(folder, limits)),
+            keys: (kind == Kind::Keys).then(|| Keys::new(dir, limits)),
             first_ns: None,
             last_ns: 0,
             out_of_order: 0,
@@ -187,7 +187,7 @@ impl Collected {
         varint::write(to, request.ttl_ns)
     }
 
-    fn again(mut self) -> io::Result<SecondPass> {
+    fn into_second_pass(mut self) -> io::Result<SecondPass> {
         varint::write(&mut self.same_time_counts, self.of_this)?;
         let numbers = self.keys.map(Keys::numbers).transpose()?;
         Ok(SecondPass {
@@ -231,7 +231,8 @@ impl SecondPass {
         self.second_ns += varint::read(from)?;
         let mut code = [0];
         from.read_exact(&mut code)?;
-        let op = Op::of_code(code[0] & !JOINED).ok_or_else(|| io::Error::other("no operation"))?;
+        let op =
+            Op::from_code(code[0] & !JOINED).ok_or_else(|| io::Error::other("no operation"))?;
         let key = match &mut self.numbers {
             Some(numbers) => numbers.next()?,
             None => varint::read(from)?,

@@ -1,6 +1,6 @@
 //! A file to import from, packed or not, as lines or as bytes with their places.
 
-use super::error::{At, TraceError, quoted};
+use super::error::{At, TraceError, quote_bytes};
 use super::reader::read_up_to;
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
@@ -133,7 +133,9 @@ impl Lines {
             }
             self.number += 1;
             if read as u64 == LINE_MAX {
-                return Err(self.wrong("a line of more than a million bytes", "a line of text"));
+                return Err(
+                    self.malformed_error("a line of more than a million bytes", "a line of text")
+                );
             }
             self.ended = self.line.ends_with(b"\n");
             while self.line.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -146,7 +148,7 @@ impl Lines {
     }
 
     /// Its fields, apart at `between`; as many as there are, `N` at most. The last has the rest.
-    pub(crate) fn split<const N: usize>(line: &[u8], between: u8) -> ([&[u8]; N], usize) {
+    pub(crate) fn split_fields<const N: usize>(line: &[u8], between: u8) -> ([&[u8]; N], usize) {
         let mut fields = [&[][..]; N];
         let mut count = 0;
         for field in line.splitn(N, |byte| *byte == between) {
@@ -156,7 +158,7 @@ impl Lines {
         (fields, count)
     }
 
-    pub(crate) fn at(&self) -> At {
+    pub(crate) fn position(&self) -> At {
         At::Line(self.number)
     }
 
@@ -165,8 +167,8 @@ impl Lines {
         !self.ended
     }
 
-    pub(crate) fn wrong(&self, found: impl Into<String>, wanted: &str) -> TraceError {
-        TraceError::malformed(&self.name, self.at(), found, wanted)
+    pub(crate) fn malformed_error(&self, content: impl Into<String>, wanted: &str) -> TraceError {
+        TraceError::malformed(&self.name, self.position(), content, wanted)
     }
 }
 
@@ -180,7 +182,7 @@ pub(crate) fn number(field: &[u8]) -> Option<u64> {
 
 /// `number`, or what was found in its place and what it is.
 pub(crate) fn parse_field(field: &[u8], what: &str) -> Result<u64, Wrong> {
-    number(field).ok_or_else(|| Wrong { found: quoted(field), wanted: what.to_owned() })
+    number(field).ok_or_else(|| Wrong { found: quote_bytes(field), wanted: what.to_owned() })
 }
 
 /// An error of a record, without its position.
@@ -191,8 +193,8 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
-    pub(crate) fn new(found: impl Into<String>, wanted: impl Into<String>) -> Self {
-        Self { found: found.into(), wanted: wanted.into() }
+    pub(crate) fn new(content: impl Into<String>, wanted: impl Into<String>) -> Self {
+        Self { found: content.into(), wanted: wanted.into() }
     }
 }
 
@@ -239,11 +241,11 @@ impl Bytes {
     }
 
     /// Bytes read so far.
-    pub(crate) fn at(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.at
     }
 
-    pub(crate) fn wrong(&self, at: u64, wrong: Wrong) -> TraceError {
+    pub(crate) fn malformed_error(&self, at: u64, wrong: Wrong) -> TraceError {
         TraceError::malformed(&self.name, At::Byte(at), wrong.found, wrong.wanted)
     }
 }

@@ -1,7 +1,7 @@
 //! Reads a trace, block after block, in constant memory.
 
 use super::block::{self, BYTES_MAX, REQUESTS_MAX};
-use super::error::{At, TraceError, quoted};
+use super::error::{At, TraceError, quote_bytes};
 use super::header::{Header, VERSION};
 use super::request::Request;
 use super::writer::{HEADER_BYTES, MAGIC, PREFACE_BYTES, SKIPPED};
@@ -43,7 +43,7 @@ impl TraceReader {
         let mut file = BufReader::with_capacity(1 << 16, file);
         let mut front = vec![0; 8 + HEADER_BYTES];
         let read = read_up_to(&mut file, &mut front).map_err(TraceError::reading(&name))?;
-        let header = header_in(&name, &front[..read])?;
+        let header = parse_header(&name, &front[..read])?;
         Ok(Self {
             name,
             file,
@@ -75,9 +75,9 @@ impl TraceReader {
             self.ended = true;
             if self.count != self.header.requests {
                 let (read_so_far, announced) = (self.count, self.header.requests);
-                let found = format!("the end after {read_so_far} requests");
+                let content = format!("the end after {read_so_far} requests");
                 let expected = format!("{announced}, the number in the header");
-                return Err(TraceError::malformed(&self.name, At::Byte(offset), found, expected));
+                return Err(TraceError::malformed(&self.name, At::Byte(offset), content, expected));
             }
             return Ok(false);
         }
@@ -95,7 +95,7 @@ impl TraceReader {
             && self.has_keys(requests);
         if !whole {
             requests.clear();
-            return Err(self.damaged(offset, "a block with its checksum"));
+            return Err(self.damage_error(offset, "a block with its checksum"));
         }
         self.before_ns = requests.last().map_or(0, |request| request.at_ns);
         self.count += count as u64;
@@ -129,11 +129,11 @@ impl TraceReader {
             u32::from_le_bytes(bytes)
         };
         if number(0) != SKIPPED || number(4) as usize != PREFACE_BYTES {
-            return Err(self.damaged(offset, "the beginning of a block"));
+            return Err(self.damage_error(offset, "the beginning of a block"));
         }
         let [count, packed, bytes] = [8, 12, 16].map(|offset| number(offset) as usize);
         if count > REQUESTS_MAX || bytes > BYTES_MAX || packed > BYTES_MAX {
-            return Err(self.damaged(offset, "a block of a valid size"));
+            return Err(self.damage_error(offset, "a block of a valid size"));
         }
         let sum = u64::from(number(20)) | u64::from(number(24)) << 32;
         Ok(Preface { count, packed, bytes, sum })
@@ -156,7 +156,7 @@ impl TraceReader {
         self.header.multiple_of > 0 || requests.iter().all(|request| request.key < keys)
     }
 
-    fn damaged(&self, offset: u64, wanted: &str) -> TraceError {
+    fn damage_error(&self, offset: u64, wanted: &str) -> TraceError {
         TraceError::malformed(&self.name, At::Byte(offset), "other bytes", wanted)
     }
 }
@@ -181,22 +181,22 @@ struct Versioned {
     version: u32,
 }
 
-fn header_in(name: &str, front: &[u8]) -> Result<Header, TraceError> {
+fn parse_header(name: &str, front: &[u8]) -> Result<Header, TraceError> {
     let text = front.get(8..).and_then(|behind| behind.strip_prefix(MAGIC));
     let whole = front.starts_with(&SKIPPED.to_le_bytes()) && front.len() == 8 + HEADER_BYTES;
     let Some(text) = text.filter(|_| whole) else {
-        let found = quoted(&front[..front.len().min(16)]);
+        let content = quote_bytes(&front[..front.len().min(16)]);
         let expected = "a trace that `kvdyno trace import` wrote";
-        return Err(TraceError::malformed(name, At::Byte(0), found, expected));
+        return Err(TraceError::malformed(name, At::Byte(0), content, expected));
     };
     let refused = |error: serde_json::Error| {
         TraceError::malformed(name, At::Byte(16), error.to_string(), "the header of a trace")
     };
     let Versioned { version } = serde_json::from_slice(text).map_err(refused)?;
     if version != VERSION {
-        let found = format!("a trace of version {version}");
+        let content = format!("a trace of version {version}");
         let expected = format!("version {VERSION}; import it again");
-        return Err(TraceError::malformed(name, At::Byte(16), found, expected));
+        return Err(TraceError::malformed(name, At::Byte(16), content, expected));
     }
     serde_json::from_slice(text).map_err(refused)
 }

@@ -29,10 +29,10 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// Of the thread `client`; the file is made in `folder`.
-    pub fn create(folder: &Path, client: u32) -> io::Result<Self> {
+    /// Of the thread `client`; the file is made in `dir`.
+    pub fn create(dir: &Path, client: u32) -> io::Result<Self> {
         let (last_ns, walks, bytes) = (0, 0, Vec::with_capacity(64));
-        Ok(Self { file: spool(folder)?, last_ns, client, walks, bytes })
+        Ok(Self { file: spool(dir)?, last_ns, client, walks, bytes })
     }
 
     /// The next request. Its time is one of a clock that all threads have; it is not before that of
@@ -109,7 +109,8 @@ impl Thread {
         *last_ns += varint::read(file)?;
         let mut code = [0];
         file.read_exact(&mut code)?;
-        let op = Op::of_code(code[0] & !JOINED).ok_or_else(|| io::Error::other("no operation"))?;
+        let op =
+            Op::from_code(code[0] & !JOINED).ok_or_else(|| io::Error::other("no operation"))?;
         let (at_ns, joined, client) = (*last_ns, code[0] & JOINED != 0, *client);
         let key = varint::read(file)?;
         let (key_bytes, value_bytes) = (varint::read(file)? as u32, varint::read(file)?);
@@ -159,10 +160,10 @@ mod tests {
 
     /// Gaps, whether it begins a call, and the key, of each thread's requests.
     fn merged(threads: &[Vec<(u64, bool, u64)>]) -> (Header, Vec<Request>) {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let mut spools = Vec::new();
         for (client, rows) in (0u32..).zip(threads) {
-            let mut spool = Spool::create(folder.path(), client).unwrap();
+            let mut spool = Spool::create(dir.path(), client).unwrap();
             let mut at_ns = 1_000;
             for (index, (gap, joined, key)) in rows.iter().enumerate() {
                 let joined = *joined && index > 0;
@@ -176,13 +177,13 @@ mod tests {
             spool.leave_out_walk();
             spools.push(spool);
         }
-        let to = folder.path().join("a");
+        let to = dir.path().join("a");
         let source = Recorded { phase: "p".into(), engine: "e".into(), records: 7 };
         let header = Header::new(Kind::Keys, source, "s", Times::Exact);
         let header = merge(spools, TraceWriter::create(&to, header).unwrap()).unwrap();
         let (read, requests) = all(&to).unwrap();
         assert_eq!(read, header);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
         (header, requests)
     }
 

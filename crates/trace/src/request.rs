@@ -68,7 +68,7 @@ impl Op {
     }
 
     /// It reads existing data.
-    pub(crate) fn asks(self) -> bool {
+    pub(crate) fn reads(self) -> bool {
         !matches!(self, Self::Put | Self::Write | Self::Delete | Self::Discard)
     }
 
@@ -76,7 +76,7 @@ impl Op {
         self as u8
     }
 
-    pub(crate) fn of_code(code: u8) -> Option<Self> {
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }
 }

@@ -88,7 +88,7 @@ impl Reuse {
         if hash > self.threshold {
             return None;
         }
-        let weight = 1.0 / self.share();
+        let weight = 1.0 / self.sampled_share();
         if self.order.is_full() {
             self.renumber();
         }
@@ -97,7 +97,7 @@ impl Reuse {
             self.keys.insert(hash, SampledKey { slot, window, count: 1 });
             self.hashes.push(hash);
             if self.keys.len() > self.keys_max {
-                self.leave_one_out();
+                self.drop_largest_hash();
             }
             return Some(Access { weight, first: true, first_in_window: true });
         };
@@ -106,7 +106,7 @@ impl Reuse {
         let first_in_window = std::mem::replace(&mut entry.window, window) != window;
         self.order.remove(before);
         // This one is behind it as well.
-        let distance = self.order.behind(before) - 1;
+        let distance = self.order.count_behind(before) - 1;
         let bucket = bucket((f64::from(distance) * weight) as u64);
         if self.distances.len() <= bucket {
             self.distances.resize(bucket + 1, 0.0);
@@ -116,16 +116,16 @@ impl Reuse {
     }
 
     /// The sample's part of all keys; 1: it is all of them.
-    pub(crate) fn share(&self) -> f64 {
+    pub(crate) fn sampled_share(&self) -> f64 {
         (self.threshold as f64 + 1.0) / 2f64.powi(64)
     }
 
     /// Distinct keys.
     pub(crate) fn distinct(&self) -> f64 {
-        self.keys.len() as f64 / self.share()
+        self.keys.len() as f64 / self.sampled_share()
     }
 
-    fn leave_one_out(&mut self) {
+    fn drop_largest_hash(&mut self) {
         if let Some(hash) = self.hashes.pop() {
             if let Some(entry) = self.keys.remove(&hash) {
                 self.order.remove(entry.slot);
@@ -244,7 +244,7 @@ impl Order {
     }
 
     /// How many slots behind this one have keys.
-    fn behind(&self, slot: u32) -> u32 {
+    fn count_behind(&self, slot: u32) -> u32 {
         let (mut index, mut up_to) = (slot as usize + 1, 0u32);
         while index > 0 {
             up_to = up_to.wrapping_add(self.tree[index]);
@@ -288,7 +288,7 @@ mod tests {
         for key in &accesses {
             reuse.access(*key, 0);
         }
-        assert!(reuse.share() >= 1.0);
+        assert!(reuse.sampled_share() >= 1.0);
         for size in [0, 1, 2, 10, 63, 64, 128] {
             let (hits, exact) = (reuse.hits(size as f64), exact(&accesses, size));
             assert!((hits - exact).abs() < 1e-9, "{size}: {hits} and {exact}");
@@ -308,7 +308,11 @@ mod tests {
             all.access(*key, 0);
             some.access(*key, 0);
         }
-        assert!(some.share() < 0.12 && some.keys.len() <= 2_000, "{}", some.share());
+        assert!(
+            some.sampled_share() < 0.12 && some.keys.len() <= 2_000,
+            "{}",
+            some.sampled_share()
+        );
         assert!((some.distinct() / all.distinct() - 1.0).abs() < 0.1);
         for size in [200.0, 1_000.0, 5_000.0, 10_000.0] {
             let (near, exact) = (some.hits(size), all.hits(size));

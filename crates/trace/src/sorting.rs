@@ -35,9 +35,9 @@ impl Default for Limits {
     }
 }
 
-/// A file without a name, in a folder.
-pub(crate) fn spool(folder: &Path) -> io::Result<BufWriter<File>> {
-    Ok(BufWriter::with_capacity(1 << 16, tempfile::tempfile_in(folder)?))
+/// A file without a name, in a directory.
+pub(crate) fn spool(dir: &Path) -> io::Result<BufWriter<File>> {
+    Ok(BufWriter::with_capacity(1 << 16, tempfile::tempfile_in(dir)?))
 }
 
 /// The same, to be read from its beginning.
@@ -49,7 +49,7 @@ pub(crate) fn reread(spool: BufWriter<File>) -> io::Result<BufReader<File>> {
 
 /// Takes keys.
 pub(crate) struct Keys {
-    folder: PathBuf,
+    dir: PathBuf,
     limits: Limits,
     bytes: Vec<u8>,
     entries: Vec<Entry>,
@@ -68,9 +68,9 @@ struct Entry {
 }
 
 impl Keys {
-    pub(crate) fn new(folder: &Path, limits: Limits) -> Self {
+    pub(crate) fn new(dir: &Path, limits: Limits) -> Self {
         Self {
-            folder: folder.to_owned(),
+            dir: dir.to_owned(),
             limits,
             bytes: Vec::new(),
             entries: Vec::new(),
@@ -106,7 +106,7 @@ impl Keys {
             let by_key = || key(a).cmp(key(b));
             a.first.cmp(&b.first).then_with(by_key).then(a.index.cmp(&b.index))
         });
-        let mut run = RunWriter::new(&self.folder)?;
+        let mut run = RunWriter::new(&self.dir)?;
         for entry in &self.entries {
             run.write(key(entry), entry.index)?;
         }
@@ -132,7 +132,7 @@ impl Keys {
 
     fn merge_from(&mut self, first: usize, merged: u32) -> io::Result<()> {
         let runs = self.runs.drain(first..).map(|(_, run)| run).collect();
-        let mut one = RunWriter::new(&self.folder)?;
+        let mut one = RunWriter::new(&self.dir)?;
         merge(runs, |key, index| one.write(key, index))?;
         self.runs.push((merged, reread(one.file)?));
         Ok(())
@@ -147,7 +147,7 @@ impl Keys {
         while self.runs.len() > most {
             self.merge_from(self.runs.len() - most, 0)?;
         }
-        let mut stretches = StretchFiles::new(&self.folder, self.count, self.limits.stretch)?;
+        let mut stretches = StretchFiles::new(&self.dir, self.count, self.limits.stretch)?;
         let (mut last, mut distinct) = (Vec::new(), 0u64);
         let runs = self.runs.into_iter().map(|(_, run)| run).collect();
         merge(runs, |key, index| {
@@ -170,8 +170,8 @@ struct RunWriter {
 }
 
 impl RunWriter {
-    fn new(folder: &Path) -> io::Result<Self> {
-        Ok(Self { file: spool(folder)?, last: Vec::new() })
+    fn new(dir: &Path) -> io::Result<Self> {
+        Ok(Self { file: spool(dir)?, last: Vec::new() })
     }
 
     fn write(&mut self, key: &[u8], index: u64) -> io::Result<()> {
@@ -196,7 +196,7 @@ struct Head {
 
 impl Head {
     /// False: the run is over.
-    fn next(&mut self, run: &mut BufReader<File>) -> io::Result<bool> {
+    fn read_next(&mut self, run: &mut BufReader<File>) -> io::Result<bool> {
         use io::BufRead as _;
         if run.fill_buf()?.is_empty() {
             return Ok(false);
@@ -218,14 +218,14 @@ fn merge(
     let mut heads = BinaryHeap::new();
     for (index, run) in runs.iter_mut().enumerate() {
         let mut head = Head { key: Vec::new(), index: 0, run: index };
-        if head.next(run)? {
+        if head.read_next(run)? {
             heads.push(Reverse(head));
         }
     }
     while let Some(mut least) = heads.peek_mut() {
         let head = &mut least.0;
         each(&head.key, head.index)?;
-        if !head.next(&mut runs[head.run])? {
+        if !head.read_next(&mut runs[head.run])? {
             PeekMut::pop(least);
         }
     }
@@ -239,9 +239,9 @@ struct StretchFiles {
 }
 
 impl StretchFiles {
-    fn new(folder: &Path, count: u64, stretch: u64) -> io::Result<Self> {
+    fn new(dir: &Path, count: u64, stretch: u64) -> io::Result<Self> {
         let stretch = stretch.max(count.div_ceil(STRETCHES_MAX));
-        let files = (0..count.div_ceil(stretch)).map(|_| spool(folder));
+        let files = (0..count.div_ceil(stretch)).map(|_| spool(dir));
         Ok(Self { files: files.collect::<io::Result<_>>()?, stretch })
     }
 
@@ -263,12 +263,12 @@ pub(crate) struct Numbers {
 impl Numbers {
     pub(crate) fn next(&mut self) -> io::Result<u64> {
         if self.held.is_empty() {
-            self.hold()?;
+            self.load_stretch()?;
         }
         self.held.pop().ok_or_else(|| io::Error::other("there are more requests than keys"))
     }
 
-    fn hold(&mut self) -> io::Result<()> {
+    fn load_stretch(&mut self) -> io::Result<()> {
         use io::BufRead as _;
         let Some(mut file) = self.files.next() else { return Ok(()) };
         self.held.reserve(self.stretch.min(STRETCH) as usize);
@@ -291,8 +291,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn numbers(keys: &[Vec<u8>], limits: Limits) -> Vec<u64> {
-        let folder = tempfile::tempdir().unwrap();
-        let mut keys_taken = Keys::new(folder.path(), limits);
+        let dir = tempfile::tempdir().unwrap();
+        let mut keys_taken = Keys::new(dir.path(), limits);
         for key in keys {
             keys_taken.push(key).unwrap();
         }

@@ -247,7 +247,7 @@ impl Collector {
 
     fn access(&mut self, key: u64, op: Op, window: usize) {
         let Some(access) = self.reuse.access(key, window as u32) else { return };
-        if access.first && op.asks() {
+        if access.first && op.reads() {
             self.read_first += access.weight;
         }
         if let Some(window) = self.windows.get_mut(window) {
@@ -275,8 +275,8 @@ impl Collector {
             mix: header.ops.iter().map(|(op, count)| (*op, *count as f64 / requests)).collect(),
             mean_per_s: timed.then(|| header.requests as f64 * 1e9 / header.span_ns as f64),
             most_in_a_second: timed.then_some(self.most_in_a_second),
-            sampled: reuse.share(),
-            once: once / reuse.share(),
+            sampled: reuse.sampled_share(),
+            once: once / reuse.sampled_share(),
             read_first: self.read_first,
             key_bytes: self.key_bytes.quantiles(),
             written_bytes: self.written_bytes.quantiles(),

@@ -11,15 +11,18 @@ use std::io::Cursor;
 use std::path::Path;
 
 /// Imports bytes, and reads the trace again.
-pub(crate) fn imported(format: Format, bytes: &[u8]) -> Result<(Header, Vec<Request>), TraceError> {
-    let folder = tempfile::tempdir().unwrap();
-    let to = folder.path().join("a.kvtrace");
+pub(crate) fn import_bytes(
+    format: Format,
+    bytes: &[u8],
+) -> Result<(Header, Vec<Request>), TraceError> {
+    let dir = tempfile::tempdir().unwrap();
+    let to = dir.path().join("a.kvtrace");
     let task = Import { format, from: "given".into(), to: to.clone(), limit: None, scratch: None };
     let input = Input::new("given".to_owned(), Cursor::new(bytes.to_vec()))?;
     let header = from_input(&task, input, Limits::default(), |_| {})?;
     let (read, requests) = all(&to)?;
     assert_eq!(read, header);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left behind");
     Ok((header, requests))
 }
 
@@ -35,5 +38,5 @@ pub(crate) fn all(path: &Path) -> Result<(Header, Vec<Request>), TraceError> {
 
 /// What importing bytes says is wrong.
 pub(crate) fn refusal(format: Format, bytes: &[u8]) -> String {
-    imported(format, bytes).map(|_| ()).unwrap_err().to_string()
+    import_bytes(format, bytes).map(|_| ()).unwrap_err().to_string()
 }

@@ -1,6 +1,6 @@
 //! Traces as a whole: written and read, damaged, packed, and what is known of one.
 
-use super::testing::{all, imported};
+use super::testing::{all, import_bytes};
 use super::*;
 use proptest::prelude::*;
 use std::path::Path;
@@ -32,8 +32,8 @@ proptest! {
             0..200,
         )
     ) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.kvtrace");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.kvtrace");
         let mut at_ns = 0;
         let requests: Vec<Request> = rows.iter().map(|(gap, op, joined, key, small, large)| {
             at_ns += gap;
@@ -61,8 +61,8 @@ fn many() -> Vec<Request> {
 
 #[test]
 fn a_trace_of_several_blocks_is_read_as_it_was_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.kvtrace");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.kvtrace");
     let header = write(&path, &many());
     assert_eq!((header.requests, header.keys, header.span_ns), (150_000, 10_007, 149_999 * 700));
     assert_eq!(header.ops.values().sum::<u64>(), 150_000);
@@ -73,12 +73,12 @@ fn a_trace_of_several_blocks_is_read_as_it_was_written() {
 /// Any one byte, and any end: said, and never given out as requests.
 #[test]
 fn damage_is_noticed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.kvtrace");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.kvtrace");
     write(&path, &many()[..2_000]);
     let whole = std::fs::read(&path).unwrap();
     let front = 8 + writer::HEADER_BYTES;
-    let damaged = folder.path().join("b.kvtrace");
+    let damaged = dir.path().join("b.kvtrace");
     for offset in (front..whole.len()).step_by(61).chain(front..front + 40) {
         let mut bytes = whole.clone();
         bytes[offset] ^= 0x10;
@@ -99,8 +99,8 @@ fn damage_is_noticed() {
 
 #[test]
 fn another_version_is_refused_with_what_to_do() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.kvtrace");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.kvtrace");
     write(&path, &[]);
     let text = std::fs::read(&path).unwrap();
     let newer = String::from_utf8_lossy(&text[16..200]).replace("\"version\":1", "\"version\":2");
@@ -113,14 +113,14 @@ fn another_version_is_refused_with_what_to_do() {
 
 #[test]
 fn an_import_that_fails_leaves_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let from = folder.path().join("a.csv");
+    let dir = tempfile::tempdir().unwrap();
+    let from = dir.path().join("a.csv");
     std::fs::write(&from, "7,a,1,0,3,get,0\nnonsense\n").unwrap();
-    let to = folder.path().join("a.kvtrace");
+    let to = dir.path().join("a.kvtrace");
     let (format, limit) = (Format::Twitter, None);
     let task = Import { format, from, to, limit, scratch: None };
     assert!(import(&task, |_| {}).is_err());
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     let limited = Import { limit: Some(1), ..task };
     assert_eq!(import(&limited, |_| {}).unwrap().requests, 1);
 }
@@ -143,7 +143,7 @@ fn packed_files_are_unpacked() {
         [packed, skipped, b"abc".to_vec()].concat()
     };
     for packed in [lines.each_ref().map(gzip).concat(), lines.each_ref().map(zstd).concat()] {
-        let (header, _) = imported(Format::Twitter, &packed).unwrap();
+        let (header, _) = import_bytes(Format::Twitter, &packed).unwrap();
         assert_eq!((header.requests, header.keys), (5_007, 2));
     }
 }
@@ -155,8 +155,8 @@ fn statistics_of_a_small_trace_are_exact() {
         text += &format!("{second},hot,3,0,1,get,0\n{second},hot,3,0,1,get,0\n");
         text += &format!("{second},k{},4,{},1,set,0\n", second % 10, 100 + second);
     }
-    let folder = tempfile::tempdir().unwrap();
-    let (from, to) = (folder.path().join("a.csv"), folder.path().join("a.kvtrace"));
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (dir.path().join("a.csv"), dir.path().join("a.kvtrace"));
     std::fs::write(&from, text).unwrap();
     let task = Import { format: Format::Twitter, from, to: to.clone(), limit: None, scratch: None };
     import(&task, |_| {}).unwrap();
@@ -190,8 +190,8 @@ fn lengths_are_those_that_were_asked_for() {
             "fio version 2 iolog\n/d add\n/d open\n/d read 0 {read}\n/d write 8192 {written}\n\
              /d close\n"
         );
-        let folder = tempfile::tempdir().unwrap();
-        let (from, to) = (folder.path().join("a.log"), folder.path().join("a.kvtrace"));
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("a.log"), dir.path().join("a.kvtrace"));
         std::fs::write(&from, log).unwrap();
         let format = Format::FioIolog;
         import(&Import { format, from, to: to.clone(), limit: None, scratch: None }, |_| {})

@@ -22,14 +22,14 @@ impl Unnamed {
     /// Begins a file that is going to be called `path`; as readable as any file that is made.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
-        let nameless = open(folder(path), flags, Mode::from_raw_mode(0o666));
+        let nameless = open(dir(path), flags, Mode::from_raw_mode(0o666));
         match nameless {
             Ok(file) => Ok(Self::Nameless(file.into())),
             Err(_) => {
                 let make = |path: &Path| {
                     File::options().read(true).write(true).create_new(true).open(path)
                 };
-                beside(path, make).map(Self::Hidden)
+                create_hidden_file(path, make).map(Self::Hidden)
             }
         }
     }
@@ -53,7 +53,7 @@ impl Unnamed {
                     linkat(CWD, &itself, CWD, to, AtFlags::SYMLINK_FOLLOW)?;
                     file.try_clone()
                 };
-                beside(path, link)?
+                create_hidden_file(path, link)?
             }
         };
         hidden.persist(path).map(drop).map_err(|error| error.error)
@@ -76,13 +76,16 @@ impl Seek for Unnamed {
     }
 }
 
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+fn dir(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A file under another name in the folder of `path`.
-fn beside(path: &Path, make: impl FnMut(&Path) -> io::Result<File>) -> io::Result<NamedTempFile> {
-    Builder::new().prefix(".kvtrace-").make_in(folder(path), make)
+/// A file under another name in the directory of `path`.
+fn create_hidden_file(
+    path: &Path,
+    make: impl FnMut(&Path) -> io::Result<File>,
+) -> io::Result<NamedTempFile> {
+    Builder::new().prefix(".kvtrace-").make_in(dir(path), make)
 }
 
 #[cfg(test)]
@@ -92,11 +95,11 @@ mod tests {
     /// Of both kinds: nothing else is there before (but the hidden one), or after.
     #[test]
     fn a_file_has_its_name_when_it_is_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a");
-        let names = || std::fs::read_dir(folder.path()).unwrap().count();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let names = || std::fs::read_dir(dir.path()).unwrap().count();
         let make = |path: &Path| File::options().write(true).create_new(true).open(path);
-        let hidden = Unnamed::Hidden(beside(&path, make).unwrap());
+        let hidden = Unnamed::Hidden(create_hidden_file(&path, make).unwrap());
         let nameless = Unnamed::create(&path).unwrap();
         assert!(matches!(nameless, Unnamed::Nameless(_)), "{nameless:?}");
         assert_eq!(names(), 1, "that of the hidden one");

@@ -111,10 +111,10 @@ impl TraceWriter {
         if !self.block.is_empty() {
             self.end_block()?;
         }
-        self.file.write_all(&skipped(&[0; PREFACE_BYTES]))?;
+        self.file.write_all(&skippable_frame(&[0; PREFACE_BYTES]))?;
         let mut file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.seek(SeekFrom::Start(0))?;
-        file.write_all(&skipped(&of_header(&self.header)?))?;
+        file.write_all(&skippable_frame(&encode_header(&self.header)?))?;
         file.call(&self.path)?;
         Ok(self.header)
     }
@@ -128,7 +128,7 @@ impl TraceWriter {
             preface.extend_from_slice(&(number as u32).to_le_bytes());
         }
         preface.extend_from_slice(&XxHash3_64::oneshot(&self.bytes).to_le_bytes());
-        self.file.write_all(&skipped(&preface))?;
+        self.file.write_all(&skippable_frame(&preface))?;
         self.file.write_all(&packed)?;
         self.before_ns = self.block.last().map_or(0, |request| request.at_ns);
         self.block.clear();
@@ -136,7 +136,7 @@ impl TraceWriter {
     }
 }
 
-fn skipped(payload: &[u8]) -> Vec<u8> {
+fn skippable_frame(payload: &[u8]) -> Vec<u8> {
     let mut frame = SKIPPED.to_le_bytes().to_vec();
     frame.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     frame.extend_from_slice(payload);
@@ -144,7 +144,7 @@ fn skipped(payload: &[u8]) -> Vec<u8> {
 }
 
 /// The header in its room, with spaces behind it.
-fn of_header(header: &Header) -> io::Result<Vec<u8>> {
+fn encode_header(header: &Header) -> io::Result<Vec<u8>> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend(serde_json::to_vec(header)?);
     if bytes.len() > HEADER_BYTES {

@@ -31,7 +31,7 @@ fn attachment<E: Served>() -> Result<Attachment> {
 pub(crate) fn describe<E: Served>(reference: &str) -> Result<ExitCode> {
     let server_description = attachment::<E>().and_then(|attachment| {
         let address = (attachment.address)(reference, "")?;
-        let remote = address.elsewhere();
+        let remote = address.attached_server();
         let host = remote.map_or_else(String::new, |remote| remote.host.clone());
         let address_text =
             remote.map_or_else(String::new, |remote| format!("{}:{}", remote.host, remote.port));
@@ -82,7 +82,7 @@ pub(crate) fn serve<E: Served>(reference: &str) -> Result<ExitCode> {
     // It outlives its parent for as long as the cleanup takes.
     set_parent_process_death_signal(None).map_err(io::Error::from)?;
     let mut ours = None;
-    let done = obey::<E>(reference, &mut ours);
+    let done = handle_orders::<E>(reference, &mut ours);
     // A server that does not answer any more is not waited for: it may be gone.
     std::thread::spawn(|| {
         sleep(LEAVING);
@@ -94,13 +94,13 @@ pub(crate) fn serve<E: Served>(reference: &str) -> Result<ExitCode> {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => {
             // The reader may be gone.
-            let _ = send(&Event::failed(None, &error));
+            let _ = send(&Event::from_error(None, &error));
             Ok(ExitCode::FAILURE)
         }
     }
 }
 
-fn obey<E: Served>(reference: &str, ours: &mut Option<OwnDatabase>) -> Result<()> {
+fn handle_orders<E: Served>(reference: &str, ours: &mut Option<OwnDatabase>) -> Result<()> {
     let orders = orders();
     let attachment = attachment::<E>()?;
     while let Ok(order) = orders.recv() {

@@ -35,7 +35,7 @@ impl Bijection {
 
     /// Where `i` goes.
     #[inline]
-    pub(crate) fn at(&self, i: u64) -> u64 {
+    pub(crate) fn permute(&self, i: u64) -> u64 {
         debug_assert!(i < self.n);
         let mut x = i;
         loop {
@@ -62,7 +62,7 @@ mod tests {
             let bijection = Bijection::new(n, 42);
             let mut drawn = vec![false; n as usize];
             for i in 0..n {
-                let x = bijection.at(i) as usize;
+                let x = bijection.permute(i) as usize;
                 assert!(!drawn[x], "n = {n}: {x} twice");
                 drawn[x] = true;
             }
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn seeds_differ() {
         let (a, b) = (Bijection::new(1_000_000, 1), Bijection::new(1_000_000, 2));
-        let equal = (0..1_000).filter(|i| a.at(*i) == b.at(*i)).count();
+        let equal = (0..1_000).filter(|i| a.permute(*i) == b.permute(*i)).count();
         assert!(equal < 10, "{equal} of 1000 positions are equal");
     }
 
@@ -82,11 +82,11 @@ mod tests {
         const DRAWS: u64 = 1 << 20;
         for n in [1_000_000_000, 137_000_000_000, (1 << 30) + 1] {
             let bijection = Bijection::new(n, 9);
-            let sample = |i: u64| bijection.at(i * (n / DRAWS / 2 + 1) % n);
+            let sample = |i: u64| bijection.permute(i * (n / DRAWS / 2 + 1) % n);
             let cell = |x: u64| (u128::from(x) * 32 / u128::from(n)) as usize;
             let (mut pairs, mut gaps, mut low) = ([0u64; 1024], [0u64; 64], [0u64; 256]);
             for i in 0..DRAWS {
-                let (a, b) = (bijection.at(i), bijection.at(i + 1));
+                let (a, b) = (bijection.permute(i), bijection.permute(i + 1));
                 pairs[cell(a) * 32 + cell(b)] += 1;
                 gaps[((u128::from((b + n - a) % n) * 64) / u128::from(n)) as usize] += 1;
                 low[(sample(i) & 255) as usize] += 1;

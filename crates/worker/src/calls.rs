@@ -3,7 +3,7 @@
 
 use crate::block::Block;
 use crate::clock::Clock;
-use crate::hot::{Ended, Prepared, closed_loop, file, open_loop, wait_until};
+use crate::hot::{Ended, Prepared, closed_loop, file_times, open_loop, wait_until};
 use crate::kind::{BlockOf, Kind, Supply};
 use crate::pace::Pace;
 use crate::recorder::Recorder;
@@ -24,7 +24,7 @@ pub(crate) const FIRST_STEPS: usize = 16;
 const BEHIND_STEPS_MAX: usize = 16;
 
 /// The block that a role's thread prepares before the clock starts; empty where there is nothing.
-pub(crate) fn first_block<K: Kind>(
+pub(crate) fn prepare_first_block<K: Kind>(
     source: &mut K::Source<'_>,
     shared: &Shared,
     role: usize,
@@ -52,7 +52,7 @@ pub(crate) fn drive<K: Kind, C: Clock>(
     pace: &mut Option<Pace>,
 ) -> Recorder {
     let shared = context.shared;
-    let paced_max = pace.as_ref().map(|pace| pace.steps_in(BLOCK_NS));
+    let paced_max = pace.as_ref().map(|pace| pace.count_steps(BLOCK_NS));
     // A thread thinks between blocks.
     let paced_max = paced_max.or(context.think_ns.map(|_| 1));
     let steps_max = steps_max::<K>(source, paced_max);
@@ -79,12 +79,12 @@ pub(crate) fn drive<K: Kind, C: Clock>(
             }
         }
         prepared = false;
-        if context.think_ns.is_some_and(|think_ns| think(&mut context, think_ns)) {
+        if context.think_ns.is_some_and(|think_ns| wait_think_time(&mut context, think_ns)) {
             source.settle(&block, 0, &[]);
             break;
         }
         let began = context.clock.now();
-        let (done, failed) = work_off::<K, C>(&mut context, source, &block, pace.is_some());
+        let (done, failed) = perform_block::<K, C>(&mut context, source, &block, pace.is_some());
         count_block(&block, done, &failed, &mut context.recorder.tallies);
         source.settle(&block, done, &failed);
         context.publish_progress();
@@ -104,7 +104,7 @@ pub(crate) fn drive<K: Kind, C: Clock>(
 
 /// Pauses until so long after the end of the last operation; the first one begins at once. Returns
 /// whether the phase is over.
-fn think<H, C: Clock>(context: &mut ThreadContext<'_, H, C>, think_ns: u64) -> bool {
+fn wait_think_time<H, C: Clock>(context: &mut ThreadContext<'_, H, C>, think_ns: u64) -> bool {
     let ThreadContext { clock, recorder, task, shared, .. } = context;
     if recorder.last_end == recorder.time.start() {
         return false;
@@ -139,12 +139,12 @@ impl StepForecast {
             return (fitting as usize).max(1);
         }
         // As many as are due about now.
-        pace.steps_in(now - due).min(BEHIND_STEPS_MAX)
+        pace.count_steps(now - due).min(BEHIND_STEPS_MAX)
     }
 }
 
 /// Performs one block. Returns how many steps were begun, and which of them failed.
-fn work_off<K: Kind, C: Clock>(
+fn perform_block<K: Kind, C: Clock>(
     context: &mut ThreadContext<'_, K::Handle<'_>, C>,
     source: &K::Source<'_>,
     block: &BlockOf<K>,
@@ -166,7 +166,7 @@ fn work_off<K: Kind, C: Clock>(
             Ended::Over(index) => (*index, *index),
             Ended::Edge(index) | Ended::Failed(index, _) => (*index, index + 1),
         };
-        file(*clock, &block.steps, from..until, recorder);
+        file_times(*clock, &block.steps, from..until, recorder);
         let ends_turn = cross_edge(recorder, task);
         if let Err(error) = recording::note(*clock, &prepared, from..next, recorder) {
             shared.fail(error);
@@ -174,7 +174,7 @@ fn work_off<K: Kind, C: Clock>(
         }
         match ended {
             Ended::Done | Ended::Over(_) => return (next, failed),
-            Ended::Edge(_) => file(*clock, &block.steps, until..next, recorder),
+            Ended::Edge(_) => file_times(*clock, &block.steps, until..next, recorder),
             Ended::Failed(index, error) => {
                 recorder.tallies[usize::from(block.steps[index].slot)].error(error.class);
                 failed.push(index);
@@ -204,7 +204,7 @@ fn cross_edge(recorder: &mut Recorder, task: &Task) -> bool {
     if now < recorder.edge {
         return false;
     }
-    let ends_turn = task.turn_ns.is_some_and(|turn_ns| recorder.time.ends_turn(now, turn_ns));
+    let ends_turn = task.turn_ns.is_some_and(|turn_ns| recorder.time.is_turn_over(now, turn_ns));
     recorder.edge = recorder.time.cross(now, &mut recorder.tallies);
     ends_turn && recorder.edge != OVER
 }

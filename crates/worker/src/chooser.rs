@@ -95,7 +95,7 @@ impl KeyMapping {
         match self {
             Self::Same => rank,
             Self::Fnv(items) => ycsb_number(rank, *items),
-            Self::Linkbench(shuffler) => shuffler.at(rank),
+            Self::Linkbench(shuffler) => shuffler.position(rank),
         }
     }
 }
@@ -159,8 +159,10 @@ impl Chooser {
     pub(crate) fn next(&mut self, records: u64, rng: &mut Rng) -> u64 {
         match self {
             Self::Uniform => rng.below(records),
-            Self::Zipf { zipf, spread } => until(records, || spread.at(zipf.rank(rng))),
-            Self::GrayZipf { zipf, mapping } => until(records, || mapping.map_rank(zipf.rank(rng))),
+            Self::Zipf { zipf, spread } => draw_below(records, || spread.permute(zipf.rank(rng))),
+            Self::GrayZipf { zipf, mapping } => {
+                draw_below(records, || mapping.map_rank(zipf.rank(rng)))
+            }
             Self::Latest { records: records_known, zipf } => {
                 if *records_known != records {
                     *records_known = records;
@@ -184,7 +186,7 @@ impl Chooser {
                 }
             }
             Self::Exponential { gamma, end } => {
-                until(records.min(*end), || (rng.exponential() / *gamma) as u64)
+                draw_below(records.min(*end), || (rng.exponential() / *gamma) as u64)
             }
             Self::Sequential { next, step } => {
                 let number = *next % records;
@@ -199,7 +201,7 @@ impl Chooser {
 
 /// The first number drawn that is there.
 #[inline]
-fn until(records: u64, mut draw: impl FnMut() -> u64) -> u64 {
+fn draw_below(records: u64, mut draw: impl FnMut() -> u64) -> u64 {
     loop {
         let number = draw();
         if number < records {
@@ -231,12 +233,12 @@ mod tests {
     use super::*;
     use kvdyno_record::workload::RangeDraw;
 
-    fn loaded(records: u64) -> Keyspace {
+    fn loaded_keyspace(records: u64) -> Keyspace {
         Keyspace { records, ycsb_items: records + 1, absent: 2 * records, seed: 1 }
     }
 
-    fn drawn(choice: &Choice, records: u64, draws: usize) -> Vec<u64> {
-        let mut chooser = Chooser::new(choice, &loaded(records), records, (0, 1));
+    fn draw_keys(choice: &Choice, records: u64, draws: usize) -> Vec<u64> {
+        let mut chooser = Chooser::new(choice, &loaded_keyspace(records), records, (0, 1));
         let mut rng = Rng::new(&[2]);
         (0..draws).map(|_| chooser.next(records, &mut rng)).collect()
     }
@@ -295,7 +297,10 @@ mod tests {
         ];
         for choice in &choices {
             for records in [1, 2, 3, 1_000] {
-                assert!(drawn(choice, records, 2_000).iter().all(|n| *n < records), "{choice:?}");
+                assert!(
+                    draw_keys(choice, records, 2_000).iter().all(|n| *n < records),
+                    "{choice:?}"
+                );
             }
         }
     }
@@ -303,7 +308,7 @@ mod tests {
     /// Regression test for bug 2: the bijection neither merges nor drops keys.
     #[test]
     fn zipf_reaches_every_key_and_the_hottest_are_spread() {
-        let numbers = drawn(&zipf(0.5, Domain::Loaded), 500, 200_000);
+        let numbers = draw_keys(&zipf(0.5, Domain::Loaded), 500, 200_000);
         let mut counts = vec![0u32; 500];
         for n in &numbers {
             counts[*n as usize] += 1;
@@ -315,15 +320,15 @@ mod tests {
 
     #[test]
     fn shares_are_as_defined() {
-        let hotspot = drawn(&hotspot(Domain::Present), 1_000, 100_000);
+        let hotspot = draw_keys(&hotspot(Domain::Present), 1_000, 100_000);
         assert!((share_below(&hotspot, 200) - 0.8).abs() < 0.01);
-        let exponential = drawn(&exponential(Domain::Present), 1_000, 100_000);
+        let exponential = draw_keys(&exponential(Domain::Present), 1_000, 100_000);
         // Draws past the end are repeated, which lifts 95 % to 0.95 / (1 - e^(-gamma n)).
         assert!(
             (share_below(&exponential, 857) - 0.95 / (1.0 - 0.05f64.powf(1.0 / 0.857))).abs()
                 < 0.005
         );
-        let latest = drawn(&latest(true), 1_000, 100_000);
+        let latest = draw_keys(&latest(true), 1_000, 100_000);
         assert!(
             (1.0 - share_below(&latest, 999) - 0.129).abs() < 0.01,
             "the newest is the hottest"
@@ -344,7 +349,8 @@ mod tests {
     fn an_insert_moves_no_hot_key() {
         for choice in [Choice::YcsbZipfian, zipf(0.99, Domain::Loaded)] {
             let hottest_of = |at_start, now| {
-                let mut chooser = Chooser::new(&choice, &loaded(1_000_000), at_start, (0, 1));
+                let mut chooser =
+                    Chooser::new(&choice, &loaded_keyspace(1_000_000), at_start, (0, 1));
                 let mut rng = Rng::new(&[2]);
                 hottest(&(0..20_000).map(|_| chooser.next(now, &mut rng)).collect::<Vec<_>>())
             };
@@ -359,7 +365,7 @@ mod tests {
     /// YCSB D and E: keys that are expected and not there yet are drawn again, and come in later.
     #[test]
     fn ycsb_reads_what_was_inserted_as_far_as_it_was_expected() {
-        let keyspace = Keyspace { ycsb_items: 1_101, ..loaded(1_000) };
+        let keyspace = Keyspace { ycsb_items: 1_101, ..loaded_keyspace(1_000) };
         let mut chooser = Chooser::new(&Choice::YcsbZipfian, &keyspace, 1_000, (0, 1));
         let mut rng = Rng::new(&[2]);
         let mut longest =
@@ -370,7 +376,8 @@ mod tests {
 
     #[test]
     fn threads_walk_from_different_places() {
-        let mut second = Chooser::new(&Choice::Sequential { step: 1 }, &loaded(100), 100, (1, 4));
+        let mut second =
+            Chooser::new(&Choice::Sequential { step: 1 }, &loaded_keyspace(100), 100, (1, 4));
         let mut rng = Rng::new(&[2]);
         let numbers: Vec<u64> = (0..100).map(|_| second.next(100, &mut rng)).collect();
         assert_eq!((numbers[0], numbers[74], numbers[75]), (25, 99, 0));
@@ -378,14 +385,14 @@ mod tests {
 
     #[test]
     fn a_step_is_kept_past_the_end() {
-        let numbers = drawn(&Choice::Sequential { step: 3 }, 10, 8);
+        let numbers = draw_keys(&Choice::Sequential { step: 3 }, 10, 8);
         assert_eq!(numbers, [0, 3, 6, 9, 2, 5, 8, 1]);
     }
 
     /// What is above all that is ever inserted; and a choice says of itself whether it finds.
     #[test]
     fn an_absent_key_is_never_there() {
-        let numbers = drawn(&Choice::Absent, 1_000, 100_000);
+        let numbers = draw_keys(&Choice::Absent, 1_000, 100_000);
         assert!(numbers.iter().all(|number| (2_000..3_000).contains(number)));
         let mean = numbers.iter().sum::<u64>() as f64 / 100_000.0;
         assert!((mean - 2_499.5).abs() < 6.0 * 288.7 / 100_000f64.sqrt(), "{mean}");
@@ -395,7 +402,7 @@ mod tests {
     #[test]
     fn a_domain_is_what_is_drawn_from() {
         let numbers = |choice: &Choice, now: u64| {
-            let keyspace = Keyspace { ycsb_items: 1_501, ..loaded(1_000) };
+            let keyspace = Keyspace { ycsb_items: 1_501, ..loaded_keyspace(1_000) };
             let mut chooser = Chooser::new(choice, &keyspace, 1_000, (0, 1));
             let mut rng = Rng::new(&[3]);
             (0..100_000).map(|_| chooser.next(now, &mut rng)).collect::<Vec<_>>()
@@ -425,14 +432,14 @@ mod tests {
             spread: Spread::Fnv,
             domain: Domain::Predicted,
         };
-        assert_eq!(drawn(&long, 1_000, 1_000), drawn(&Choice::YcsbZipfian, 1_000, 1_000));
+        assert_eq!(draw_keys(&long, 1_000, 1_000), draw_keys(&Choice::YcsbZipfian, 1_000, 1_000));
     }
 
     /// The share of the newest by Gray's formula is 1 / zeta(n), and the oldest is never drawn.
     #[test]
     fn the_latest_of_ycsb_leaves_out_the_oldest() {
         const DRAWS: usize = 400_000;
-        let numbers = drawn(&latest(false), 1_000, DRAWS);
+        let numbers = draw_keys(&latest(false), 1_000, DRAWS);
         let zeta: f64 = (1..1_000).map(|r| f64::from(r).powf(-0.99)).sum();
         for (rank, share) in [(0, 1.0 / zeta), (1, 0.5f64.powf(0.99) / zeta)] {
             let count = numbers.iter().filter(|number| **number == 999 - rank).count() as f64;
@@ -441,7 +448,7 @@ mod tests {
         }
         assert_eq!(numbers.iter().min(), Some(&1));
         // One of a thousand keys more: the newest is another one, and hot at once.
-        let mut chooser = Chooser::new(&latest(false), &loaded(1_000), 1_000, (0, 1));
+        let mut chooser = Chooser::new(&latest(false), &loaded_keyspace(1_000), 1_000, (0, 1));
         let mut rng = Rng::new(&[2]);
         let growth: Vec<u64> = (0..20_000).map(|_| chooser.next(1_001, &mut rng)).collect();
         assert_eq!((hottest(&growth), growth.iter().min()), (1_000, Some(&1)));

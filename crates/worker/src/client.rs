@@ -51,12 +51,13 @@ impl<E: Served> Engine for Client<E> {
 
     fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let server = match location {
-            Location::Directory(folder) => Some(Running::start_in::<E>(folder, options, data)?),
+            Location::Directory(dir) => Some(Running::start_in::<E>(dir, options, data)?),
             Location::Server(_) | Location::Device(_) => None,
         };
         let started = server.as_ref().map(|server| Location::Server(server.address.to_string()));
         let location = started.as_ref().unwrap_or(location);
-        let elsewhere = Address::for_engine::<E>(location)?.elsewhere().map(Elsewhere::settled);
+        let elsewhere =
+            Address::from_location::<E>(location)?.attached_server().map(Elsewhere::settle_result);
         let wants_statistics = elsewhere.is_none() && options.boolean(STATISTICS)?;
         let engine = E::open(location, options, data)?;
         let last_statistics = wants_statistics.then(Mutex::default);

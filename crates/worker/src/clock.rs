@@ -170,8 +170,8 @@ pub(crate) struct About {
 }
 
 /// Chooses and calibrates the clock.
-pub(crate) fn best() -> (Best, About) {
-    let why_not = why_not_tsc();
+pub(crate) fn choose_clock() -> (Best, About) {
+    let why_not = tsc_problem();
     #[cfg(target_arch = "x86_64")]
     if why_not.is_none() {
         let tsc = calibrate();
@@ -196,7 +196,7 @@ pub(crate) fn drift_ppm(clock: Best) -> Option<f64> {
 }
 
 /// Why the counter cannot be trusted here, or nothing.
-fn why_not_tsc() -> Option<String> {
+fn tsc_problem() -> Option<String> {
     if cfg!(not(target_arch = "x86_64")) {
         return Some("no time stamp counter on this architecture".to_owned());
     }
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_clock_agrees_with_the_system() {
-        let (clock, about) = best();
+        let (clock, about) = choose_clock();
         let wait = || {
             let started = std::time::Instant::now();
             let before = clock.now();

@@ -81,7 +81,7 @@ impl Collector<'_> {
             if now >= next_progress || disconnected {
                 next_progress = now + PROGRESS_NS;
                 let threads = if disconnected { 0 } else { pending.threads() };
-                self.tell_progress(shared, threads, now)?;
+                self.report_progress(shared, threads, now)?;
             }
             if disconnected {
                 return Ok(clock);
@@ -103,7 +103,7 @@ impl Collector<'_> {
         self.write_finished(&mut pending, files, ended)
     }
 
-    fn tell_progress(&self, shared: &Shared, threads: usize, now: u64) -> Result<()> {
+    fn report_progress(&self, shared: &Shared, threads: usize, now: u64) -> Result<()> {
         send(&Event::Progress {
             phase: self.task.phase,
             started_unix_ns: self.started_unix_ns,
@@ -198,10 +198,10 @@ mod tests {
     /// A slice is whole when the last thread has left it, not before, and none is left out.
     #[test]
     fn slices_are_written_once_every_thread_has_left_them() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut files = Files::create(folder.path()).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut files = Files::create(dir.path()).unwrap();
         let written = || {
-            let text = std::fs::read_to_string(folder.path().join("series.ndjson")).unwrap();
+            let text = std::fs::read_to_string(dir.path().join("series.ndjson")).unwrap();
             let slices = text.lines().map(|line| serde_json::from_str::<Slice>(line).unwrap());
             let row = |slice: Slice| {
                 let counts = slice.roles.get("readers").map_or(0, |ops| ops["get"].count);

@@ -30,10 +30,10 @@ impl Gate<'_> {
     /// Reports that the phase is ready and waits for go. Returns the worker's readings of that
     /// moment, so that the work in between is not counted; none: stop. `counters` are the engine's.
     pub(crate) fn pass(&self, counters: &dyn Fn() -> Counters) -> Result<Option<ProcessUsage>> {
-        let (phase, usage, counters) = (self.phase, usage::of_this_process(), counters());
+        let (phase, usage, counters) = (self.phase, usage::read_process(), counters());
         send(&Event::Ready { phase, usage, counters })?;
         self.listener.wait_for_go()?;
-        Ok((!self.stop().is_set()).then(usage::of_this_process))
+        Ok((!self.stop().is_set()).then(usage::read_process))
     }
 
     /// Reports that a turn is over and waits for the next.

@@ -107,7 +107,7 @@ pub(crate) fn drive<S: Session, C: Clock>(
         if !prepared {
             // Operations in flight do not wait for the preparation either.
             if !flight.is_empty() && !source.is_ready() {
-                if let Err(error) = flight.round(&mut context) {
+                if let Err(error) = flight.run_round(&mut context) {
                     shared.fail(error);
                     return context.recorder;
                 }
@@ -121,7 +121,7 @@ pub(crate) fn drive<S: Session, C: Clock>(
         prepared = false;
         // Preparing is not part of any operation's time.
         flight.now = context.clock.ticks();
-        let outcome = flight.work_off(&mut context, source, &block);
+        let outcome = flight.submit_block(&mut context, source, &block);
         context.publish_progress();
         match outcome {
             Ok(begun) => flight.settle(source, &block, begun),
@@ -134,7 +134,7 @@ pub(crate) fn drive<S: Session, C: Clock>(
     }
     // Operations begun in time are completed, and the window reaches to the end of the last.
     while !flight.is_empty() {
-        if let Err(error) = flight.round(&mut context) {
+        if let Err(error) = flight.run_round(&mut context) {
             shared.fail(error);
             return context.recorder;
         }
@@ -165,7 +165,7 @@ impl Flight<'_> {
 
     /// Takes every step of the block on, with a round whenever the depth is filled. Returns how
     /// many were begun.
-    fn work_off<S: Session, C: Clock>(
+    fn submit_block<S: Session, C: Clock>(
         &mut self,
         context: &mut ThreadContext<'_, Thread<S>, C>,
         source: &Source<'_>,
@@ -178,12 +178,13 @@ impl Flight<'_> {
             let inserts = source.inserts(step.slot);
             let request = InFlight { inserts, ..InFlight::new(step, &view) };
             let alone = matches!(step.action.action, Action::Flush | Action::Discard);
-            let full = |flight: &Self| flight.free.is_empty() || ordered && flight.meets(&request);
+            let full =
+                |flight: &Self| flight.free.is_empty() || ordered && flight.must_wait(&request);
             let waits = |flight: &Self| if alone { !flight.is_empty() } else { full(flight) };
             if waits(self) {
                 let began = self.now;
                 while waits(self) {
-                    self.round(context)?;
+                    self.run_round(context)?;
                 }
                 note(context, &block.steps[first..index], &view, began)?;
                 first = index;
@@ -195,9 +196,9 @@ impl Flight<'_> {
                 return Ok(index);
             }
             if alone {
-                self.do_alone(context, step, &view);
+                self.perform_alone(context, step, &view);
             } else {
-                self.take_on(&mut context.handle.session, step, request, &view)?;
+                self.submit(&mut context.handle.session, step, request, &view)?;
             }
         }
         // Operations taken on do not wait until the next block is prepared.
@@ -217,7 +218,7 @@ impl Flight<'_> {
     }
 
     /// Something is in flight that this must come after: to the same bytes, and one of them writes.
-    fn meets(&self, request: &InFlight) -> bool {
+    fn must_wait(&self, request: &InFlight) -> bool {
         let in_flight = self.slots.iter().filter(|slot| slot.busy);
         in_flight.filter(|slot| !(slot.reads && request.reads)).any(|slot| {
             slot.number < request.number.saturating_add(request.length)
@@ -226,7 +227,7 @@ impl Flight<'_> {
     }
 
     /// What is for all that was answered before it: nothing is in flight meanwhile.
-    fn do_alone<S: Session, C: Clock>(
+    fn perform_alone<S: Session, C: Clock>(
         &mut self,
         context: &mut ThreadContext<'_, Thread<S>, C>,
         step: &Step<KeyedStep>,
@@ -244,7 +245,7 @@ impl Flight<'_> {
         match done {
             Ok(()) => {
                 tally.count += 1;
-                tally.in_flight(0, clock.ns(end.saturating_sub(self.now)), 1);
+                tally.record_in_flight(0, clock.ns(end.saturating_sub(self.now)), 1);
             }
             Err(error) => {
                 tally.error(error.class);
@@ -254,7 +255,7 @@ impl Flight<'_> {
         self.now = end;
     }
 
-    fn take_on<S: Session>(
+    fn submit<S: Session>(
         &mut self,
         session: &mut S,
         Step { action: step, .. }: &Step<KeyedStep>,
@@ -295,7 +296,7 @@ impl Flight<'_> {
     }
 
     /// Hands over what was taken on, waits for answers, and counts them.
-    fn round<S: Session, C: Clock>(
+    fn run_round<S: Session, C: Clock>(
         &mut self,
         context: &mut ThreadContext<'_, Thread<S>, C>,
     ) -> Result<()> {
@@ -304,7 +305,10 @@ impl Flight<'_> {
         let Self { slots, landed, sink, .. } = self;
         handle.session.complete(|ticket, answer| {
             let request = &slots[ticket as usize];
-            landed.push((ticket, answer.map(|value| look::<S>(request, value, task.verify, sink))));
+            landed.push((
+                ticket,
+                answer.map(|value| check_answer::<S>(request, value, task.verify, sink)),
+            ));
         })?;
         self.now = clock.ticks();
         recorder.last_end = clock.time(self.now);
@@ -313,12 +317,16 @@ impl Flight<'_> {
             recorder.edge = recorder.time.cross(recorder.last_end, &mut recorder.tallies);
         }
         self.count(context);
-        if self.again.tickets.is_empty() { Ok(()) } else { self.again(&mut context.handle.session) }
+        if self.again.tickets.is_empty() {
+            Ok(())
+        } else {
+            self.resubmit(&mut context.handle.session)
+        }
     }
 
     /// Submits what met a conflict.
     #[cold]
-    fn again<S: Session>(&mut self, session: &mut S) -> Result<()> {
+    fn resubmit<S: Session>(&mut self, session: &mut S) -> Result<()> {
         for ticket in std::mem::take(&mut self.again.tickets) {
             self.again.submit(session, ticket, &mut self.slots[ticket as usize])?;
             self.tickets_shown.push(ticket);
@@ -328,7 +336,7 @@ impl Flight<'_> {
 
     fn count<S, C: Clock>(&mut self, context: &mut ThreadContext<'_, Thread<S>, C>) {
         #[cfg(test)]
-        crate::scripted::filed(self.landed.len());
+        crate::scripted::spend_filing_time(self.landed.len());
         let (clock, now) = (context.clock, self.now);
         let mut together = SharedOutcome::default();
         for (ticket, answer) in self.landed.drain(..) {
@@ -347,10 +355,10 @@ impl Flight<'_> {
                     if let Some(missing) = self.missing.filter(|_| !request.reads) {
                         missing.remove(request.number);
                     }
-                    if !together.takes(request) {
+                    if !together.count_if_equal(request) {
                         let before =
                             std::mem::replace(&mut together, SharedOutcome::from_request(request));
-                        before.file(clock, now, tallies);
+                        before.file_times(clock, now, tallies);
                     }
                 }
                 Err(error) if error.class == ErrorClass::Conflict && request.may_retry() => {
@@ -368,7 +376,7 @@ impl Flight<'_> {
             request.busy = false;
             self.free.push(ticket);
         }
-        together.file(clock, now, &mut context.recorder.tallies);
+        together.file_times(clock, now, &mut context.recorder.tallies);
     }
 }
 
@@ -392,7 +400,7 @@ impl SharedOutcome {
 
     /// Counts `request` if it has the same times; returns whether it has.
     #[inline]
-    fn takes(&mut self, request: &InFlight) -> bool {
+    fn count_if_equal(&mut self, request: &InFlight) -> bool {
         let equal =
             (self.tally, self.start, self.sent) == (request.tally, request.start, request.sent);
         self.count += u64::from(equal);
@@ -400,11 +408,11 @@ impl SharedOutcome {
     }
 
     #[inline]
-    fn file<C: Clock>(self, clock: C, now: u64, tallies: &mut [Tally]) {
+    fn file_times<C: Clock>(self, clock: C, now: u64, tallies: &mut [Tally]) {
         if self.count > 0 {
             let submit_ns = clock.ns(self.sent.saturating_sub(self.start));
             let completion_ns = clock.ns(now.saturating_sub(self.sent));
-            tallies[usize::from(self.tally)].in_flight(submit_ns, completion_ns, self.count);
+            tallies[usize::from(self.tally)].record_in_flight(submit_ns, completion_ns, self.count);
         }
     }
 }
@@ -438,7 +446,7 @@ impl InFlight {
 
 /// Every value is read whole, or checked.
 #[inline]
-fn look<S: Session>(
+fn check_answer<S: Session>(
     request: &InFlight,
     value: Option<&[u8]>,
     verify: bool,

@@ -60,7 +60,7 @@ pub(crate) fn closed_loop<K: Kind, C: Clock>(
         let tally = &mut recorder.tallies[usize::from(step.slot)];
         let mut result = K::perform(handle, step, view, tally, &mut sink);
         if let Err(error) = result {
-            result = again::<K>(error, handle, step, view, tally);
+            result = retry_conflict::<K>(error, handle, step, view, tally);
         }
         let end = clock.ticks();
         *ticks = end.wrapping_sub(start);
@@ -115,7 +115,7 @@ pub(crate) fn open_loop<K: Kind, C: Clock>(
         let tally = &mut recorder.tallies[usize::from(step.slot)];
         let mut result = K::perform(handle, step, view, tally, &mut sink);
         if let Err(error) = result {
-            result = again::<K>(error, handle, step, view, tally);
+            result = retry_conflict::<K>(error, handle, step, view, tally);
         }
         let end = clock.ticks();
         recorder.ticks[index] = end.wrapping_sub(start);
@@ -138,7 +138,7 @@ pub(crate) fn open_loop<K: Kind, C: Clock>(
 /// `Err`: another error, or too many conflicts.
 #[cold]
 #[inline(never)]
-fn again<K: Kind>(
+fn retry_conflict<K: Kind>(
     mut error: Error,
     handle: &mut K::Handle<'_>,
     step: &Step<K::Action>,
@@ -175,14 +175,14 @@ fn wait_for_others(attempt: u32) {
 }
 
 /// Files the times of some steps. In an open loop also the response times, from the schedule.
-pub(crate) fn file<A, C: Clock>(
+pub(crate) fn file_times<A, C: Clock>(
     clock: C,
     steps: &[Step<A>],
     range: Range<usize>,
     recorder: &mut Recorder,
 ) {
     #[cfg(test)]
-    crate::scripted::filed(range.len());
+    crate::scripted::spend_filing_time(range.len());
     let times = nanoseconds(clock, &recorder.ticks[range.clone()]);
     if let [tally] = recorder.tallies.as_mut_slice() {
         tally.service.record_all(times);

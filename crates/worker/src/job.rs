@@ -64,13 +64,13 @@ pub(crate) fn run<G: GraphEngine>(
     listener: &Listener,
 ) -> Result<(), (Option<u32>, Error)> {
     let early = |error| (None, error);
-    let files = Files::create(&job.folder).map_err(early)?;
+    let files = Files::create(&job.dir).map_err(early)?;
     let seat = job.crew.unwrap_or(RankId::ALONE);
     let isolation = |graph: &Graph| isolation(&G::Engine::describe(), &job.options, graph);
     let graph = job.data.graph.as_ref().map(|graph| GraphCase::new(graph, isolation(graph)));
-    let supply = plan::supply(job).map_err(early)?;
+    let supply = plan::key_supply(job).map_err(early)?;
     let missing = live::missing_keys(job, &supply);
-    let population = Population::new(job.data.records, seat).without(missing);
+    let population = Population::new(job.data.records, seat).with_missing(missing);
     let mut case = Case::<G> {
         job,
         plan: Plan { job, seat, supply, population: &population, graph: graph.as_ref() },
@@ -134,7 +134,7 @@ impl<'j, G: GraphEngine> Case<'j, G> {
     #[inline(never)]
     fn phase(&mut self, index: u32, phase: &'j Phase) -> Result<bool> {
         let Some(result) = self.work(index, phase)? else { return Ok(true) };
-        let live_records = self.live.after(phase, self.plan.population);
+        let live_records = self.live.count_after_phase(phase, self.plan.population);
         let counters = || self.engine.as_ref().map(Engine::counters).unwrap_or_default();
         let (phase, listener) = (index, self.listener);
         Finish { job: self.job, phase, listener, live_records }.report(result, &counters)
@@ -169,7 +169,7 @@ impl<'j, G: GraphEngine> Case<'j, G> {
     }
 
     /// Runs a team of threads, once the gate opens.
-    fn team<K: Kind<Engine = G::Engine>>(
+    fn run_team<K: Kind<Engine = G::Engine>>(
         &mut self,
         spec: TeamSpec<K::Source<'_>>,
         task: &Task,
@@ -184,7 +184,7 @@ impl<'j, G: GraphEngine> Case<'j, G> {
         let task = self.plan.load_task(index, phase, load);
         let result = match self.plan.graph {
             Some(graph) => {
-                self.team::<Social<G>>(self.plan.graph_loaders(graph, load, &task), &task)?
+                self.run_team::<Social<G>>(self.plan.graph_loaders(graph, load, &task), &task)?
             }
             None => self.run_specs(self.plan.record_loaders(load, &task)?, &task)?,
         };
@@ -204,12 +204,12 @@ impl<'j, G: GraphEngine> Case<'j, G> {
 
     fn measure(&mut self, index: u32, phase: &Phase, mix: &Mix) -> Result<Option<PhaseResult>> {
         if let Some(entry) = mix.entries().find(|entry| entry.op.opens()) {
-            return self.open_again(index, phase, mix, &entry.op);
+            return self.measure_openings(index, phase, mix, &entry.op);
         }
         let mut task = self.plan.mix_task(index, phase, mix);
         let result = match self.plan.graph {
             Some(graph) => {
-                self.team::<Social<G>>(self.plan.graph_roles(graph, mix, &task), &task)?
+                self.run_team::<Social<G>>(self.plan.graph_roles(graph, mix, &task), &task)?
             }
             None => self.run_specs(self.plan.mix_roles(mix, &mut task)?, &task)?,
         };
@@ -306,7 +306,7 @@ impl Finish<'_> {
             started_unix_ns: result.started_unix_ns,
             wall_ns: result.wall_ns,
             usage_before: result.usage_before,
-            usage: usage::of_this_process(),
+            usage: usage::read_process(),
             counters: counters(),
             roles: result.roles,
             verified: result.verified,
@@ -328,7 +328,7 @@ impl Finish<'_> {
 /// How a link and its count are kept together by this engine.
 fn isolation(engine: &Description, options: &Options, graph: &Graph) -> Isolation {
     match graph.consistency.isolation() {
-        Isolation::Transaction if !engine.keeps_counts(options) => Isolation::Latch,
+        Isolation::Transaction if !engine.has_atomic_link_counts(options) => Isolation::Latch,
         isolation => isolation,
     }
 }

@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn keys_are_read_as_they_were_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("keys");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keys");
         let keys: [&[u8]; 3] = [b"a", b"", &[0xff; 300]];
         let mut file = Vec::new();
         for key in keys {

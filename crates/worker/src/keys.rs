@@ -48,7 +48,7 @@ impl KeyWriter {
     }
 
     /// What writes the keys of a data set.
-    pub(crate) fn of_data(data: &Data) -> Result<Self> {
+    pub(crate) fn from_data(data: &Data) -> Result<Self> {
         let listed = data.from.as_ref().map(|from| KeyList::read(&from.keys)).transpose()?;
         Ok(Self { listed: listed.map(Arc::new), ..Self::new(&data.key) })
     }
@@ -64,7 +64,7 @@ impl KeyWriter {
 
     /// What writes keys that all have one length; nothing where they differ.
     #[inline]
-    pub(crate) fn of_one_length(&self) -> Option<Digits> {
+    pub(crate) fn equal_length_digits(&self) -> Option<Digits> {
         (self.fixed_len() > 0).then_some(self.digits)
     }
 
@@ -80,10 +80,10 @@ impl KeyWriter {
         }
         let written = match self.digits.format {
             KeyFormat::Hex => {
-                let digits = self.number_in(key, 16)?;
+                let digits = self.number_part(key, 16)?;
                 u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?
             }
-            KeyFormat::Binary => number(self.number_in(key, 8)?),
+            KeyFormat::Binary => number(self.number_part(key, 8)?),
             KeyFormat::DbBench => {
                 let (digits, zeros) = key.split_at_checked(key.len().min(8))?;
                 let whole = zeros.iter().all(|zero| *zero == b'0');
@@ -108,7 +108,7 @@ impl KeyWriter {
     }
 
     /// The part of a key that is its number.
-    fn number_in<'k>(&self, key: &'k [u8], digits: usize) -> Option<&'k [u8]> {
+    fn number_part<'k>(&self, key: &'k [u8], digits: usize) -> Option<&'k [u8]> {
         if self.lengths.is_some() {
             return key.get(..digits.min(key.len()));
         }
@@ -129,7 +129,7 @@ impl KeyWriter {
             out.resize(start + digits, 0);
             Digits { bytes: digits, ..self.digits }.write(number, &mut out[start..]);
             let u = (mix(number) >> 11) as f64 / (1u64 << 53) as f64;
-            let longer = lengths.drawn(u) as usize;
+            let longer = lengths.quantile(u) as usize;
             let zero = if format == KeyFormat::Binary { 0 } else { b'0' };
             out.resize(start + longer.clamp(digits, bytes), zero);
         } else {
@@ -236,7 +236,7 @@ fn inverse(odd: u64) -> u64 {
 /// 16 lower-case hexadecimal digits.
 #[inline(always)]
 fn hex(number: u64) -> [u8; 16] {
-    let (high, low) = (spread((number >> 32) as u32), spread(number as u32));
+    let (high, low) = (spread_nibbles((number >> 32) as u32), spread_nibbles(number as u32));
     let mut digits = [0; 16];
     digits[..8].copy_from_slice(&letters(high).to_be_bytes());
     digits[8..].copy_from_slice(&letters(low).to_be_bytes());
@@ -245,7 +245,7 @@ fn hex(number: u64) -> [u8; 16] {
 
 /// The eight nibbles of a number, one in each byte.
 #[inline]
-fn spread(half: u32) -> u64 {
+fn spread_nibbles(half: u32) -> u64 {
     let x = u64::from(half);
     let x = (x | (x << 16)) & 0x0000_ffff_0000_ffff;
     let x = (x | (x << 8)) & 0x00ff_00ff_00ff_00ff;

@@ -58,10 +58,10 @@ impl<E: Engine> Kind for KeyValue<E> {
         began_ns: u64,
         requests: &mut Spool,
     ) -> io::Result<()> {
-        recording::of_keys(step, view, began_ns, requests)
+        recording::record_step(step, view, began_ns, requests)
     }
 
-    fn in_flight<C: Clock>(
+    fn run_in_flight<C: Clock>(
         context: ThreadContext<'_, Thread<E::Session<'_>>, C>,
         source: &mut Source<'_>,
         block: KeyedBlock,
@@ -96,13 +96,13 @@ pub(crate) fn perform<S: Session>(
             tally.many_items += u64::from(step.items);
             Ok(())
         }
-        _ => perform_rare(thread, step, view, tally, sink),
+        _ => perform_rare_action(thread, step, view, tally, sink),
     }
 }
 
 /// The operations whose own cost hides a call.
 #[inline(never)]
-fn perform_rare<S: Session>(
+fn perform_rare_action<S: Session>(
     thread: &mut Thread<S>,
     step: &KeyedStep,
     view: &View<'_>,
@@ -181,7 +181,7 @@ fn scan<S: Session>(
     let (mut records, mut begins) = (Records::default(), None);
     let shown = session.scan(range, |key, value| {
         begins.get_or_insert_with(|| key == from);
-        records.saw(view, key, value, sink);
+        records.add_record(view, key, value, sink);
         ControlFlow::Continue(())
     })?;
     // After a hashed key the number of records is unknown, but for the key itself.
@@ -209,7 +209,7 @@ fn walk<S: Session>(
     let (limit, mut records) = (u64::from(step.items), Records::default());
     let mut next = || {
         session.walk(walk, limit, |key, value| {
-            records.saw(view, key, value, sink);
+            records.add_record(view, key, value, sink);
             ControlFlow::Continue(())
         })
     };
@@ -231,7 +231,7 @@ struct Records {
 
 impl Records {
     #[inline]
-    fn saw(&mut self, view: &View<'_>, key: &[u8], value: &[u8], sink: &mut u64) {
+    fn add_record(&mut self, view: &View<'_>, key: &[u8], value: &[u8], sink: &mut u64) {
         self.bytes += (key.len() + value.len()) as u64;
         if view.verify {
             let sound = view.keys.read(key).is_some_and(|number| is_sound(value, number));

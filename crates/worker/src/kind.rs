@@ -57,7 +57,7 @@ pub(crate) trait Kind: Sized + 'static {
     }
 
     /// Keeps `depth` operations in flight until there is no more to do or no more time.
-    fn in_flight<C: Clock>(
+    fn run_in_flight<C: Clock>(
         context: ThreadContext<'_, Self::Handle<'_>, C>,
         _source: &mut Self::Source<'_>,
         _block: BlockOf<Self>,
@@ -86,7 +86,7 @@ pub(crate) trait Supply<A, D> {
 
     /// How many recorded requests were due in the first nanoseconds of the phase and not prepared.
     /// Called once, when the phase is over.
-    fn left_until(&mut self, _until_ns: u64) -> u64 {
+    fn count_unprepared(&mut self, _until_ns: u64) -> u64 {
         0
     }
 }

@@ -70,7 +70,7 @@ A worker of kvdyno. It is started by `kvdyno run`; by hand:
 
   describe         print what the engine is and can do, as JSON
   conformance DIR [WORDS]
-                   check the engine in a scratch folder DIR and print what passed: all, or
+                   check the engine in a scratch directory DIR and print what passed: all, or
                    the checks whose names have WORDS in them, such as `graph`
   run              read a job on standard input and do it (the program's business)
   serve            keep the server that the engine is, where it is one
@@ -99,7 +99,7 @@ pub fn main_with_graph<G: GraphEngine>() -> ExitCode {
         Command::Serve => None,
         Command::Pledge => Some(pledge::pledge::<G::Engine>()),
         Command::Recover => Some(pledge::recover::<G::Engine>()),
-        Command::Conformance(folder, words) => Some(check::<G>(&folder, &words)),
+        Command::Conformance(dir, words) => Some(check::<G>(&dir, &words)),
         Command::Describe => Some(describe::<G::Engine>()),
         Command::Run => Some(run::<G>()),
         Command::Sample => Some(sample::run::<G::Engine>(&mut std::io::stdin().lock())),
@@ -109,7 +109,7 @@ pub fn main_with_graph<G: GraphEngine>() -> ExitCode {
 /// The `main` of an engine whose data a server stores. Where nothing is measured, one process runs
 /// server and client.
 pub fn main_served<E: Served>() -> ExitCode {
-    served_main::<E, OverKeys<Client<E>>>()
+    run_served::<E, OverKeys<Client<E>>>()
 }
 
 /// The `main` of a server whose client has a graph of its own.
@@ -117,10 +117,10 @@ pub fn main_served_with_graph<G: GraphEngine>() -> ExitCode
 where
     G::Engine: Served,
 {
-    served_main::<G::Engine, ClientGraph<G>>()
+    run_served::<G::Engine, ClientGraph<G>>()
 }
 
-fn served_main<E: Served, G: GraphEngine<Engine = Client<E>>>() -> ExitCode {
+fn run_served<E: Served, G: GraphEngine<Engine = Client<E>>>() -> ExitCode {
     run_command::<Client<E>>(|command, server| match (command, server) {
         (Command::Serve, None) => Some(supervisor::serve::<E>()),
         (Command::Serve, Some(server)) => Some(attached::serve::<E>(server)),
@@ -130,7 +130,7 @@ fn served_main<E: Served, G: GraphEngine<Engine = Client<E>>>() -> ExitCode {
         (Command::Sample, _) | (_, Some(_)) => None,
         (Command::Pledge, None) => Some(pledge::pledge::<Client<E>>()),
         (Command::Recover, None) => Some(pledge::recover::<Client<E>>()),
-        (Command::Conformance(folder, words), None) => Some(check::<G>(&folder, &words)),
+        (Command::Conformance(dir, words), None) => Some(check::<G>(&dir, &words)),
     })
 }
 
@@ -139,7 +139,7 @@ fn served_main<E: Served, G: GraphEngine<Engine = Client<E>>>() -> ExitCode {
 pub fn end_process(error: &Error) -> ! {
     // Nobody is left to report that one of these failed.
     let _ = writeln!(std::io::stderr(), "error: {error}");
-    let _ = output::send(&Event::failed(None, error));
+    let _ = output::send(&Event::from_error(None, error));
     std::process::abort();
 }
 
@@ -154,7 +154,7 @@ fn run_command<E: Engine>(
     let Some((command, by)) = parse_command(std::env::args_os().skip(1).collect()) else {
         return usage();
     };
-    if let Err(error) = output::keep_stdout() {
+    if let Err(error) = output::reserve_stdout() {
         return report_error(&error.into(), ExitCode::FAILURE);
     }
     let loaded = match by {
@@ -211,11 +211,9 @@ fn parse_command(arguments: Vec<OsString>) -> Option<(Command, CodeSource)> {
         [word] if word == "serve" => Command::Serve,
         [word] if word == "pledge" => Command::Pledge,
         [word] if word == "recover" => Command::Recover,
-        [word, folder] if word == "conformance" => {
-            Command::Conformance(folder.into(), String::new())
-        }
-        [word, folder, words] if word == "conformance" => {
-            Command::Conformance(folder.into(), words.clone().into_string().ok()?)
+        [word, dir] if word == "conformance" => Command::Conformance(dir.into(), String::new()),
+        [word, dir, words] if word == "conformance" => {
+            Command::Conformance(dir.into(), words.clone().into_string().ok()?)
         }
         _ => return None,
     };
@@ -240,16 +238,16 @@ fn print_description(engine: Description, server: Option<AttachedServer>) -> Res
         engine,
         server,
     };
-    let text = description.to_json().map_err(|error| other(&error))?;
+    let text = description.to_json().map_err(|error| json_error(&error))?;
     output::write(format!("{text}\n").as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn check<G: GraphEngine>(folder: &Path, words: &str) -> Result<ExitCode> {
+fn check<G: GraphEngine>(dir: &Path, words: &str) -> Result<ExitCode> {
     let begin = |name: &str| {
         let _ = writeln!(std::io::stderr(), "checking: {name}");
     };
-    let report = conformance::run_with_graph::<G>(folder, words, begin);
+    let report = conformance::run_with_graph::<G>(dir, words, begin);
     if report.checks.is_empty() {
         return Err(Error::invalid(format!("unknown check `{words}`; leave it out to run all")));
     }
@@ -258,7 +256,7 @@ fn check<G: GraphEngine>(folder: &Path, words: &str) -> Result<ExitCode> {
 }
 
 fn run<G: GraphEngine>() -> Result<ExitCode> {
-    let (clock, about) = clock::best();
+    let (clock, about) = clock::choose_clock();
     let Some((job, listener)) = read_job(about)? else { return Ok(ExitCode::FAILURE) };
     report_end(job::run::<G>(&job, clock, &listener), clock)
 }
@@ -274,13 +272,13 @@ fn read_job(about: clock::About) -> Result<Option<(Job, Listener)>> {
     let mut input = BufReader::new(std::io::stdin());
     let mut line = String::new();
     input.read_line(&mut line)?;
-    let job = Job::from_json(&line).map_err(|error| other(&error))?;
+    let job = Job::from_json(&line).map_err(|error| json_error(&error))?;
     if job.protocol != PROTOCOL {
         let message = format!(
             "expected protocol {PROTOCOL}, found {}: build worker and program from one version",
             job.protocol
         );
-        failed(None, &Error::new(ErrorClass::Invalid, message))?;
+        report_failure(None, &Error::new(ErrorClass::Invalid, message))?;
         return Ok(None);
     }
     Ok(Some((job, Listener::start(input))))
@@ -292,16 +290,16 @@ fn report_end(outcome: Result<(), (Option<u32>, Error)>, clock: Best) -> Result<
             output::send(&Event::Done { drift_ppm: clock::drift_ppm(clock) })?;
             Ok(ExitCode::SUCCESS)
         }
-        Err((phase, error)) => failed(phase, &error),
+        Err((phase, error)) => report_failure(phase, &error),
     }
 }
 
-fn failed(phase: Option<u32>, error: &Error) -> Result<ExitCode> {
-    output::send(&Event::failed(phase, error))?;
+fn report_failure(phase: Option<u32>, error: &Error) -> Result<ExitCode> {
+    output::send(&Event::from_error(phase, error))?;
     Ok(ExitCode::FAILURE)
 }
 
-fn other(error: &serde_json::Error) -> Error {
+fn json_error(error: &serde_json::Error) -> Error {
     Error::new(ErrorClass::Invalid, error.to_string())
 }
 

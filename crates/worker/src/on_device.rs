@@ -1,5 +1,5 @@
 //! A server whose records are on a block device. The device is locked for it. Its other files lie
-//! in memory, in a folder without a name that goes with the last process that has it open.
+//! in memory, in a directory without a name that goes with the last process that has it open.
 
 use kvdyno_engine::{Error, ErrorClass, Result};
 use rustix::fs::OFlags;
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct OnDevice {
     /// Exclusively: it cannot be mounted meanwhile.
     _device: File,
-    folder: OwnedFd,
+    dir: OwnedFd,
 }
 
 impl OnDevice {
@@ -29,23 +29,23 @@ impl OnDevice {
             let what = format!("failed to {what}: {error}");
             Error::new(ErrorClass::Unavailable, what)
         };
-        let held = exclusively(device)
+        let held = open_exclusive(device)
             .map_err(|error| refused(&format!("open {}", device.display()), error))?;
         // Its server has it open as well: until it has ended the device stays locked.
         fcntl_setfd(&held, FdFlags::empty()).map_err(io::Error::from)?;
-        let folder = in_memory()
-            .map_err(|error| refused("make a folder in memory (root, Linux 5.2)", error))?;
-        Ok(Self { _device: held, folder })
+        let dir = mount_tmpfs()
+            .map_err(|error| refused("make a directory in memory (root, Linux 5.2)", error))?;
+        Ok(Self { _device: held, dir })
     }
 
     /// For this process, and for its children until they are another program: their working
     /// directory it may stay.
-    pub(crate) fn folder(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd()))
+    pub(crate) fn dir(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.dir.as_raw_fd()))
     }
 }
 
-fn exclusively(device: &Path) -> io::Result<File> {
+fn open_exclusive(device: &Path) -> io::Result<File> {
     let (begun, exclusive) = (Instant::now(), OFlags::EXCL.bits().cast_signed());
     loop {
         match File::options().read(true).write(true).custom_flags(exclusive).open(device) {
@@ -60,7 +60,7 @@ fn exclusively(device: &Path) -> io::Result<File> {
 }
 
 /// A filesystem in memory that is mounted nowhere.
-fn in_memory() -> io::Result<OwnedFd> {
+fn mount_tmpfs() -> io::Result<OwnedFd> {
     let files = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(files.as_fd())?;
     let whole = MountAttrFlags::empty();
@@ -74,18 +74,18 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn a_child_works_in_the_folder_and_nothing_is_mounted() {
-        if !needs_root("a_child_works_in_the_folder_and_nothing_is_mounted") {
+    fn a_child_works_in_the_directory_and_nothing_is_mounted() {
+        if !needs_root("a_child_works_in_the_directory_and_nothing_is_mounted") {
             return;
         }
         let mounts = || std::fs::read_to_string("/proc/self/mountinfo").unwrap();
         let before = mounts();
         let on_device =
-            OnDevice { _device: tempfile::tempfile().unwrap(), folder: in_memory().unwrap() };
-        std::fs::create_dir(on_device.folder().join("below")).unwrap();
+            OnDevice { _device: tempfile::tempfile().unwrap(), dir: mount_tmpfs().unwrap() };
+        std::fs::create_dir(on_device.dir().join("below")).unwrap();
         let mut child = Command::new("sh");
         child.args(["-c", "read x; echo kept > below/file; cat below/file"]);
-        child.stdin(Stdio::piped()).stdout(Stdio::piped()).current_dir(on_device.folder());
+        child.stdin(Stdio::piped()).stdout(Stdio::piped()).current_dir(on_device.dir());
         let child = child.spawn().unwrap();
         assert_eq!(mounts(), before);
         drop(on_device);

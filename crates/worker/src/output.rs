@@ -1,4 +1,4 @@
-//! What a worker writes: event lines to the program, bulk files into the case's folder.
+//! What a worker writes: event lines to the program, bulk files into the case's directory.
 
 use crate::clock::unix_ns;
 use kvdyno_engine::{EngineEvent, Error, ErrorClass, Result};
@@ -18,7 +18,7 @@ static PROGRAM: Mutex<Option<File>> = Mutex::new(None);
 
 /// Keeps standard output for what the worker writes. What an engine's code prints there goes to
 /// standard error from now on.
-pub(crate) fn keep_stdout() -> io::Result<()> {
+pub(crate) fn reserve_stdout() -> io::Result<()> {
     let kept = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
     *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept.into());
@@ -35,7 +35,7 @@ pub(crate) fn write(bytes: &[u8]) -> io::Result<()> {
 
 /// Sends one event line to the program.
 pub(crate) fn send(event: &Event) -> Result<()> {
-    let line = event.to_line().map_err(|error| other(&error))?;
+    let line = event.to_line().map_err(|error| other_error(&error))?;
     write(&line)?;
     Ok(())
 }
@@ -49,10 +49,10 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Makes them in the case's folder; none may be there yet.
-    pub(crate) fn create(folder: &Path) -> Result<Self> {
+    /// Makes them in the case's directory; none may be there yet.
+    pub(crate) fn create(dir: &Path) -> Result<Self> {
         let make = |name: &str| {
-            let path = folder.join(name);
+            let path = dir.join(name);
             File::create_new(&path)
                 .map_err(|error| Error::from(error).context(&path.display().to_string()))
         };
@@ -61,7 +61,7 @@ impl Files {
         Ok(Self {
             series: make("series.ndjson")?,
             events: make("events.ndjson")?,
-            latency: hlog::Writer::create(&folder.join("latency.hlog"), base).map_err(record)?,
+            latency: hlog::Writer::create(&dir.join("latency.hlog"), base).map_err(record)?,
             base_unix_ns,
         })
     }
@@ -86,7 +86,7 @@ impl Files {
 }
 
 fn write_line(file: &mut File, value: &impl Serialize) -> Result<()> {
-    let mut line = serde_json::to_vec(value).map_err(|error| other(&error))?;
+    let mut line = serde_json::to_vec(value).map_err(|error| other_error(&error))?;
     line.push(b'\n');
     file.write_all(&line).map_err(|error| Error::from(error).context("writing the case's series"))
 }
@@ -100,6 +100,6 @@ fn record(error: RecordError) -> Error {
     }
 }
 
-fn other(error: &dyn std::fmt::Display) -> Error {
+fn other_error(error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorClass::Other, error.to_string())
 }

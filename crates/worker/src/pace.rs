@@ -46,7 +46,7 @@ impl Course {
     }
 
     /// When it is as late as `even_ns` at the mean rate. That may only grow.
-    fn at(&mut self, even_ns: f64) -> f64 {
+    fn due_ns(&mut self, even_ns: f64) -> f64 {
         let due = even_ns * self.rate.operations_per_s / 1e9;
         loop {
             let until = self.before + self.step.count_due(self.step.length_ns);
@@ -95,15 +95,15 @@ impl Pace {
 
     /// How many operations of one thread are due in a span of time, at least one; where the rate
     /// changes, when it is low.
-    pub(crate) fn steps_of(rate: &Rate, thread: (u32, u32), span_ns: u64) -> usize {
+    pub(crate) fn count_thread_steps(rate: &Rate, thread: (u32, u32), span_ns: u64) -> usize {
         if rate.schedule == Schedule::Recorded {
             return RECORDED_STEPS;
         }
-        ((span_ns as f64 / Self::gap_ns(rate, thread) * slowest(rate)) as usize).max(1)
+        ((span_ns as f64 / Self::gap_ns(rate, thread) * lowest_rate_share(rate)) as usize).max(1)
     }
 
     fn offset(&mut self) -> f64 {
-        self.course.as_mut().map_or(self.even_ns, |course| course.at(self.even_ns))
+        self.course.as_mut().map_or(self.even_ns, |course| course.due_ns(self.even_ns))
     }
 
     /// When the operation is due that [`Self::next`] gives out next.
@@ -138,11 +138,11 @@ impl Pace {
 
     /// How many operations are due in a span of time, at least one; where the rate changes, when it
     /// is low.
-    pub(crate) fn steps_in(&self, span_ns: u64) -> usize {
+    pub(crate) fn count_steps(&self, span_ns: u64) -> usize {
         if self.recorded {
             return RECORDED_STEPS;
         }
-        let slowest = self.course.as_ref().map_or(1.0, |course| slowest(&course.rate));
+        let slowest = self.course.as_ref().map_or(1.0, |course| lowest_rate_share(&course.rate));
         ((span_ns as f64 / self.gap_ns * slowest) as usize).max(1)
     }
 
@@ -159,8 +159,8 @@ impl Pace {
 }
 
 /// The lowest rate, beside the mean; a tenth at least, as it is not for long.
-fn slowest(rate: &Rate) -> f64 {
-    (rate.least() / rate.operations_per_s).clamp(0.1, 1.0)
+fn lowest_rate_share(rate: &Rate) -> f64 {
+    (rate.least_rate() / rate.operations_per_s).clamp(0.1, 1.0)
 }
 
 #[cfg(test)]
@@ -305,7 +305,7 @@ mod tests {
 
     fn stages(list: &[(f64, f64, u64)], schedule: Schedule) -> Rate {
         let stage = |&(from, to, seconds): &_| Stage { from, to, length_ns: seconds * SECOND };
-        Rate::in_stages(list.iter().map(stage).collect(), schedule)
+        Rate::from_stages(list.iter().map(stage).collect(), schedule)
     }
 
     /// Each stage has the area below its rate, and the last one goes on.
@@ -356,6 +356,6 @@ mod tests {
             [0; 3].map(|_| (pace.next() - 1_000) / SECOND)
         };
         assert_eq!([times(0), times(1)], [[0, 4, 8], [2, 6, 10]]);
-        assert_eq!(Pace::steps_of(&rate, (0, 2), SECOND), 1);
+        assert_eq!(Pace::count_thread_steps(&rate, (0, 2), SECOND), 1);
     }
 }

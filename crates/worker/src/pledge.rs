@@ -3,7 +3,7 @@
 //! are there. [`Units`] defines the writes; the program judges what is missing.
 
 use crate::rng::Rng;
-use crate::values::{is_sound, seal, version_of};
+use crate::values::{is_sound, parse_version, seal};
 use kvdyno_engine::{Direction, Engine, Error, Result, Session, Walk, Write};
 use kvdyno_record::pledge::{
     self, KEY_BYTES, Pledge, Pledged, Reading, Recovered, Units, Victim, value_bytes,
@@ -97,7 +97,7 @@ fn run_writer<E: Engine>(
     let acknowledgements = File::options().write(true).open(&pledge.acknowledgements)?;
     let mut session = engine.session()?;
     for number in writes {
-        let values = values_of(&pledge.victim.units, writer, number);
+        let values = make_records(&pledge.victim.units, writer, number);
         let mut tries = 1;
         while let Err(error) = write(&mut session, &values) {
             if tries == TRIES {
@@ -118,16 +118,16 @@ fn run_writer<E: Engine>(
 
 /// Writes out what waits in the page cache. A drive that fails has failed the engine's own calls.
 fn write_back(victim: &Victim) {
-    let folder = victim.location.directory().ok().and_then(|folder| File::open(folder).ok());
-    if let Some(folder) = folder {
-        let _ = rustix::fs::syncfs(folder);
+    let dir = victim.location.directory().ok().and_then(|dir| File::open(dir).ok());
+    if let Some(dir) = dir {
+        let _ = rustix::fs::syncfs(dir);
     }
 }
 
 type Record = ([u8; KEY_BYTES as usize], Vec<u8>);
 
 /// The records of a writer's write, sealed.
-fn values_of(units: &Units, writer: u64, number: u64) -> Vec<Record> {
+fn make_records(units: &Units, writer: u64, number: u64) -> Vec<Record> {
     let (unit, version) = units.write(number);
     let sealed = |record: u64| {
         let mut rng = Rng::new(&[record, version.into()]);
@@ -136,7 +136,7 @@ fn values_of(units: &Units, writer: u64, number: u64) -> Vec<Record> {
         seal(&mut value, record, version);
         (record.to_be_bytes(), value)
     };
-    units.records_of(writer, unit).map(sealed).collect()
+    units.unit_records(writer, unit).map(sealed).collect()
 }
 
 fn write(session: &mut impl Session, records: &[Record]) -> Result<()> {
@@ -153,24 +153,24 @@ pub(crate) fn recover<E: Engine>() -> Result<ExitCode> {
     let victim = Victim::from_json(&line()?)?;
     let recovered = match E::open(&victim.location, &victim.options, &victim.units.shape()) {
         Ok(engine) => {
-            let recovered = look(&engine, &victim);
+            let recovered = read_recovered(&engine, &victim);
             // Nothing is written any more, and its background writes do not matter.
             std::mem::forget(engine);
             recovered
         }
-        Err(error) => unopened(&error),
+        Err(error) => open_failure(&error),
     };
     report(&recovered.to_line()?)
 }
 
-fn unopened(error: &Error) -> Recovered {
+fn open_failure(error: &Error) -> Recovered {
     Recovered { unopened: Some(error.to_string()), ..Recovered::default() }
 }
 
-fn look<E: Engine>(engine: &E, victim: &Victim) -> Recovered {
+fn read_recovered<E: Engine>(engine: &E, victim: &Victim) -> Recovered {
     let mut session = match engine.session() {
         Ok(session) => session,
-        Err(error) => return unopened(&error),
+        Err(error) => return open_failure(&error),
     };
     let mut recovered = Recovered::default();
     for record in 0..victim.units.records() {
@@ -192,7 +192,7 @@ fn look<E: Engine>(engine: &E, victim: &Victim) -> Recovered {
 /// Reads a value as that of a record.
 fn reading(record: u64, value: &[u8]) -> Reading {
     let sound = value.len() == value_bytes(record) && is_sound(value, record);
-    if sound { Reading::Version(version_of(value)) } else { Reading::Torn }
+    if sound { Reading::Version(parse_version(value)) } else { Reading::Torn }
 }
 
 /// Walks over all records: a lookup and a walk must find the same.
@@ -250,7 +250,7 @@ mod tests {
         let units = Units { writers: 2, singles: 3, batches: 1, batch: 3 };
         for number in 0..8 {
             let (_, version) = units.write(number);
-            for (key, mut value) in values_of(&units, 1, number) {
+            for (key, mut value) in make_records(&units, 1, number) {
                 let record = u64::from_be_bytes(key);
                 assert_eq!(reading(record, &value), Reading::Version(version));
                 assert_eq!(reading(record + 1, &value), Reading::Torn, "another's");
@@ -259,6 +259,6 @@ mod tests {
                 assert_eq!(reading(record, &value), Reading::Torn);
             }
         }
-        assert_eq!(values_of(&units, 0, 3).len(), 3);
+        assert_eq!(make_records(&units, 0, 3).len(), 3);
     }
 }

@@ -45,7 +45,7 @@ impl Population {
     }
 
     /// The same without the keys that are `missing`, and with a look at what is deleted.
-    pub(crate) fn without(self, missing: Option<MissingKeys>) -> Self {
+    pub(crate) fn with_missing(self, missing: Option<MissingKeys>) -> Self {
         Self { missing, ..self }
     }
 
@@ -55,13 +55,13 @@ impl Population {
     }
 
     /// How many were loaded, or were to be.
-    pub(crate) fn loaded(&self) -> u64 {
+    pub(crate) fn loaded_records(&self) -> u64 {
         self.loaded
     }
 
     /// How many keys there are while nobody inserts. Of a crew the first rank counts what was
     /// loaded, and each what it inserted: together they are all.
-    pub(crate) fn live(&self) -> u64 {
+    pub(crate) fn live_records(&self) -> u64 {
         let state = self.lock();
         let open: u64 = state.returned.iter().map(|range| range.end - range.start).sum();
         let inserted = state.next - self.loaded - open;
@@ -240,7 +240,7 @@ mod tests {
             }
             fast.settle([]);
         }
-        assert_eq!((population.visible(), population.live()), (1_011, 1_011));
+        assert_eq!((population.visible(), population.live_records()), (1_011, 1_011));
         // Two at once: the rest of the first is not the last any more, and is used up next.
         let held = [slow.next(), fast.next()];
         slow.settle([]);
@@ -265,7 +265,7 @@ mod tests {
         inserter.settle_in_flight([15], []);
         assert_eq!(population.visible(), 15);
         inserter.settle_in_flight([], []);
-        assert_eq!((population.visible(), population.live()), (18, 18));
+        assert_eq!((population.visible(), population.live_records()), (18, 18));
     }
 
     #[test]

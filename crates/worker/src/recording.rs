@@ -23,7 +23,7 @@ fn find_recording(job: &Job, phase: u32) -> Option<&Recording> {
 }
 
 /// Where the threads of a phase have their files; none: it is not recorded.
-pub(crate) fn folder(job: &Job, phase: u32) -> Option<PathBuf> {
+pub(crate) fn dir(job: &Job, phase: u32) -> Option<PathBuf> {
     find_recording(job, phase)?.file.parent().map(PathBuf::from)
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn note<K: Kind, C: Clock>(
             None => last_end.saturating_sub(clock.ns(behind)),
         };
         behind -= ticks[index];
-        K::record(&block.steps[index], view, began_ns, spool).map_err(failed)?;
+        K::record(&block.steps[index], view, began_ns, spool).map_err(recording_error)?;
     }
     Ok(())
 }
@@ -57,15 +57,18 @@ pub(crate) fn note_together(
     began_ns: u64,
     spool: &mut Spool,
 ) -> Result<()> {
-    steps.iter().try_for_each(|step| of_keys(step, view, began_ns, spool)).map_err(failed)
+    steps
+        .iter()
+        .try_for_each(|step| record_step(step, view, began_ns, spool))
+        .map_err(recording_error)
 }
 
-fn failed(error: io::Error) -> Error {
+fn recording_error(error: io::Error) -> Error {
     Error::from(error).context("recording requests")
 }
 
 /// The requests of a step: each of several keys, as of one call.
-pub(crate) fn of_keys(
+pub(crate) fn record_step(
     step: &Step<KeyedStep>,
     view: &View<'_>,
     at_ns: u64,
@@ -112,7 +115,7 @@ pub(crate) fn end(job: &Job, phase: u32, spools: Vec<Spool>) -> Result<()> {
     let source = Recorded {
         phase: job.phases[phase as usize].name.clone(),
         engine: recording.engine.clone(),
-        records: job.data.loaded(),
+        records: job.data.loaded_items(),
     };
     let header = trace::Header::new(trace::Kind::Keys, source, &recording.suite, Times::Exact);
     let write = || trace::merge(spools, TraceWriter::create(&recording.file, header)?);
@@ -130,13 +133,13 @@ mod tests {
 
     /// When each request of a play began, since its first; and what was played.
     fn began(play: &Play, script: Script) -> (Vec<u64>, Played) {
-        let folder = tempfile::tempdir().unwrap();
-        let play = Play { spools: Some(folder.path().to_owned()), ..*play };
+        let dir = tempfile::tempdir().unwrap();
+        let play = Play { spools: Some(dir.path().to_owned()), ..*play };
         let mut played = play.run(script);
         let spool = played.result.requests.take().unwrap();
         let source = Recorded { phase: "p".into(), engine: "e".into(), records: 100 };
         let header = trace::Header::new(trace::Kind::Keys, source, "s", Times::Exact);
-        let to = folder.path().join("t");
+        let to = dir.path().join("t");
         trace::merge(vec![spool], TraceWriter::create(&to, header).unwrap()).unwrap();
         let (mut reader, mut requests) = (TraceReader::open(&to).unwrap(), Vec::new());
         reader.next_block(&mut requests).unwrap();

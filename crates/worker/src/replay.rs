@@ -8,11 +8,11 @@
 use crate::clock::{Best, Clock};
 use crate::keyed::Action;
 use crate::rng::{Rng, mix};
-use crate::source::{KeySupply, action_of};
+use crate::source::{KeySupply, keyed_action};
 use crate::team::spawn_of_role;
 use crate::usage;
 use kvdyno_engine::{Error, ErrorClass, Result};
-use kvdyno_record::replay::{Replay, place_in};
+use kvdyno_record::replay::{Replay, mix_entry_index};
 use kvdyno_record::usage::ThreadsUsage;
 use kvdyno_record::workload::{self, MixEntry};
 use kvdyno_trace::{FirstReads, Op, Request, TraceError, TraceReader};
@@ -123,7 +123,7 @@ pub(crate) fn open(
         })
         .unzip();
     let slot = |op: Op| match deal.work {
-        Work::Mix(mix) => place_in(mix, op.name()).map(|index| index as u8),
+        Work::Mix(mix) => mix_entry_index(mix, op.name()).map(|index| index as u8),
         Work::Load { .. } => Some(0),
     };
     let loads = matches!(deal.work, Work::Load { .. });
@@ -157,7 +157,7 @@ fn actions(work: Work<'_>, of_drive: bool) -> Vec<(Action, bool)> {
         (workload::Op::Delete, true) => (Action::Discard, false),
         (workload::Op::Flush, _) => (Action::Flush, false),
         (_, true) => (Action::WriteAt, true),
-        (op, false) => (action_of(op), op.writes() && *op != workload::Op::Delete),
+        (op, false) => (keyed_action(op), op.writes() && *op != workload::Op::Delete),
     };
     mix.iter().map(action).collect()
 }
@@ -169,7 +169,7 @@ fn error(error: TraceError) -> Error {
 
 /// Deals while `work` runs, in a thread whose time counts as that of the first role. Returns both
 /// results.
-pub(crate) fn beside<T>(
+pub(crate) fn run_with_dealer<T>(
     dealer: Dealer,
     clock: Best,
     work: impl FnOnce() -> Result<T>,
@@ -194,9 +194,9 @@ impl Dealer {
     /// Deals until the trace ends, or until a thread has left, as all do at the end. Returns the
     /// time it took.
     pub(crate) fn run<C: Clock>(mut self, clock: C) -> Result<ThreadsUsage> {
-        let before = usage::of_this_thread(clock.now());
+        let before = usage::read_thread(clock.now());
         self.deal()?;
-        Ok(usage::of_this_thread(clock.now()).since(&before))
+        Ok(usage::read_thread(clock.now()).since(&before))
     }
 
     fn deal(&mut self) -> Result<()> {
@@ -206,12 +206,12 @@ impl Dealer {
             self.requests_left -= block.len() as u64;
             if let Some(first_reads) = &mut self.first_reads {
                 block.retain(|request| first_reads.is_one(request));
-                if block.is_empty() && !self.deal_out(&[])? {
+                if block.is_empty() && !self.deal_requests(&[])? {
                     return Ok(());
                 }
             }
             for requests in block.chunks(BATCH) {
-                if !self.deal_out(requests)? {
+                if !self.deal_requests(requests)? {
                     return Ok(());
                 }
             }
@@ -220,7 +220,7 @@ impl Dealer {
     }
 
     /// False: some thread has left.
-    fn deal_out(&mut self, requests: &[Request]) -> Result<bool> {
+    fn deal_requests(&mut self, requests: &[Request]) -> Result<bool> {
         let mut batches: Vec<Batch> =
             self.hands.iter().map(|_| self.used.try_recv().unwrap_or_default()).collect();
         batches.iter_mut().for_each(Vec::clear);
@@ -233,7 +233,7 @@ impl Dealer {
             let due_ns = self.speed.map_or(0, |speed| (request.at_ns as f64 / speed) as u64);
             let ttl_ns = if self.recorded_ttl { self.ttl_ns(request) } else { 0 };
             let request_dealt = ReplayRequest { due_ns, number, bytes, ttl_ns, slot };
-            let thread = self.thread_of(request.op, request_dealt.number);
+            let thread = self.choose_thread(request.op, request_dealt.number);
             // Of a crew, the other ranks have the others.
             if let Some(batch) = batches.get_mut(thread.wrapping_sub(self.threads.start as usize)) {
                 batch.push(request_dealt);
@@ -257,7 +257,7 @@ impl Dealer {
         ttl_ns.ceil() as u64
     }
 
-    fn thread_of(&mut self, op: Op, number: u64) -> usize {
+    fn choose_thread(&mut self, op: Op, number: u64) -> usize {
         // A flush belongs to the writes before it.
         if op == Op::Flush {
             return self.before;

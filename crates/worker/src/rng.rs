@@ -25,7 +25,7 @@ impl Rng {
     /// A thread's: different for each trial, phase, role, thread and number of threads (a sweep on
     /// one database must not find the keys of the point before it in some cache), and the same when
     /// the same case is run again, by whatever engine.
-    pub(crate) fn of_thread(
+    pub(crate) fn for_thread(
         seed: u64,
         trial: u32,
         phase: u32,
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn no_two_threads_of_a_run_draw_the_same_and_a_run_again_does() {
         let first =
-            |trial, phase, role, thread| Rng::of_thread(1, trial, phase, role, thread).next();
+            |trial, phase, role, thread| Rng::for_thread(1, trial, phase, role, thread).next();
         let mut drawn = Vec::new();
         for (trial, phase, role) in [(1, 0, 0), (2, 0, 0), (1, 1, 0), (1, 0, 1)] {
             // One thread, and two: the first of two is another one than the only one.

@@ -19,9 +19,9 @@ const EXACT_BYTES: u64 = 4096;
 pub(crate) fn run<E: Engine>(input: &mut impl BufRead) -> Result<ExitCode> {
     let mut line = String::new();
     input.read_line(&mut line)?;
-    let job = SampleJob::from_json(&line).map_err(|error| super::other(&error))?;
+    let job = SampleJob::from_json(&line).map_err(|error| super::json_error(&error))?;
     let sample = sample::<E>(&job)?;
-    let line = sample.to_line().map_err(|error| super::other(&error))?;
+    let line = sample.to_line().map_err(|error| super::json_error(&error))?;
     crate::output::write(&line)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -69,7 +69,7 @@ impl Contents {
     fn add(&mut self, key: &[u8], value: &[u8]) {
         self.records += 1;
         *self.key_bytes.entry(key.len() as u64).or_default() += 1;
-        *self.value_bytes.entry(rounded(value.len() as u64)).or_default() += 1;
+        *self.value_bytes.entry(round_length(value.len() as u64)).or_default() += 1;
         if self.keys.len() < self.keys_max {
             self.keys.push(key.into());
             return;
@@ -108,7 +108,7 @@ impl Contents {
     }
 }
 
-fn rounded(length: u64) -> u64 {
+fn round_length(length: u64) -> u64 {
     if length <= EXACT_BYTES {
         return length;
     }

@@ -87,12 +87,12 @@ fn spend(ns: u64) {
 }
 
 /// Steps were prepared: called by the source.
-pub(crate) fn prepared(steps: usize) {
+pub(crate) fn spend_preparing_time(steps: usize) {
     spend(COSTS.get().preparing * steps as u64);
 }
 
 /// Times were filed: called by the loops.
-pub(crate) fn filed(times: usize) {
+pub(crate) fn spend_filing_time(times: usize) {
     spend(COSTS.get().filing * times as u64);
 }
 
@@ -225,7 +225,7 @@ pub(crate) struct Play {
     pub(crate) turn_ns: Option<u64>,
     /// Threads of the role that have done all that is left before this one begins.
     pub(crate) others: usize,
-    /// Its requests are recorded, to a file in this folder.
+    /// Its requests are recorded, to a file in this directory.
     pub(crate) spools: Option<PathBuf>,
 }
 
@@ -304,7 +304,7 @@ impl Play {
         };
         let (sender, packets) = channel();
         let population = Population::new(100, RankId::ALONE);
-        let source = one_op(self.op(), &population);
+        let source = single_op_source(self.op(), &population);
         let stage = Stage(Mutex::new(Some(script)));
         (0..self.others).for_each(|_| shared.leave(0));
         let client = Client { spec, source, packets: sender };
@@ -323,7 +323,7 @@ impl Play {
         });
         let result = results.remove(0);
         let failure = shared.failure.lock().unwrap().take();
-        let records = (population.visible(), population.live());
+        let records = (population.visible(), population.live_records());
         Played { result, packets: packets.iter().collect(), failure, records, pauses }
     }
 
@@ -388,7 +388,7 @@ pub(crate) fn supply() -> KeySupply {
     }
 }
 
-fn one_op(op: Op, population: &Population) -> Source<'_> {
+fn single_op_source(op: Op, population: &Population) -> Source<'_> {
     let grows = op == Op::Insert;
     let mix = vec![MixEntry::new(op, 1.0, Choice::Uniform)];
     let role = Role::new("clients", 1, mix);

@@ -50,7 +50,7 @@ impl Supply<KeyedStep, Keyed> for Source<'_> {
             Self::Trace(dealt) => dealt.fill(block, steps),
         }
         #[cfg(test)]
-        crate::scripted::prepared(block.steps.len());
+        crate::scripted::spend_preparing_time(block.steps.len());
         !block.steps.is_empty()
     }
 
@@ -60,9 +60,9 @@ impl Supply<KeyedStep, Keyed> for Source<'_> {
         }
     }
 
-    fn left_until(&mut self, until_ns: u64) -> u64 {
+    fn count_unprepared(&mut self, until_ns: u64) -> u64 {
         match self {
-            Self::Trace(dealt) => dealt.left_until(until_ns),
+            Self::Trace(dealt) => dealt.count_unprepared(until_ns),
             Self::Mix(_) | Self::Load(_) => 0,
         }
     }
@@ -71,7 +71,7 @@ impl Supply<KeyedStep, Keyed> for Source<'_> {
         let keys = match self {
             Self::Mix(mix) => mix.entries.iter().map(|entry| entry.keys.mean()).fold(0.0, f64::max),
             Self::Load(load) => f64::from(load.batch),
-            Self::Trace(dealt) => dealt.each() as f64,
+            Self::Trace(dealt) => dealt.requests_per_step() as f64,
         };
         // A walk has no keys at all.
         let keys = keys.ceil().max(1.0) as u64;
@@ -247,7 +247,7 @@ impl Entry {
         };
         Self {
             until,
-            action: action_of(op).expiring(ttl_ns.is_some()),
+            action: keyed_action(op).expiring(ttl_ns.is_some()),
             inserts: *op == Op::Insert,
             values: op.writes() && *op != Op::Delete,
             ttl_ns: ttl_ns.unwrap_or(0),
@@ -260,7 +260,7 @@ impl Entry {
 }
 
 /// What performing an operation on keys is.
-pub(crate) fn action_of(op: &Op) -> Action {
+pub(crate) fn keyed_action(op: &Op) -> Action {
     match op {
         Op::Get => Action::Get,
         Op::Insert | Op::Update => Action::Put,
@@ -322,7 +322,7 @@ impl<'p> MixSource<'p> {
         }
         self.version = self.version.wrapping_add(1);
         // Looked at once and not for each key.
-        match self.supply.keys.of_one_length() {
+        match self.supply.keys.equal_length_digits() {
             Some(digits) if self.gets_alone() && !self.strides => {
                 self.fill_with_gets(block, steps, digits);
             }
@@ -408,7 +408,7 @@ impl<'p> MixSource<'p> {
         if let Some(missing) = self.population.missing().filter(|_| block.writes) {
             let steps = block.steps[..done].iter().enumerate();
             let succeeded = steps.filter(|(index, _)| !failed.contains(index));
-            succeeded.for_each(|(_, step)| mark(missing, &block.data, step.action));
+            succeeded.for_each(|(_, step)| update_missing(missing, &block.data, step.action));
         }
         let Some(inserter) = &mut self.inserter else { return };
         let entries = &self.entries;
@@ -421,7 +421,7 @@ impl<'p> MixSource<'p> {
 }
 
 /// Notes which keys a step wrote or deleted.
-fn mark(missing: &MissingKeys, data: &Keyed, step: KeyedStep) {
+fn update_missing(missing: &MissingKeys, data: &Keyed, step: KeyedStep) {
     let mark: fn(&MissingKeys, u64) = match step.action {
         Action::Delete => MissingKeys::add,
         action if action.writes_values() => MissingKeys::remove,

@@ -1,6 +1,6 @@
 //! Starts a server, stops it, and is its parent to the end. `serve` does so for a run, inside the
 //! case's RAM limit; [`Client`](crate::client::Client) for the conformance kit and for `torture`,
-//! in which server and client are one engine on a folder.
+//! in which server and client are one engine on a directory.
 
 #![expect(unsafe_code, reason = "what runs between fork and exec")]
 
@@ -40,7 +40,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// Between two looks at one that serves.
 const WATCH_EVERY: Duration = Duration::from_millis(50);
 
-/// The log of a server that shares a process with its client, in its folder.
+/// The log of a server that shares a process with its client, in its directory.
 const LOG: &str = "kvdyno-server.log";
 
 /// In the user namespace of a server that refuses root, root is nobody, and so are its files.
@@ -57,17 +57,17 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts it in a folder with its log.
+    /// Starts it in a directory with its log.
     pub(crate) fn start_in<E: Served>(
-        folder: &Path,
+        dir: &Path,
         options: &Options,
         data: &DataShape,
     ) -> Result<Self> {
-        let address = address::<E>(folder, options)?;
-        let site = ServerDirectory { folder: folder.to_owned(), device: None, address };
-        let log = File::options().create(true).append(true).open(folder.join(LOG))?;
+        let address = address::<E>(dir, options)?;
+        let site = ServerDirectory { dir: dir.to_owned(), device: None, address };
+        let log = File::options().create(true).append(true).open(dir.join(LOG))?;
         Self::start::<E>(&site, options, data, Some(&log))
-            .map_err(|error| error.context(&format!("{} in {}", LOG, folder.display())))
+            .map_err(|error| error.context(&format!("{} in {}", LOG, dir.display())))
     }
 
     /// Starts it, and waits until it answers.
@@ -78,10 +78,10 @@ impl Running {
         log: Option<&File>,
     ) -> Result<Self> {
         let begun = Instant::now();
-        // Processes of a killed server may still be ending and write to the folder. A folder in
-        // memory is not shared.
+        // Processes of a killed server may still be ending and write to the directory. A directory
+        // in memory is not shared.
         let shared = site.device.is_none();
-        while shared && at_work_in(&site.folder) && begun.elapsed() < LEAVING {
+        while shared && has_other_processes(&site.dir) && begun.elapsed() < LEAVING {
             sleep(LOOK_EVERY);
         }
         // One that was killed leaves it behind, and some servers would not listen there again.
@@ -95,7 +95,7 @@ impl Running {
             run_to_end::<E>(command)?;
         }
         let address = site.address.clone();
-        let (words, children) = (words(&command), Vec::new());
+        let (words, children) = (command_words(&command), Vec::new());
         let took = Duration::ZERO;
         let mut running = Self { children, stop, command: words, address, took };
         for command in std::iter::once(command).chain(replicas) {
@@ -177,7 +177,7 @@ impl Drop for Running {
 
 /// A server's output is no protocol: without a log of its own it goes where errors go.
 fn spawn<E: Served>(mut command: Command, log: Option<&File>) -> Result<Child> {
-    let words = words(&command);
+    let words = command_words(&command);
     prepare::<E>(&mut command, false);
     match log {
         Some(log) => command.stdout(log.try_clone()?).stderr(log.try_clone()?),
@@ -186,9 +186,9 @@ fn spawn<E: Served>(mut command: Command, log: Option<&File>) -> Result<Child> {
     command.spawn().map_err(|error| start_error(&words, &error))
 }
 
-/// A process is at work in the folder, or below it, that is not this one.
-fn at_work_in(folder: &Path) -> bool {
-    let Ok(folder) = folder.canonicalize() else { return false };
+/// A process is at work in the directory, or below it, that is not this one.
+fn has_other_processes(dir: &Path) -> bool {
+    let Ok(dir) = dir.canonicalize() else { return false };
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut others = processes.filter(|entry| {
         let name = entry.file_name();
@@ -196,8 +196,7 @@ fn at_work_in(folder: &Path) -> bool {
         pid.is_some_and(|pid| pid != std::process::id())
     });
     others.any(|one| {
-        std::fs::read_link(one.path().join("cwd"))
-            .is_ok_and(|directory| directory.starts_with(&folder))
+        std::fs::read_link(one.path().join("cwd")).is_ok_and(|working| working.starts_with(&dir))
     })
 }
 
@@ -248,7 +247,7 @@ fn hide_shared_memory() {
 
 /// One that makes a database keeps nothing but that.
 fn run_to_end<E: Served>(mut command: Command) -> Result<()> {
-    let words = words(&command);
+    let words = command_words(&command);
     prepare::<E>(&mut command, true);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = command.output().map_err(|error| start_error(&words, &error))?;
@@ -272,26 +271,26 @@ fn start_error(words: &[String], error: &io::Error) -> Error {
     Error::new(ErrorClass::Unavailable, format!("failed to start {program}: {error}{hint}"))
 }
 
-fn words(command: &Command) -> Vec<String> {
+fn command_words(command: &Command) -> Vec<String> {
     let all = std::iter::once(command.get_program()).chain(command.get_args());
     all.map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Where a server of these options is to listen.
-fn address<E: Served>(folder: &Path, options: &Options) -> Result<Address> {
+fn address<E: Served>(dir: &Path, options: &Options) -> Result<Address> {
     match options.text(LISTEN)? {
         "tcp" => {
             // Free now; that it is still free when the server comes to it is seen there.
             let port_address = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?;
-            Ok(Address::Tcp { at: port_address, secret: secret(folder)? })
+            Ok(Address::Tcp { at: port_address, secret: secret(dir)? })
         }
-        _ => Ok(Address::Unix(folder.join(E::SOCKET))),
+        _ => Ok(Address::Unix(dir.join(E::SOCKET))),
     }
 }
 
 /// The password of a database: drawn once, and kept with it for its later servers.
-fn secret(folder: &Path) -> Result<String> {
-    let path = folder.join(SECRET);
+fn secret(dir: &Path) -> Result<String> {
+    let path = dir.join(SECRET);
     if let Ok(existing) = std::fs::read_to_string(&path) {
         return Ok(existing);
     }
@@ -309,7 +308,7 @@ pub(crate) fn serve<E: Served>() -> Result<ExitCode> {
     set_child_subreaper(Some(getpid())).map_err(io::Error::from)?;
     let orders = orders();
     let (mut on_device, mut running) = (None, None);
-    match obey::<E>(&orders, &mut on_device, &mut running) {
+    match handle_orders::<E>(&orders, &mut on_device, &mut running) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => {
             let signal = running.as_mut().and_then(Running::death_signal);
@@ -320,7 +319,7 @@ pub(crate) fn serve<E: Served>() -> Result<ExitCode> {
     }
 }
 
-fn obey<E: Served>(
+fn handle_orders<E: Served>(
     orders: &Receiver<Result<SupervisorOrder>>,
     on_device: &mut Option<OnDevice>,
     running: &mut Option<Running>,
@@ -330,7 +329,7 @@ fn obey<E: Served>(
             Ok(Ok(SupervisorOrder::Serve(job))) => {
                 // There is one at most.
                 *running = None;
-                let started = started::<E>(&job, on_device)?;
+                let started = start_server::<E>(&job, on_device)?;
                 send(&Event::Serving {
                     address: started.address.to_string(),
                     command: started.command.clone(),
@@ -354,22 +353,22 @@ fn obey<E: Served>(
     }
 }
 
-fn started<E: Served>(job: &ServerJob, on_device: &mut Option<OnDevice>) -> Result<Running> {
-    let (folder, device) = match &job.location {
+fn start_server<E: Served>(job: &ServerJob, on_device: &mut Option<OnDevice>) -> Result<Running> {
+    let (dir, device) = match &job.location {
         Location::Device(device) => {
             let acquired = match on_device.take() {
                 Some(acquired) => acquired,
                 None => OnDevice::acquire(device)?,
             };
-            (on_device.insert(acquired).folder(), Some(device.clone()))
+            (on_device.insert(acquired).dir(), Some(device.clone()))
         }
         other => (other.directory()?.to_owned(), None),
     };
     let address = match &job.address {
         Some(before) => before.parse()?,
-        None => address::<E>(&folder, &job.options)?,
+        None => address::<E>(&dir, &job.options)?,
     };
-    let site = ServerDirectory { folder, device, address };
+    let site = ServerDirectory { dir, device, address };
     Running::start::<E>(&site, &job.options, &job.shape, None)
 }
 

@@ -135,7 +135,7 @@ impl Tally {
 
     /// Counts the times of `count` operations that were in flight together.
     #[inline]
-    pub(crate) fn in_flight(&mut self, submit_ns: u64, completion_ns: u64, count: u64) {
+    pub(crate) fn record_in_flight(&mut self, submit_ns: u64, completion_ns: u64, count: u64) {
         self.service.record_many(submit_ns + completion_ns, count);
         if let Some(parts) = &mut self.parts {
             parts.submit.record_many(submit_ns, count);
@@ -220,7 +220,7 @@ impl TimeLine {
     }
 
     /// Whether a turn of so long is over at `now`.
-    pub(crate) fn ends_turn(&self, now: u64, turn_ns: u64) -> bool {
+    pub(crate) fn is_turn_over(&self, now: u64, turn_ns: u64) -> bool {
         (now - self.start) / turn_ns > self.slice * self.slice_ns / turn_ns
     }
 
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn what_is_found_is_what_was_asked_for_less_what_is_missing() {
-        let op = |name| OpInfo::named(name).unwrap();
+        let op = |name| OpInfo::find_by_name(name).unwrap();
         let result = |name| {
             let mut tally = Tally::new(op(name), Timing::Closed);
             (tally.count, tally.many_items, tally.missing) = (10, 70, 3);

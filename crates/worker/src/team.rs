@@ -199,9 +199,9 @@ pub(crate) fn sync(
 ) -> (Result<()>, ThreadsUsage) {
     std::thread::scope(|scope| {
         let synced = spawn_of_role(scope, 0, move || {
-            let before = usage::of_this_thread(clock.now());
+            let before = usage::read_thread(clock.now());
             let synced = sync();
-            (synced, usage::of_this_thread(clock.now()).since(&before))
+            (synced, usage::read_thread(clock.now()).since(&before))
         });
         synced.join().unwrap_or_else(|_| {
             let error = Error::new(ErrorClass::Other, "the engine panicked");
@@ -240,7 +240,7 @@ pub(crate) fn empty_result<S>(spec: &RoleSpec<S>, duration_ns: Option<u64>) -> R
         role: spec.name.clone(),
         threads: spec.sources.len() as u32,
         window_ns: 0,
-        offered_per_s: spec.rate.as_ref().map(|rate| rate.offered(duration_ns)),
+        offered_per_s: spec.rate.as_ref().map(|rate| rate.mean_rate(duration_ns)),
         windows: Vec::new(),
         backlog: 0,
         own_ns: 0,

@@ -15,7 +15,7 @@ pub(crate) fn return_free_memory() {
 }
 
 /// Everything this process, with all its threads, has used so far.
-pub(crate) fn of_this_process() -> ProcessUsage {
+pub(crate) fn read_process() -> ProcessUsage {
     let usage = rusage(libc::RUSAGE_SELF);
     ProcessUsage {
         user_ns: ns(usage.ru_utime),
@@ -38,7 +38,7 @@ pub(crate) fn runqueue_ns() -> Option<u64> {
 }
 
 /// The total usage of the calling thread, at a time given by the caller.
-pub(crate) fn of_this_thread(now_ns: u64) -> ThreadsUsage {
+pub(crate) fn read_thread(now_ns: u64) -> ThreadsUsage {
     let usage = rusage(libc::RUSAGE_THREAD);
     ThreadsUsage {
         time_ns: now_ns,
@@ -96,13 +96,13 @@ mod tests {
 
     #[test]
     fn readings_grow_with_work() {
-        let before = of_this_process();
+        let before = read_process();
         let mut sum = 0u64;
         let started = std::time::Instant::now();
         while started.elapsed().as_millis() < 30 {
             sum = std::hint::black_box(sum + 1);
         }
-        let after = of_this_process();
+        let after = read_process();
         let burnt = after.user_ns + after.system_ns - before.user_ns - before.system_ns;
         assert!(burnt >= 5_000_000, "{burnt} ns");
         assert!(after.rss_peak_bytes > 100_000);
@@ -118,17 +118,17 @@ mod tests {
     /// What another thread burns is the process's and not this one's.
     #[test]
     fn a_thread_has_its_own_readings() {
-        let before = of_this_thread(5);
+        let before = read_thread(5);
         let burnt = std::thread::spawn(|| {
             let begun = std::time::Instant::now();
-            let before = of_this_thread(0);
+            let before = read_thread(0);
             while begun.elapsed().as_millis() < 60 {
                 std::hint::black_box(begun.elapsed());
             }
-            of_this_thread(60_000_000).since(&before)
+            read_thread(60_000_000).since(&before)
         });
         let burnt = burnt.join().unwrap();
-        let ours = of_this_thread(9).since(&before);
+        let ours = read_thread(9).since(&before);
         assert!(burnt.user_ns + burnt.system_ns > 0, "{burnt:?}");
         assert_eq!((burnt.time_ns, ours.time_ns), (60_000_000, 4));
         assert!(ours.user_ns + ours.system_ns < 60_000_000, "{ours:?}");

@@ -36,18 +36,18 @@ pub(crate) struct ValueAt {
 impl Values {
     #[cfg(test)]
     pub(crate) fn new(shape: &ValueShape, verify: bool, seed: u64) -> Self {
-        Self::up_to(shape.size.max(), shape, verify, seed)
+        Self::with_longest(shape.size.max(), shape, verify, seed)
     }
 
     /// Without headers, drawn ones of 20 bytes, others of at most so many.
     #[cfg(test)]
-    pub(crate) fn of_pool(longest: u64) -> Self {
+    pub(crate) fn without_headers(longest: u64) -> Self {
         let shape = ValueShape { size: Size::Fixed { bytes: 20 }, compress_to: 1.0 };
-        Self::up_to(longest, &shape, false, 1)
+        Self::with_longest(longest, &shape, false, 1)
     }
 
     /// The same, where values that are asked for by their lengths may be as long as `longest`.
-    pub(crate) fn up_to(longest: u64, shape: &ValueShape, verify: bool, seed: u64) -> Self {
+    pub(crate) fn with_longest(longest: u64, shape: &ValueShape, verify: bool, seed: u64) -> Self {
         let longest = longest.max(shape.size.max());
         let pool = compressible_bytes(POOL_BYTES + longest as usize, shape, seed);
         Self { pool: pool.into(), size: shape.size.clone(), longest, cursor: 0, verify }
@@ -127,7 +127,7 @@ pub(crate) fn draw(size: &Size, rng: &mut Rng) -> u64 {
     match *size {
         Size::Fixed { bytes } => bytes,
         Size::Uniform { min, max } => min + rng.below(max - min + 1),
-        _ => size.drawn(rng.unit()),
+        _ => size.quantile(rng.unit()),
     }
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn is_sound(value: &[u8], number: u64) -> bool {
 }
 
 /// The version in a sound value.
-pub(crate) fn version_of(value: &[u8]) -> u32 {
+pub(crate) fn parse_version(value: &[u8]) -> u32 {
     u32::from_le_bytes([value[8], value[9], value[10], value[11]])
 }
 
@@ -275,7 +275,7 @@ mod tests {
 
     /// A million evenly spaced ones.
     fn quantiles(size: &Size) -> Vec<u64> {
-        let quantile = |i: u32| size.drawn((f64::from(i) + 0.5) / 1e6);
+        let quantile = |i: u32| size.quantile((f64::from(i) + 0.5) / 1e6);
         let mut even: Vec<u64> = (0..1_000_000).map(quantile).collect();
         even.sort_unstable();
         even

@@ -68,13 +68,13 @@ pub(crate) fn run<E: Engine>(
 ) -> Result<Verified> {
     let mut session = engine.session()?;
     let stores_nothing = E::describe().capabilities.stores_nothing;
-    let keys = KeyWriter::of_data(&job.data)?;
+    let keys = KeyWriter::from_data(&job.data)?;
     let records = job.data.records;
     let mut verified = Verified { expected: records, ..Verified::default() };
     let mut key = Vec::new();
-    let sizes = lengths(job);
+    let sizes = value_lengths(job);
     let samples = check.samples.min(records);
-    let share = check.seat.share_of(samples);
+    let share = check.seat.own_range(samples);
     for sample in share.clone() {
         let number = (u128::from(sample) * u128::from(records) / u128::from(samples)) as u64;
         key.clear();
@@ -126,7 +126,7 @@ pub(crate) fn warm<E: Engine>(
         count(&mut session, job.shape.records_max, report, stop)?;
         return Ok(());
     }
-    let keys = KeyWriter::of_data(&job.data)?;
+    let keys = KeyWriter::from_data(&job.data)?;
     let mut key = Vec::new();
     for number in 0..job.data.records {
         key.clear();
@@ -145,7 +145,7 @@ pub(crate) fn warm<E: Engine>(
 }
 
 /// Bytes that a value may have: those of the data, or as a trace has it.
-fn lengths(job: &Job) -> RangeInclusive<usize> {
+fn value_lengths(job: &Job) -> RangeInclusive<usize> {
     let size = &job.data.value.size;
     let recorded = job.phases.iter().filter_map(|phase| match &phase.work {
         Activity::Load(load) => load.replay.as_ref(),

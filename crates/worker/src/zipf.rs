@@ -110,7 +110,7 @@ impl GrayZipf {
     /// There are more items now: asked after every block of a mix that inserts.
     pub(crate) fn grow(&mut self, items: u64) {
         let sums = self.sums.get_or_insert_with(|| ZetaSums::new(self.theta));
-        (self.items, self.zeta) = (items as f64, sums.up_to(items));
+        (self.items, self.zeta) = (items as f64, sums.partial_sum(items));
         self.eta = self.eta();
     }
 
@@ -137,7 +137,7 @@ impl GrayZipf {
 /// The sum of r^-theta for r from 1 to n: term by term at first, then by the formula of Euler and
 /// Maclaurin, to the last digits that a sum term by term would have.
 pub(crate) fn zeta(n: u64, theta: f64) -> f64 {
-    if n > ZetaSums::HEAD { ZetaSums::new(theta).up_to(n) } else { sum_of_terms(n, theta) }
+    if n > ZetaSums::HEAD { ZetaSums::new(theta).partial_sum(n) } else { sum_of_terms(n, theta) }
 }
 
 fn sum_of_terms(n: u64, theta: f64) -> f64 {
@@ -160,7 +160,7 @@ impl ZetaSums {
         Self { theta, constant: head - euler_maclaurin(Self::HEAD, theta) }
     }
 
-    fn up_to(self, n: u64) -> f64 {
+    fn partial_sum(self, n: u64) -> f64 {
         if n <= Self::HEAD {
             return sum_of_terms(n, self.theta);
         }

@@ -59,7 +59,7 @@ impl Aerospike {
     }
 
     /// Of these, any that is not zero.
-    fn at_work(&self, works: impl Fn(&str) -> bool) -> Result<Option<String>> {
+    fn find_busy_counter(&self, works: impl Fn(&str) -> bool) -> Result<Option<String>> {
         let counters = self.statistics()?;
         let busy = |value: &Value| matches!(value, Value::Integer(number) if *number > 0);
         let mut at_work = counters.into_iter().filter(|(name, value)| works(name) && busy(value));
@@ -89,7 +89,7 @@ impl Engine for Aerospike {
     }
 
     fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
-        let nodes = Nodes::connect(&Address::for_engine::<Self>(location)?)?;
+        let nodes = Nodes::connect(&Address::from_location::<Self>(location)?)?;
         let control = nodes.addresses.iter().map(Connection::open).collect::<Result<_>>()?;
         let flush_max = Duration::from_millis(options.integer("flush_max_ms")?.max(1));
         Ok(Self { nodes, control: ControlConnection::new(control), flush_max })
@@ -110,7 +110,7 @@ impl Engine for Aerospike {
     fn settle(&self, limit: Duration) -> Result<Settled> {
         let works = [".write_q", ".defrag_q", "partitions_remaining"];
         Settled::poll(limit, "no block is to be written or defragmented", || {
-            self.at_work(|name| works.iter().any(|work| name.ends_with(work)))
+            self.find_busy_counter(|name| works.iter().any(|work| name.ends_with(work)))
         })
     }
 
@@ -118,7 +118,9 @@ impl Engine for Aerospike {
     /// have begun just before. Without `direct_files` it is then the kernel's.
     fn sync(&self) -> Result<()> {
         sleep(2 * self.flush_max);
-        Settled::poll(Duration::MAX, "", || self.at_work(|name| name.ends_with(".write_q")))?;
+        Settled::poll(Duration::MAX, "", || {
+            self.find_busy_counter(|name| name.ends_with(".write_q"))
+        })?;
         Ok(())
     }
 
@@ -287,18 +289,18 @@ impl Session for Client<'_> {
 
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
         let node = self.get(key);
-        self.servers[node].tickets.take_on(ticket);
+        self.servers[node].tickets.push(ticket);
         Ok(())
     }
 
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
         let node = self.put(key, value);
-        self.servers[node].tickets.take_on(ticket);
+        self.servers[node].tickets.push(ticket);
         Ok(())
     }
 
     fn send(&mut self) -> Result<()> {
-        self.servers.iter_mut().for_each(|server| server.tickets.sent());
+        self.servers.iter_mut().for_each(|server| server.tickets.mark_sent());
         self.send_all()
     }
 

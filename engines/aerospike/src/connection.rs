@@ -4,7 +4,7 @@
 //! All numbers are big-endian. Around each message: version, kind, and length (1, 1, 6 bytes). A
 //! message on a record: a header of 22 bytes, its fields (namespace, digest), its operations.
 
-use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
+use kvdyno_engine::server::{Address, Answers, Wire, protocol_error};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use ripemd::{Digest as _, Ripemd160};
 use std::ops::Range;
@@ -89,7 +89,7 @@ impl Connection {
     fn message(&mut self, flags: [u8; 3], digest: &Digest, value: Option<&[u8]>) {
         let fields = 5 + NAMESPACE.len() + 5 + digest.len();
         let operations = value.map_or(0, |value| 8 + BIN.len() + value.len());
-        self.around(MESSAGE, HEADER + fields + operations);
+        self.write_header(MESSAGE, HEADER + fields + operations);
         let out = &mut self.wire.out;
         out.push(HEADER as u8);
         out.extend_from_slice(&flags);
@@ -114,27 +114,27 @@ impl Connection {
     }
 
     #[inline]
-    fn around(&mut self, kind: u8, bytes: usize) {
+    fn write_header(&mut self, kind: u8, bytes: usize) {
         let head = u64::from(VERSION) << 56 | u64::from(kind) << 48 | bytes as u64;
         self.wire.out.extend_from_slice(&head.to_be_bytes());
     }
 
     /// The server's information by name.
     pub(crate) fn info(&mut self, name: &str) -> Result<String> {
-        self.around(INFO, name.len() + 1);
+        self.write_header(INFO, name.len() + 1);
         self.wire.out.extend_from_slice(name.as_bytes());
         self.wire.out.push(b'\n');
         self.wire.send()?;
         let body = self.wait_for(|connection| connection.body(INFO))?;
         let reply = String::from_utf8_lossy(self.wire.bytes(body)).into_owned();
-        self.wire.forget();
+        self.wire.discard_parsed();
         let reply = reply.split_once('\t').map(|(_, reply)| reply.trim_end());
         match reply {
             Some(words) if words.starts_with("ERROR") || words.starts_with("FAIL") => {
                 Err(Error::new(ErrorClass::Other, format!("{name}: {words}")))
             }
             Some(words) => Ok(words.to_owned()),
-            None => Err(nonsense(name)),
+            None => Err(protocol_error(name)),
         }
     }
 
@@ -152,12 +152,12 @@ impl Connection {
     /// Where the next message's body lies, once it is complete.
     #[inline]
     fn body(&mut self, kind: u8) -> Result<Option<Range<usize>>> {
-        let (begin, unread) = self.wire.unread();
+        let (begin, unread) = self.wire.unread_bytes();
         let Some(head) = unread.first_chunk::<AROUND>() else { return Ok(None) };
         let head = u64::from_be_bytes(*head);
         let length = (head & 0xffff_ffff_ffff) as usize;
         if (head >> 56) as u8 != VERSION || (head >> 48) as u8 != kind {
-            return Err(nonsense(&format!("it begins with {head:016x}")));
+            return Err(protocol_error(&format!("it begins with {head:016x}")));
         }
         self.wire.check_length(length, MESSAGE_BYTES_MAX)?;
         let body = begin + AROUND..begin + AROUND + length;
@@ -184,15 +184,15 @@ impl Answers for Connection {
     fn parse_answer(&mut self) -> Result<Option<Self::Answer>> {
         let Some(body) = self.body(MESSAGE)? else { return Ok(None) };
         let bytes = self.wire.bytes(body.clone());
-        let value = value_of(bytes)?;
+        let value = value_range(bytes)?;
         Ok(Some(value.map(|value| body.start + value.start..body.start + value.end)))
     }
 }
 
 /// Where in an answer its value lies.
 #[inline]
-fn value_of(answer: &[u8]) -> Result<Option<Range<usize>>> {
-    let short = || nonsense("a truncated message");
+fn value_range(answer: &[u8]) -> Result<Option<Range<usize>>> {
+    let short = || protocol_error("a truncated message");
     let number = |offset: usize| {
         let bytes = answer.get(offset..).and_then(|rest| rest.first_chunk());
         bytes.map(|bytes| u32::from_be_bytes(*bytes) as usize).ok_or_else(short)
@@ -201,7 +201,7 @@ fn value_of(answer: &[u8]) -> Result<Option<Range<usize>>> {
     match header[5] {
         OK => {}
         NOT_FOUND => return Ok(None),
-        code => return Err(refused(code)),
+        code => return Err(result_code_error(code)),
     }
     let fields = u16::from_be_bytes([header[18], header[19]]);
     let operations = u16::from_be_bytes([header[20], header[21]]);
@@ -222,7 +222,7 @@ fn value_of(answer: &[u8]) -> Result<Option<Range<usize>>> {
 }
 
 /// The error of a result code, as its documentation explains it.
-fn refused(code: u8) -> Error {
+fn result_code_error(code: u8) -> Error {
     let (class, words) = match code {
         4 => (ErrorClass::Invalid, "parameter error"),
         8 => (ErrorClass::Full, "out of space: writes are stopped, see `filesize`"),

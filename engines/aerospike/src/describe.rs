@@ -34,7 +34,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             .map(|(operation, counter)| (operation.to_owned(), counter.to_owned()))
             .into(),
             value_bytes_max: Some(VALUE_BYTES_MAX),
-            ..Capabilities::least([(
+            ..Capabilities::minimal([(
                 Durability::None,
                 PowerLoss::LosesLast,
                 "answered out of a block in the server's memory, which is written within \
@@ -50,13 +50,13 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::words(
+        OptionSpec::choice(
             LISTEN,
             &["tcp"],
             "Transport: a port of 127.0.0.1, open to all users of this machine: this edition has \
              no passwords and no Unix sockets.",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "storage_engine",
             &["device", "memory"],
             "device: records in a file of the volume, or on the raw device that it is, their index \

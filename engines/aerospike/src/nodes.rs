@@ -3,7 +3,7 @@
 use crate::connection::{Connection, Digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kvdyno_engine::server::{Address, nonsense};
+use kvdyno_engine::server::{Address, protocol_error};
 use kvdyno_engine::{Error, Result};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,14 +23,14 @@ impl Nodes {
     pub(crate) fn connect(address: &Address) -> Result<Self> {
         let mut first = Connection::enter(address)?;
         let mut addresses = vec![address.clone()];
-        addresses.extend(peers(&first.info("peers-clear-std")?).map(of_port));
+        addresses.extend(peers(&first.info("peers-clear-std")?).map(tcp_address));
         if addresses.len() == 1 {
             return Ok(Self { addresses, masters: None });
         }
         let mut masters = [u8::MAX; PARTITIONS];
         for (number, address) in addresses.iter().enumerate() {
             let reply = Connection::enter(address)?.info("replicas")?;
-            let map = master_map(&reply).ok_or_else(|| nonsense("replicas"))?;
+            let map = master_map(&reply).ok_or_else(|| protocol_error("replicas"))?;
             for (partition, master) in masters.iter_mut().enumerate() {
                 if map[partition / 8] & (0x80 >> (partition % 8)) != 0 {
                     *master = number as u8;
@@ -51,7 +51,7 @@ impl Nodes {
     }
 }
 
-fn of_port(address: SocketAddr) -> Address {
+fn tcp_address(address: SocketAddr) -> Address {
     Address::Tcp { at: address, secret: String::new() }
 }
 

@@ -23,7 +23,7 @@ pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
     version,
 });
 
-/// Files of each server, in its own folder.
+/// Files of each server, in its own directory.
 const CONF: &str = "aerospike.conf";
 const FILE: &str = "records";
 
@@ -110,7 +110,7 @@ impl Served for Aerospike {
     fn answers(address: &Address) -> Result<()> {
         let mut connection = Connection::enter(address)?;
         let replication = connection.info("namespace/kv")?;
-        let replication = value_of(&replication, "replication-factor").unwrap_or("1");
+        let replication = value_by_name(&replication, "replication-factor").unwrap_or("1");
         connection.info(&format!("cluster-stable:size={replication};ignore-migrations=false"))?;
         let peers = peers(&connection.info("peers-clear-std")?).count();
         if (peers + 1).to_string() != replication {
@@ -127,11 +127,11 @@ pub(crate) fn servers(options: &Options) -> Result<usize> {
 }
 
 /// `NAME=VALUE;...`.
-fn value_of<'s>(reply: &'s str, name: &str) -> Option<&'s str> {
+fn value_by_name<'s>(reply: &'s str, name: &str) -> Option<&'s str> {
     reply.split(';').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// One of the servers: its folder, its configuration, its command.
+/// One of the servers: its directory, its configuration, its command.
 fn server(
     site: &ServerDirectory,
     program: &Program,
@@ -141,15 +141,12 @@ fn server(
     number: usize,
 ) -> Result<Command> {
     let name = format!("node{}", number + 1);
-    let folder = site.folder.join(&name);
+    let dir = site.dir.join(&name);
     for needed in ["smd", "udf"] {
-        std::fs::create_dir_all(folder.join(needed))?;
+        std::fs::create_dir_all(dir.join(needed))?;
     }
     let storage = storage(&name, site.device.as_deref(), options, data)?;
-    std::fs::write(
-        folder.join(CONF),
-        configuration(&name, &storage, options, data, ports, number)?,
-    )?;
+    std::fs::write(dir.join(CONF), configuration(&name, &storage, options, data, ports, number)?)?;
     let mut command = site.command(&program.path);
     command.arg("--foreground").arg("--config-file").arg(format!("{name}/{CONF}"));
     Ok(command)
@@ -316,7 +313,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_value_is_found_by_its_name() {
-        assert_eq!(value_of("a=1;replication-factor=2;b=3", "replication-factor"), Some("2"));
-        assert_eq!(value_of("a=1", "replication-factor"), None);
+        assert_eq!(value_by_name("a=1;replication-factor=2;b=3", "replication-factor"), Some("2"));
+        assert_eq!(value_by_name("a=1", "replication-factor"), None);
     }
 }

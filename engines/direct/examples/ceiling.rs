@@ -24,21 +24,21 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let directory = PathBuf::from(arguments.next().unwrap_or_else(|| "/var/tmp".to_owned()));
     let depth = arguments.next().and_then(|depth| depth.parse().ok()).unwrap_or(16);
-    let folder = directory.join("kvdyno-direct-ceiling");
-    std::fs::create_dir_all(&folder)?;
-    let outcome = compare(&folder, depth);
-    std::fs::remove_dir_all(&folder)?;
+    let dir = directory.join("kvdyno-direct-ceiling");
+    std::fs::create_dir_all(&dir)?;
+    let outcome = compare(&dir, depth);
+    std::fs::remove_dir_all(&dir)?;
     outcome
 }
 
-fn compare(folder: &std::path::Path, depth: u32) -> Result<()> {
+fn compare(dir: &std::path::Path, depth: u32) -> Result<()> {
     let shape = DataShape { depth, ..DataShape::uniform(RECORDS, 8, VALUE_BYTES as u64) };
     let options = Options::defaults(&Direct::describe(), Durability::Async);
-    let engine = Direct::open(&Location::Directory(folder.to_owned()), &options, &shape)?;
+    let engine = Direct::open(&Location::Directory(dir.to_owned()), &options, &shape)?;
     let mut session = engine.session()?;
     load(&mut session)?;
     engine.sync()?;
-    let path = folder.join(FILE_NAME);
+    let path = dir.join(FILE_NAME);
     let file = File::options().read(true).write(true).custom_flags(O_DIRECT).open(path)?;
     let setup = Setup { depth, block_bytes: BLOCK_BYTES, ..Setup::default() };
     let mut ring = Ring::new(&[file], &setup)?;
@@ -47,7 +47,7 @@ fn compare(folder: &std::path::Path, depth: u32) -> Result<()> {
         let (mut bare_best, mut direct_best) = (0.0_f64, 0.0_f64);
         for _ in 0..ROUNDS {
             let first = bare(&mut ring, depth, writes)?;
-            let direct = stored(&mut session, depth, writes)?;
+            let direct = measure_store(&mut session, depth, writes)?;
             let second = bare(&mut ring, depth, writes)?;
             ratios.push(2.0 * direct / (first + second));
             bare_best = bare_best.max(first.max(second));
@@ -113,7 +113,7 @@ fn bare(ring: &mut Ring, depth: u32, writes: u64) -> Result<f64> {
 }
 
 /// Operations a second of the store.
-fn stored(session: &mut impl Session, depth: u32, writes: u64) -> Result<f64> {
+fn measure_store(session: &mut impl Session, depth: u32, writes: u64) -> Result<f64> {
     let value = vec![0xa5; VALUE_BYTES];
     let mut random = Random(0x7f4a_7c15);
     let (start, mut done, mut open) = (Instant::now(), 0_u64, 0);

@@ -33,7 +33,7 @@ fn capabilities() -> Capabilities {
         numbered_keys_only: true,
         pipelined: true,
         value_bytes_max: Some(VALUE_BYTES_MAX),
-        ..Capabilities::least([
+        ..Capabilities::minimal([
             (
                 Durability::Async,
                 PowerLoss::Damages,

@@ -61,14 +61,14 @@ impl Engine for Direct {
     fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let mirror = match options.text("mirror")? {
             "" => None,
-            path => Some(mirror_of(location, Path::new(path))?),
+            path => Some(mirror_location(location, Path::new(path))?),
         };
         Self::open_with(location, mirror, options, data)
     }
 
     fn session(&self) -> Result<DirectSession<'_>> {
         let session = DirectSession::new(&self.store, self.depth)?;
-        self.how.get_or_init(|| session.how());
+        self.how.get_or_init(|| session.effective_setup());
         Ok(session)
     }
 
@@ -91,7 +91,7 @@ impl Engine for Direct {
         tell("pack", u64::from(geometry.pack).into());
         tell("block_bytes", u64::from(geometry.block_bytes).into());
         tell("blocks", geometry.blocks().into());
-        tell("copies_in_use", (self.store.live().count() as u64).into());
+        tell("copies_in_use", (self.store.live_members().count() as u64).into());
         if let Some(how) = self.how.get() {
             tell("io", Value::Text(how.clone()));
         }
@@ -106,7 +106,7 @@ impl Engine for Direct {
 /// The location of the mirror. Its file name is derived from the first place, so that one directory
 /// can hold the mirrors of many stores. A mirror cannot be a device: the program checks and clears
 /// only the first place.
-fn mirror_of(location: &Location, mirror: &Path) -> Result<(Location, String)> {
+fn mirror_location(location: &Location, mirror: &Path) -> Result<(Location, String)> {
     if mirror.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
         return Err(Error::invalid(format!(
             "{} is not a directory: a mirror needs a directory; a second device is for programs \

@@ -89,24 +89,24 @@ impl Geometry {
     }
 
     /// Where a slot of the journal lies.
-    pub fn journal_at(&self, slot: u64) -> u64 {
+    pub fn journal_offset(&self, slot: u64) -> u64 {
         JOURNAL_AT + slot * u64::from(self.block_bytes)
     }
 
     /// Where the data begins: the next whole MiB past the journal.
-    pub fn data_at(&self) -> u64 {
-        self.journal_at(u64::from(self.journal_slots)).next_multiple_of(1 << 20)
+    pub fn data_offset(&self) -> u64 {
+        self.journal_offset(u64::from(self.journal_slots)).next_multiple_of(1 << 20)
     }
 
     /// The offset of a block.
     #[inline]
-    pub fn block_at(&self, block: u64) -> u64 {
-        self.data_at() + block * u64::from(self.block_bytes)
+    pub fn block_offset(&self, block: u64) -> u64 {
+        self.data_offset() + block * u64::from(self.block_bytes)
     }
 
     /// Length of the file, or of the used part of a device.
     pub fn file_bytes(&self) -> u64 {
-        self.block_at(self.blocks())
+        self.block_offset(self.blocks())
     }
 
     /// The block of a record, and its place in there.
@@ -117,7 +117,7 @@ impl Geometry {
     }
 
     /// The records of a block, as text.
-    pub fn records_of(&self, block: u64) -> String {
+    pub fn describe_block(&self, block: u64) -> String {
         let first = block * u64::from(self.pack);
         let last = (first + u64::from(self.pack)).min(self.records).saturating_sub(1);
         format!("block {block} (records {first} to {last})")
@@ -130,7 +130,7 @@ impl Geometry {
     }
 
     #[inline]
-    fn record_at(&self, index: u32) -> usize {
+    fn record_offset(&self, index: u32) -> usize {
         let record = self.length_bytes() + self.value_bytes as usize;
         BLOCK_HEADER + index as usize * record
     }
@@ -199,7 +199,7 @@ impl Format {
     /// Looks a block over.
     #[inline]
     pub fn inspect(&self, block: u64, image: &[u8]) -> BlockState {
-        match self.number_in(image) {
+        match self.block_and_version(image) {
             Ok((number, version)) if number == block => BlockState::Sealed(version),
             Ok((number, _)) => BlockState::Astray(number),
             Err(empty) => empty,
@@ -208,7 +208,7 @@ impl Format {
 
     /// The number and the version of a sound image, whichever block it is of.
     #[inline]
-    pub fn number_in(&self, image: &[u8]) -> Result<(u64, u64), BlockState> {
+    pub fn block_and_version(&self, image: &[u8]) -> Result<(u64, u64), BlockState> {
         if read_u64(image, 0) != self.checksum(image) {
             return Err(if is_zero(image) { BlockState::Empty } else { BlockState::Bad });
         }
@@ -232,7 +232,7 @@ impl Format {
     /// The value at a place of a sound or empty block.
     #[inline]
     pub fn value<'i>(&self, index: u32, image: &'i [u8]) -> Option<&'i [u8]> {
-        let (begin, width) = (self.geometry.record_at(index), self.geometry.length_bytes());
+        let (begin, width) = (self.geometry.record_offset(index), self.geometry.length_bytes());
         let mut length_bytes = [0; 4];
         length_bytes[..width].copy_from_slice(&image[begin..begin + width]);
         let length = u32::from_le_bytes(length_bytes).checked_sub(1)? as usize;
@@ -242,7 +242,7 @@ impl Format {
     /// Stores a value at a place, or nothing; what the place held before is zeroed.
     #[inline]
     pub fn set(&self, index: u32, value: Option<&[u8]>, image: &mut [u8]) {
-        let (begin, width) = (self.geometry.record_at(index), self.geometry.length_bytes());
+        let (begin, width) = (self.geometry.record_offset(index), self.geometry.length_bytes());
         let length_bytes = value.map_or(0, |value| value.len() as u32 + 1).to_le_bytes();
         image[begin..begin + width].copy_from_slice(&length_bytes[..width]);
         let room = &mut image[begin + width..][..self.geometry.value_bytes as usize];
@@ -258,7 +258,7 @@ pub fn first_version(epoch: u64) -> u64 {
 }
 
 /// The opening that a version was written in.
-pub fn epoch_of(version: u64) -> u64 {
+pub fn version_epoch(version: u64) -> u64 {
     version >> COUNT_BITS
 }
 
@@ -311,18 +311,18 @@ mod tests {
         let grown = Geometry::plan(1000, 100, 1).unwrap().with_records(u64::MAX).unwrap_err();
         assert_eq!(grown.class, ErrorClass::Invalid, "{grown}");
         let most = Geometry::plan(137_000_000_000, 32, 64).unwrap();
-        assert_eq!(most.file_bytes(), most.data_at() + 137_000_000_000_u64.div_ceil(64) * 4096);
+        assert_eq!(most.file_bytes(), most.data_offset() + 137_000_000_000_u64.div_ceil(64) * 4096);
     }
 
     #[test]
     fn nothing_overlaps() {
         let geometry = format(1000, 100, 0).geometry;
         assert!(HEADERS[1] + PAGE as u64 <= JOURNAL_AT);
-        assert!(geometry.journal_at(geometry.journal_slots.into()) <= geometry.data_at());
-        assert_eq!(geometry.block_at(1) - geometry.block_at(0), 4096);
+        assert!(geometry.journal_offset(geometry.journal_slots.into()) <= geometry.data_offset());
+        assert_eq!(geometry.block_offset(1) - geometry.block_offset(0), 4096);
         assert_eq!(geometry.locate(39), (1, 0));
         assert_eq!(geometry.blocks(), 26);
-        assert_eq!(geometry.records_of(25), "block 25 (records 975 to 999)");
+        assert_eq!(geometry.describe_block(25), "block 25 (records 975 to 999)");
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Journal {
     }
 
     /// The entry's block was written in place, or will not be.
-    pub(crate) fn placed(&self, entry: u64) {
+    pub(crate) fn mark_placed(&self, entry: u64) {
         let mut state = self.state();
         let position = (entry - state.oldest) as usize;
         state.placed[position] = true;
@@ -67,7 +67,7 @@ impl Journal {
     }
 
     /// Called after a successful flush: everything before it is durable in place.
-    pub(crate) fn flushed(&self, cover: Cover) {
+    pub(crate) fn release(&self, cover: Cover) {
         let mut state = self.state();
         while state.oldest < cover.0 {
             state.placed.pop_front();
@@ -89,17 +89,17 @@ mod tests {
         let journal = Journal::new(3);
         let slots: Vec<_> = std::iter::from_fn(|| journal.reserve()).collect();
         assert_eq!(slots, [0, 1, 2]);
-        journal.placed(1);
-        journal.placed(2);
-        journal.flushed(journal.cover());
+        journal.mark_placed(1);
+        journal.mark_placed(2);
+        journal.release(journal.cover());
         assert_eq!(journal.reserve(), None, "the oldest is not in place");
         assert!(!journal.can_free());
         let before = journal.cover();
-        journal.placed(0);
-        journal.flushed(before);
+        journal.mark_placed(0);
+        journal.release(before);
         assert_eq!(journal.reserve(), None, "it was placed after the flush began");
         assert!(journal.can_free());
-        journal.flushed(journal.cover());
+        journal.release(journal.cover());
         assert_eq!(journal.reserve(), Some(3));
         assert_eq!(journal.slot(3), 0);
     }
@@ -108,12 +108,12 @@ mod tests {
     fn two_flushes_may_overlap() {
         let journal = Journal::new(2);
         assert_eq!((journal.reserve(), journal.reserve()), (Some(0), Some(1)));
-        journal.placed(0);
+        journal.mark_placed(0);
         let first = journal.cover();
-        journal.placed(1);
+        journal.mark_placed(1);
         let second = journal.cover();
-        journal.flushed(second);
-        journal.flushed(first);
+        journal.release(second);
+        journal.release(first);
         assert_eq!((journal.reserve(), journal.reserve()), (Some(2), Some(3)));
     }
 }

@@ -3,7 +3,7 @@
 //! It is a file or a device. A record's position follows from its number, and blocks are read and
 //! written past the page cache. Each block has a checksum, a journal makes commits survive a power
 //! loss, and an optional mirror repairs blocks that one drive lost. There is no index in memory or
-//! on the drive, so a hundred billion records need no more memory than a hundred. It is a baseline
+//! on the drive, so a hundred billion records need no more memory than a hundred. It is a ceiling
 //! for engines with an index, and useful for block maps.
 //!
 //! It is not a general key-value store: keys are the numbers below a fixed count; each has its

@@ -47,7 +47,7 @@ impl Member {
         let mut options = File::options();
         options.read(true).write(true).create(!fixed);
         options.custom_flags((OFlags::DIRECT | exclusive).bits() as i32);
-        let file = open_when_free(&options, &path).map_err(|error| not_opened(&path, error))?;
+        let file = open_when_free(&options, &path).map_err(|error| open_error(&path, error))?;
         // A device's lock is the run's that gave it: udev respects it.
         if !device && file.try_lock().is_err() {
             let what = format!("{} is in use by another process", path.display());
@@ -58,12 +58,12 @@ impl Member {
     }
 
     /// Its state.
-    pub(crate) fn standing(&self) -> Result<MemberState> {
+    pub(crate) fn state(&self) -> Result<MemberState> {
         let bytes = self.bytes()?;
         if bytes < JOURNAL_AT && !self.fixed && self.is_blank(bytes)? {
             return Ok(MemberState::Fresh);
         }
-        let headers = HEADERS.map(|offset| self.header_at(offset, bytes));
+        let headers = HEADERS.map(|offset| self.read_header(offset, bytes));
         let [first, second] = headers;
         let (first, second) = (first?, second?);
         let damaged = first.is_none() || second.is_none();
@@ -101,7 +101,7 @@ impl Member {
         Ok(is_zero(&buffer))
     }
 
-    fn header_at(&self, offset: u64, bytes: u64) -> Result<Option<Header>> {
+    fn read_header(&self, offset: u64, bytes: u64) -> Result<Option<Header>> {
         if bytes < offset + PAGE as u64 {
             return Ok(None);
         }
@@ -127,11 +127,11 @@ impl Member {
 
     /// Length of the file or device.
     pub(crate) fn bytes(&self) -> Result<u64> {
-        seek(&self.file, SeekFrom::End(0)).map_err(|error| self.doing("length", error.into()))
+        seek(&self.file, SeekFrom::End(0)).map_err(|error| self.io_error("length", error.into()))
     }
 
     /// Makes the file this long at least, without writing; a device must be.
-    pub(crate) fn reach(&self, bytes: u64) -> Result<()> {
+    pub(crate) fn ensure_length(&self, bytes: u64) -> Result<()> {
         let length = self.bytes()?;
         if length >= bytes {
             return Ok(());
@@ -150,7 +150,7 @@ impl Member {
                  device, a larger pack or fewer records",
                 self.path.display()
             )),
-            _ => self.doing("set_len", error),
+            _ => self.io_error("set_len", error),
         })
     }
 
@@ -159,11 +159,11 @@ impl Member {
     pub(crate) fn wipe(&self, header: &Header) -> Result<()> {
         let bytes = header.geometry.file_bytes();
         if !self.fixed {
-            self.file.set_len(0).map_err(|error| self.doing("set_len", error))?;
+            self.file.set_len(0).map_err(|error| self.io_error("set_len", error))?;
             self.write_header(header)?;
-            return self.reach(bytes);
+            return self.ensure_length(bytes);
         }
-        self.reach(bytes)?;
+        self.ensure_length(bytes)?;
         self.write_header(header)?;
         let zero = |flags| {
             let flags = flags | FallocateFlags::KEEP_SIZE;
@@ -171,7 +171,7 @@ impl Member {
         };
         zero(FallocateFlags::PUNCH_HOLE)
             .or_else(|_| zero(FallocateFlags::ZERO_RANGE))
-            .map_err(|error| self.doing("zero", error.into()))
+            .map_err(|error| self.io_error("zero", error.into()))
     }
 
     /// The next range at or after `from`, below `end`, that may hold data: files have holes,
@@ -180,7 +180,7 @@ impl Member {
         let whence = |to: Result<u64, rustix::io::Errno>| match to {
             Ok(offset) => Ok(Some(offset)),
             Err(rustix::io::Errno::NXIO) => Ok(None),
-            Err(error) => Err(self.doing("seek", error.into())),
+            Err(error) => Err(self.io_error("seek", error.into())),
         };
         if from >= end {
             return Ok(None);
@@ -194,11 +194,11 @@ impl Member {
     }
 
     pub(crate) fn read(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
-        self.file.read_exact_at(buffer, offset).map_err(|error| self.doing("read", error))
+        self.file.read_exact_at(buffer, offset).map_err(|error| self.io_error("read", error))
     }
 
     pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> Result<()> {
-        self.file.write_all_at(bytes, offset).map_err(|error| self.doing("write", error))
+        self.file.write_all_at(bytes, offset).map_err(|error| self.io_error("write", error))
     }
 
     /// Allocates a range, so that a full filesystem cannot cut a write to it short. Existing data
@@ -215,12 +215,12 @@ impl Member {
         match fallocate(&self.file, FallocateFlags::KEEP_SIZE, offset, bytes) {
             // A filesystem without this call: its writes may be cut short.
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
-            Err(error) => Err(self.doing("fallocate", error.into())),
+            Err(error) => Err(self.io_error("fallocate", error.into())),
         }
     }
 
     pub(crate) fn sync(&self) -> Result<()> {
-        self.file.sync_data().map_err(|error| self.doing("fdatasync", error))
+        self.file.sync_data().map_err(|error| self.io_error("fdatasync", error))
     }
 
     /// Makes the file's name durable, too.
@@ -228,14 +228,14 @@ impl Member {
         match self.path.parent() {
             Some(directory) if !self.fixed => {
                 let opened = File::open(directory).and_then(|directory| directory.sync_all());
-                opened.map_err(|error| self.doing("sync of its directory", error))
+                opened.map_err(|error| self.io_error("sync of its directory", error))
             }
             _ => Ok(()),
         }
     }
 
-    fn doing(&self, what: &str, error: io::Error) -> Error {
-        doing(what, &self.path, error)
+    fn io_error(&self, what: &str, error: io::Error) -> Error {
+        io_error(what, &self.path, error)
     }
 }
 
@@ -249,18 +249,18 @@ impl Drop for Member {
 
 /// Only a drive that fails is trouble of class I/O. A name that is not there, missing rights or
 /// another user of the device are for the user to put right: no copy is given up for them.
-fn not_opened(path: &Path, error: io::Error) -> Error {
+fn open_error(path: &Path, error: io::Error) -> Error {
     use rustix::io::Errno;
     let drive = [Errno::IO, Errno::NXIO, Errno::NODEV]
         .iter()
         .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()));
-    let mut error = doing("open", path, error);
+    let mut error = io_error("open", path, error);
     if error.class == ErrorClass::Io && !drive {
         error.class = ErrorClass::Invalid;
     }
     error
 }
 
-fn doing(what: &str, path: &Path, error: io::Error) -> Error {
+fn io_error(what: &str, path: &Path, error: io::Error) -> Error {
     Error::from(error).context(&format!("{what} of {}", path.display()))
 }

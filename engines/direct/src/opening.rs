@@ -2,7 +2,7 @@
 //! still holds for them, and a new copy for one that is missing.
 
 use crate::aligned::Aligned;
-use crate::format::{Geometry, epoch_of, is_zero};
+use crate::format::{Geometry, is_zero, version_epoch};
 use crate::header::{Header, Verdict, judge};
 use crate::log::{Count, Log};
 use crate::member::{Member, MemberState};
@@ -46,7 +46,7 @@ pub(crate) fn open(places: &[(Location, String)], spec: StoreSpec, log: &Log) ->
             })?;
         }
         let opened = Member::open(location, name).and_then(|member| {
-            let standing = member.standing()?;
+            let standing = member.state()?;
             Ok((member, standing))
         });
         match opened {
@@ -140,7 +140,7 @@ fn create(members: Vec<Member>, spec: StoreSpec, log: &Log) -> Result<OpenStore>
 fn fill_journal(member: &Member, geometry: &Geometry) -> Result<()> {
     let zeros = Aligned::new(geometry.block_bytes as usize);
     (0..u64::from(geometry.journal_slots))
-        .try_for_each(|slot| member.write(&zeros, geometry.journal_at(slot)))
+        .try_for_each(|slot| member.write(&zeros, geometry.journal_offset(slot)))
 }
 
 fn random_uuid() -> Result<[u8; 16]> {
@@ -156,7 +156,7 @@ fn reopen(
     spec: StoreSpec,
     log: &Log,
 ) -> Result<OpenStore> {
-    fits(&header.geometry, spec)?;
+    check_geometry(&header.geometry, spec)?;
     if !header.clean {
         let restored = replay_where_possible(&mut members, &header, log)?;
         log.record(Count::Restored, restored, format!("not closed: {restored} blocks restored"));
@@ -164,7 +164,7 @@ fn reopen(
     // More records than before are more of the same file.
     let records = header.geometry.records.max(spec.records);
     header.geometry = header.geometry.with_records(records)?;
-    members.iter().try_for_each(|member| member.reach(header.geometry.file_bytes()))?;
+    members.iter().try_for_each(|member| member.ensure_length(header.geometry.file_bytes()))?;
     for member in behind {
         match resilver(&members[0], &member, &header) {
             Ok((bytes, bad)) => {
@@ -182,7 +182,7 @@ fn reopen(
 }
 
 /// Whether the existing store fits the data.
-fn fits(geometry: &Geometry, spec: StoreSpec) -> Result<()> {
+fn check_geometry(geometry: &Geometry, spec: StoreSpec) -> Result<()> {
     let (value, pack) = (u64::from(geometry.value_bytes), u64::from(geometry.pack));
     let what = if spec.value_bytes > value {
         format!("expected values of {value} bytes, found {}", spec.value_bytes)
@@ -250,12 +250,12 @@ fn replay(members: &[Member], header: &Header) -> Result<u64, (usize, Error)> {
     let mut newest: HashMap<u64, Image> = HashMap::new();
     let mut journal = Aligned::new(block_bytes * geometry.journal_slots as usize);
     for (member, copy) in members.iter().enumerate() {
-        copy.read(&mut journal, geometry.journal_at(0)).map_err(|error| (member, error))?;
+        copy.read(&mut journal, geometry.journal_offset(0)).map_err(|error| (member, error))?;
         for (slot, image) in (0..).zip(journal.chunks(block_bytes)) {
-            let offset = geometry.journal_at(slot);
-            let Ok((block, version)) = format.number_in(image) else { continue };
+            let offset = geometry.journal_offset(slot);
+            let Ok((block, version)) = format.block_and_version(image) else { continue };
             let is_newer = newest.get(&block).is_some_and(|is_newer| is_newer.version >= version);
-            if epoch_of(version) == header.epoch && block < geometry.blocks() && !is_newer {
+            if version_epoch(version) == header.epoch && block < geometry.blocks() && !is_newer {
                 newest.insert(block, Image { version, member, at: offset });
             }
         }
@@ -267,10 +267,10 @@ fn replay(members: &[Member], header: &Header) -> Result<u64, (usize, Error)> {
         members[member].read(&mut image, offset).map_err(|error| (member, error))?;
         for (which, copy) in members.iter().enumerate() {
             // What cannot be read is written: a drive replaces a bad sector then.
-            let read = copy.read(&mut block_read, geometry.block_at(block));
+            let read = copy.read(&mut block_read, geometry.block_offset(block));
             let stored = read.ok().and_then(|()| format.inspect(block, &block_read).version());
             if stored < Some(version) {
-                let written = copy.write(&image, geometry.block_at(block));
+                let written = copy.write(&image, geometry.block_offset(block));
                 written.map_err(|error| (which, error))?;
                 restored += 1;
             }
@@ -289,7 +289,7 @@ fn resilver(from: &Member, to: &Member, header: &Header) -> Result<(u64, u64)> {
     to.wipe(&Header { generation: 0, epoch: 0, ..header.clone() })?;
     let block_bytes = u64::from(geometry.block_bytes);
     let mut buffer = Aligned::new(CHUNK.next_multiple_of(block_bytes) as usize);
-    let (begin, end) = (geometry.data_at(), geometry.file_bytes());
+    let (begin, end) = (geometry.data_offset(), geometry.file_bytes());
     let (mut offset, mut copied, mut bad) = (begin, 0, 0);
     while let Some((data, hole)) = from.next_data(offset, end)? {
         offset = begin + (data - begin) / block_bytes * block_bytes;
@@ -321,19 +321,19 @@ mod tests {
     /// One copy's drive fails to read; simulated by a file that is open for writing only.
     #[test]
     fn an_unreadable_journal_leaves_the_other_copy() {
-        let folder = tempfile::tempdir().unwrap();
-        let location = Location::Directory(folder.path().to_owned());
+        let dir = tempfile::tempdir().unwrap();
+        let location = Location::Directory(dir.path().to_owned());
         let places = ["a", "b"].map(|name| (location.clone(), name.to_owned()));
         let wanted =
             StoreSpec { records: 100, value_bytes: 100, pack: 0, rebuild: false, commit: true };
         let log = Log::default();
         let OpenStore { mut members, header } = open(&places, wanted, &log).unwrap();
-        members[0].file = File::options().write(true).open(folder.path().join("a")).unwrap();
+        members[0].file = File::options().write(true).open(dir.path().join("a")).unwrap();
         assert_eq!(replay_where_possible(&mut members, &header, &log), Ok(0));
         assert_eq!(members.len(), 1);
         assert!(members[0].path.ends_with("b"));
         assert_eq!(log.events.drain().len(), 1);
-        members[0].file = File::options().write(true).open(folder.path().join("b")).unwrap();
+        members[0].file = File::options().write(true).open(dir.path().join("b")).unwrap();
         assert!(replay_where_possible(&mut members, &header, &log).is_err(), "no copy is left");
     }
 }

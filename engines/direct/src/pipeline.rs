@@ -70,8 +70,8 @@ impl<'e> Pipeline<'e> {
         })
     }
 
-    pub(crate) fn how(&self) -> &How {
-        self.ring.how()
+    pub(crate) fn effective_setup(&self) -> &How {
+        self.ring.effective_setup()
     }
 
     /// Jobs that were begun and are not done.
@@ -141,7 +141,7 @@ impl<'e> Pipeline<'e> {
         self.ring.complete(|slot, result| answers.push((slot, result.map(drop))))?;
         let mut answers = std::mem::take(&mut self.answers);
         for (slot, result) in answers.drain(..) {
-            self.answered(slot, result)?;
+            self.handle_completion(slot, result)?;
         }
         self.answers = answers;
         self.advance()
@@ -174,7 +174,7 @@ impl<'e> Pipeline<'e> {
             && let Some(slot) = self.locking.pop_front()
         {
             let lock = self.store.lock(self.jobs[slot as usize].block);
-            return self.locked(slot, lock);
+            return self.handle_lock(slot, lock);
         }
         std::thread::yield_now();
         Ok(())
@@ -197,7 +197,7 @@ impl<'e> Pipeline<'e> {
                 None => position += 1,
                 Some(lock) => {
                     self.locking.remove(position);
-                    self.locked(slot, lock)?;
+                    self.handle_lock(slot, lock)?;
                 }
             }
         }
@@ -205,7 +205,7 @@ impl<'e> Pipeline<'e> {
     }
 
     #[inline]
-    fn locked(&mut self, slot: u32, lock: MutexGuard<'e, ()>) -> Result<()> {
+    fn handle_lock(&mut self, slot: u32, lock: MutexGuard<'e, ()>) -> Result<()> {
         let job = &mut self.jobs[slot as usize];
         job.lock = Some(lock);
         match job.goal {
@@ -227,25 +227,26 @@ impl<'e> Pipeline<'e> {
         let geometry = &self.store.format.geometry;
         let job = &mut self.jobs[slot as usize];
         job.stage = Stage::Reading;
-        let (member, offset) = (self.store.reads_from(job.block), geometry.block_at(job.block));
+        let (member, offset) =
+            (self.store.pick_read_member(job.block), geometry.block_offset(job.block));
         self.ring.read(slot, member, offset, geometry.block_bytes as usize)
     }
 
-    fn answered(&mut self, buffer: u32, result: Result<()>) -> Result<()> {
+    fn handle_completion(&mut self, buffer: u32, result: Result<()>) -> Result<()> {
         let slots = self.jobs.len() as u32;
         let (copy, slot) = (buffer / slots, buffer % slots);
         if copy as usize >= self.store.members.len() {
-            return self.flushed(slot as usize, result);
+            return self.handle_flush(slot as usize, result);
         }
         if self.jobs[slot as usize].stage == Stage::Reading {
-            return self.was_read(slot, &result);
+            return self.handle_read(slot, &result);
         }
-        self.written(slot, copy as usize, result);
+        self.handle_write(slot, copy as usize, result);
         Ok(())
     }
 
     #[inline]
-    fn was_read(&mut self, slot: u32, result: &Result<()>) -> Result<()> {
+    fn handle_read(&mut self, slot: u32, result: &Result<()>) -> Result<()> {
         let job = &self.jobs[slot as usize];
         let inspected = match result {
             Ok(()) => self.store.format.inspect(job.block, self.ring.buffer(slot)),
@@ -297,7 +298,7 @@ impl<'e> Pipeline<'e> {
         let image = self.ring.buffer_mut(slot);
         job.changes.apply(&store.format, image);
         store.format.seal(block, version, image);
-        if store.commit { self.journal(slot) } else { self.place(slot) }
+        if store.commit { self.journal(slot) } else { self.write_in_place(slot) }
     }
 
     fn journal(&mut self, slot: u32) -> Result<()> {
@@ -316,13 +317,13 @@ impl<'e> Pipeline<'e> {
         };
         self.store.log.count(Count::Journaled, 1);
         self.jobs[slot as usize].entry = Some(entry);
-        let offset = self.store.format.geometry.journal_at(journal.slot(entry));
+        let offset = self.store.format.geometry.journal_offset(journal.slot(entry));
         self.write(slot, Stage::Journaling, offset)
     }
 
     #[inline]
-    fn place(&mut self, slot: u32) -> Result<()> {
-        let offset = self.store.format.geometry.block_at(self.jobs[slot as usize].block);
+    fn write_in_place(&mut self, slot: u32) -> Result<()> {
+        let offset = self.store.format.geometry.block_offset(self.jobs[slot as usize].block);
         self.write(slot, Stage::Placing, offset)
     }
 
@@ -334,7 +335,7 @@ impl<'e> Pipeline<'e> {
         let job = &mut self.jobs[slot as usize];
         job.stage = stage;
         job.writes.clear();
-        for (copy, member) in (0..).zip(self.store.live()) {
+        for (copy, member) in (0..).zip(self.store.live_members()) {
             let buffer = copy * slots + slot;
             if copy > 0 {
                 // The first copy's write is queued below, after the image has been taken from it.
@@ -350,14 +351,14 @@ impl<'e> Pipeline<'e> {
     }
 
     #[inline]
-    fn written(&mut self, slot: u32, copy: usize, result: Result<()>) {
+    fn handle_write(&mut self, slot: u32, copy: usize, result: Result<()>) {
         let job = &mut self.jobs[slot as usize];
         job.writes[copy].error = result.err();
         job.open -= 1;
         if job.open > 0 {
             return;
         }
-        let refused = self.refused(slot);
+        let refused = self.take_write_error(slot);
         let job = &mut self.jobs[slot as usize];
         match (refused, job.stage, job.entry) {
             (None, Stage::Journaling, _) => {
@@ -366,7 +367,7 @@ impl<'e> Pipeline<'e> {
             }
             (None, _, entry) => {
                 if let Some(entry) = entry {
-                    self.store.journal.placed(entry);
+                    self.store.journal.mark_placed(entry);
                 }
                 self.finish(slot, None);
             }
@@ -376,7 +377,7 @@ impl<'e> Pipeline<'e> {
 
     /// Why a write failed; one copy is enough for it to succeed, if the other can be given up.
     #[inline]
-    fn refused(&mut self, slot: u32) -> Option<Error> {
+    fn take_write_error(&mut self, slot: u32) -> Option<Error> {
         let writes = &mut self.jobs[slot as usize].writes;
         let refused = writes.iter().filter(|part| part.error.is_some()).count();
         let all = refused == writes.len();
@@ -407,14 +408,14 @@ impl<'e> Pipeline<'e> {
         self.flush.cover = Some(self.store.journal.cover());
         self.flush.jobs.append(&mut self.journaled);
         self.store.log.count(Count::Flushes, 1);
-        for member in self.store.live() {
+        for member in self.store.live_members() {
             self.ring.fdatasync(first + member as u32, member)?;
             self.flush.open += 1;
         }
         Ok(())
     }
 
-    fn flushed(&mut self, member: usize, result: Result<()>) -> Result<()> {
+    fn handle_flush(&mut self, member: usize, result: Result<()>) -> Result<()> {
         if let Err(error) = result
             && !self.store.flush_failed(member, &error)
         {
@@ -426,11 +427,11 @@ impl<'e> Pipeline<'e> {
         }
         let Flush { jobs, cover, error, .. } = std::mem::take(&mut self.flush);
         if let (Some(cover), None) = (cover, &error) {
-            self.store.journal.flushed(cover);
+            self.store.journal.release(cover);
         }
         for slot in jobs {
             match &error {
-                None => self.place(slot)?,
+                None => self.write_in_place(slot)?,
                 Some(error) => self.fail(slot, error.clone()),
             }
         }

@@ -33,8 +33,8 @@ impl<'e> DirectSession<'e> {
     }
 
     /// The ring of this session's operations.
-    pub(crate) fn how(&self) -> String {
-        self.pipeline.how().to_string()
+    pub(crate) fn effective_setup(&self) -> String {
+        self.pipeline.effective_setup().to_string()
     }
 
     /// The block and the place of a key: the number below `records` that its last eight bytes are.
@@ -45,7 +45,7 @@ impl<'e> DirectSession<'e> {
     }
 
     #[inline]
-    fn fits(&self, value: &[u8]) -> Result<()> {
+    fn check_value_length(&self, value: &[u8]) -> Result<()> {
         let most = self.store.format.geometry.value_bytes as usize;
         if value.len() <= most {
             return Ok(());
@@ -66,7 +66,7 @@ impl<'e> DirectSession<'e> {
     #[inline]
     fn change(&mut self, slot: u32, key: &[u8], value: Option<&[u8]>) -> Result<()> {
         let (block, index) = self.locate(key)?;
-        self.fits(value.unwrap_or_default())?;
+        self.check_value_length(value.unwrap_or_default())?;
         let changes = self.pipeline.changes(slot);
         changes.clear();
         changes.push(index, value);
@@ -76,7 +76,7 @@ impl<'e> DirectSession<'e> {
     /// Keeps as many jobs in flight as there are slots. `begin` starts the next one on a slot and
     /// gives it a number, if there is one; `end` gets each answer under that number. After an error
     /// none is begun any more.
-    fn many(
+    fn run_jobs(
         &mut self,
         mut begin: impl FnMut(&mut Self, u32) -> Result<Option<usize>>,
         mut end: impl FnMut(usize, Option<&[u8]>),
@@ -143,7 +143,7 @@ impl Session for DirectSession<'_> {
         mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         let mut next = 0;
-        self.many(
+        self.run_jobs(
             |session, slot| {
                 let Some(key) = keys.get(next) else { return Ok(None) };
                 let (block, record) = session.locate(key)?;
@@ -159,7 +159,7 @@ impl Session for DirectSession<'_> {
     /// the batch fills is not read.
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         let mut rest = writes;
-        self.many(
+        self.run_jobs(
             |session, slot| {
                 let Some(first) = rest.first() else { return Ok(None) };
                 let (block, _) = session.locate(first.key())?;
@@ -170,7 +170,7 @@ impl Session for DirectSession<'_> {
                         break;
                     }
                     let value = write.value();
-                    session.fits(value.unwrap_or_default())?;
+                    session.check_value_length(value.unwrap_or_default())?;
                     session.pipeline.changes(slot).push(record, value);
                     rest = others;
                 }

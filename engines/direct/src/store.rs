@@ -2,7 +2,7 @@
 //! versions, the journal; and the repair of a block from the other copy.
 
 use crate::aligned::Aligned;
-use crate::format::{BlockState, Format, epoch_of, first_version};
+use crate::format::{BlockState, Format, first_version, version_epoch};
 use crate::header::Header;
 use crate::journal::Journal;
 use crate::log::{Count, Log};
@@ -64,19 +64,19 @@ impl Store {
     }
 
     /// The copies in use.
-    pub(crate) fn live(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn live_members(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.members.len()).filter(|&member| self.is_live(member))
     }
 
     /// Whether there are two copies to compare.
     pub(crate) fn is_mirrored(&self) -> bool {
-        self.members.len() > 1 && self.live().count() > 1
+        self.members.len() > 1 && self.live_members().count() > 1
     }
 
     /// The copy that a block is read from: always the same one, so that no reader sees a write in
     /// one copy and then misses it in the other.
     #[inline]
-    pub(crate) fn reads_from(&self, block: u64) -> usize {
+    pub(crate) fn pick_read_member(&self, block: u64) -> usize {
         if self.members.len() == 1 {
             return 0;
         }
@@ -88,7 +88,7 @@ impl Store {
     #[inline]
     pub(crate) fn next_version(&self) -> Result<u64> {
         let version = self.next_version.fetch_add(1, Relaxed);
-        if epoch_of(version) == self.epoch {
+        if version_epoch(version) == self.epoch {
             return Ok(version);
         }
         Err(Error::invalid(
@@ -108,14 +108,14 @@ impl Store {
     }
 
     #[inline]
-    fn lock_of(&self, block: u64) -> &Mutex<()> {
+    fn block_lock(&self, block: u64) -> &Mutex<()> {
         &self.locks[(block % LOCKS as u64) as usize]
     }
 
     /// The block's lock, if it is free.
     #[inline]
     pub(crate) fn try_lock(&self, block: u64) -> Option<MutexGuard<'_, ()>> {
-        match self.lock_of(block).try_lock() {
+        match self.block_lock(block).try_lock() {
             Ok(guard) => Some(guard),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
@@ -124,7 +124,7 @@ impl Store {
 
     /// The block's lock. The caller must hold none: two who wait for each other would wait forever.
     pub(crate) fn lock(&self, block: u64) -> MutexGuard<'_, ()> {
-        self.lock_of(block).lock().unwrap_or_else(PoisonError::into_inner)
+        self.block_lock(block).lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A copy refused a write or a flush. Continues without it if there is another; before the
@@ -134,7 +134,7 @@ impl Store {
         if !self.is_live(member) {
             return true;
         }
-        let Some(other) = self.live().find(|&other| other != member) else { return false };
+        let Some(other) = self.live_members().find(|&other| other != member) else { return false };
         let alone = Header { generation: header.generation + 1, alone: true, ..header.clone() };
         if self.members[other].write_header(&alone).is_err() {
             self.broken.store(true, Relaxed);
@@ -160,12 +160,12 @@ impl Store {
     /// Reads a block from all copies into `image`, and writes the newest sound one over those that
     /// are not sound or older. The caller holds the block's lock.
     pub(crate) fn heal(&self, block: u64, image: &mut [u8]) -> Result<BlockState> {
-        let offset = self.format.geometry.block_at(block);
+        let offset = self.format.geometry.block_offset(block);
         let mut copy = Aligned::new(image.len());
         let mut best: Option<(u64, BlockState)> = None;
         let mut versions = [None; 2];
         let mut words = Vec::new();
-        for member in self.live() {
+        for member in self.live_members() {
             let path = self.members[member].path.display();
             match self.members[member].read(&mut copy, offset) {
                 Err(error) => words.push(error.message),
@@ -183,18 +183,18 @@ impl Store {
             }
         }
         let Some((version, what)) = best else {
-            let which = self.format.geometry.records_of(block);
+            let which = self.format.geometry.describe_block(block);
             let words = format!("{which} is damaged: {}", words.join("; "));
             self.log.record(Count::Corrupt, 1, words.clone());
             return Err(Error::new(ErrorClass::Corrupt, words));
         };
         copy.copy_from_slice(image);
         let mut sound = true;
-        for member in self.live().filter(|&member| versions[member] != Some(version)) {
+        for member in self.live_members().filter(|&member| versions[member] != Some(version)) {
             sound = false;
             match self.members[member].write(&copy, offset) {
                 Ok(()) => {
-                    let which = self.format.geometry.records_of(block);
+                    let which = self.format.geometry.describe_block(block);
                     self.log.record(Count::Repaired, 1, format!("{which}: {}", words.join("; ")));
                 }
                 Err(error) => drop(self.give_up(member, &error)),
@@ -217,9 +217,10 @@ impl Store {
     pub(crate) fn make_room(&self, block: u64) -> Result<()> {
         let geometry = &self.format.geometry;
         let bytes = u64::from(geometry.block_bytes);
-        let live: Vec<usize> = self.live().collect();
+        let live: Vec<usize> = self.live_members().collect();
         let ask = |&member: &usize| {
-            let made = self.members[member].make_room(geometry.block_at(block), bytes, self.commit);
+            let made =
+                self.members[member].make_room(geometry.block_offset(block), bytes, self.commit);
             Some((member, made.err()?))
         };
         let refused: Vec<(usize, Error)> = live.iter().filter_map(ask).collect();
@@ -236,19 +237,19 @@ impl Store {
     /// before its block is touched: then the image is the only sound one.
     pub(crate) fn withdraw(&self, entry: u64) {
         let zeros = Aligned::new(self.format.geometry.block_bytes as usize);
-        let offset = self.format.geometry.journal_at(self.journal.slot(entry));
-        for member in self.live() {
+        let offset = self.format.geometry.journal_offset(self.journal.slot(entry));
+        for member in self.live_members() {
             // Then the write that was refused may still appear after a power loss: no worse than
             // any other write whose answer is an error.
             drop(self.members[member].write(&zeros, offset));
         }
-        self.journal.placed(entry);
+        self.journal.mark_placed(entry);
     }
 
     /// Makes all writes so far durable.
     pub(crate) fn sync(&self) -> Result<()> {
         self.check()?;
-        for member in self.live().collect::<Vec<_>>() {
+        for member in self.live_members().collect::<Vec<_>>() {
             if let Err(error) = self.members[member].sync()
                 && !self.flush_failed(member, &error)
             {
@@ -261,7 +262,7 @@ impl Store {
     /// Makes all writes durable and marks in the headers that nothing needs to be restored.
     pub(crate) fn close(self) -> Result<()> {
         self.sync()?;
-        let live: Vec<usize> = self.live().collect();
+        let live: Vec<usize> = self.live_members().collect();
         let mut header = self.header.into_inner().unwrap_or_else(PoisonError::into_inner);
         header.generation += 1;
         header.clean = true;

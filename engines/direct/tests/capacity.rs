@@ -5,7 +5,7 @@
 
 use kvdyno_direct::Direct;
 use kvdyno_engine::{DataShape, Durability, Engine, ErrorClass, Location, Options, Session, Value};
-use kvdyno_testing::skipped;
+use kvdyno_testing::report_skip;
 
 const RECORDS: u64 = 137_000_000_000;
 
@@ -17,8 +17,8 @@ fn peak_kib() -> u64 {
 
 #[test]
 fn a_hundred_billion_records_in_64_mb() {
-    let folder = tempfile::tempdir().unwrap();
-    let location = Location::Directory(folder.path().to_owned());
+    let dir = tempfile::tempdir().unwrap();
+    let location = Location::Directory(dir.path().to_owned());
     let mut options = Options::defaults(&Direct::describe(), Durability::Commit);
     let mut shape = DataShape { sessions: 8, depth: 128, ..DataShape::uniform(RECORDS, 8, 32) };
     let before = peak_kib();
@@ -26,7 +26,7 @@ fn a_hundred_billion_records_in_64_mb() {
     let engine = match Direct::open(&location, &options, &shape) {
         Ok(engine) => engine,
         Err(error) if error.class == ErrorClass::Invalid => {
-            skipped("files", "a_hundred_billion_records_in_64_mb", &error.to_string());
+            report_skip("files", "a_hundred_billion_records_in_64_mb", &error.to_string());
             return;
         }
         Err(error) => panic!("{error}"),

@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ring.read(slot, 0, next(&mut state) % blocks * BLOCK as u64, BLOCK)?;
         }
         ring.send()?;
-        reads += ring.complete_shown(|slot, block| {
+        reads += ring.complete_with_data(|slot, block| {
             sum ^= block.map_or(0, |block| u64::from(block[0]));
             free.push(slot);
         })? as u64;
@@ -49,7 +49,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (took, cpu) = (start.elapsed().as_secs_f64(), self::cpu() - cpu);
     let (rate, cpu_us) = (reads as f64 / took, cpu * 1e6 / reads as f64);
     let each = reads as f64 / rounds as f64;
-    println!("{rate:.0} I/O/s, {cpu_us:.3} us CPU each, {each:.2} a round, {}", ring.how());
+    println!(
+        "{rate:.0} I/O/s, {cpu_us:.3} us CPU each, {each:.2} a round, {}",
+        ring.effective_setup()
+    );
     std::hint::black_box(sum);
     Ok(())
 }

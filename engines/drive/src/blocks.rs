@@ -42,9 +42,9 @@ impl Blocks {
                 let what = format!("{} does not exist: load it first", path.display());
                 return Err(Error::invalid(what));
             }
-            return Self::made(path, bytes, drive_options.direct);
+            return Self::create(path, bytes, drive_options.direct);
         }
-        let mut blocks = Self::existing(path, bytes, drive_options)?;
+        let mut blocks = Self::open_existing(path, bytes, drive_options)?;
         if in_directory {
             blocks.demand_whole()?;
         } else {
@@ -55,14 +55,14 @@ impl Blocks {
         Ok(blocks)
     }
 
-    fn existing(path: PathBuf, bytes: u64, drive_options: DriveOptions) -> Result<Self> {
+    fn open_existing(path: PathBuf, bytes: u64, drive_options: DriveOptions) -> Result<Self> {
         let device = std::fs::metadata(&path)?.file_type().is_block_device();
         let how = match (drive_options.read_only, device) {
             (true, _) => OFlags::RDONLY,
             (false, true) => OFlags::RDWR | OFlags::EXCL,
             (false, false) => OFlags::RDWR,
         };
-        let mut file = opened(&path, drive_options.direct, how)?;
+        let mut file = open_file(&path, drive_options.direct, how)?;
         let length = file.seek(io::SeekFrom::End(0))?;
         if length < bytes {
             return Err(Error::invalid(format!(
@@ -76,8 +76,8 @@ impl Blocks {
 
     /// Room is taken at once, so that a volume that is too small ends the run here, and so that the
     /// file lies in few pieces. It is not written by that, which the proof shows.
-    fn made(path: PathBuf, bytes: u64, direct: bool) -> Result<Self> {
-        let file = opened(&path, direct, OFlags::RDWR | OFlags::CREATE)?;
+    fn create(path: PathBuf, bytes: u64, direct: bool) -> Result<Self> {
+        let file = open_file(&path, direct, OFlags::RDWR | OFlags::CREATE)?;
         let room = match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
             Err(Errno::OPNOTSUPP) => file.set_len(bytes),
             room => room.map_err(io::Error::from),
@@ -129,7 +129,7 @@ pub fn open_when_free(options: &OpenOptions, path: &Path) -> io::Result<File> {
 }
 
 /// Opens for reading, and with `RDWR` for writing; `CREATE` only where there is nothing.
-fn opened(path: &Path, direct: bool, flags: OFlags) -> Result<File> {
+fn open_file(path: &Path, direct: bool, flags: OFlags) -> Result<File> {
     let mut options = File::options();
     options.read(true).write(flags.contains(OFlags::RDWR));
     options.create_new(flags.contains(OFlags::CREATE));

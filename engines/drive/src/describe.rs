@@ -24,7 +24,7 @@ fn capabilities() -> Capabilities {
         native_multiget: true,
         batch: BatchKind::Together,
         addressed: true,
-        ..Capabilities::of_bare_drive([
+        ..Capabilities::bare_drive([
             (
                 Durability::Async,
                 PowerLoss::LosesLast,
@@ -44,7 +44,7 @@ fn capabilities() -> Capabilities {
 fn options() -> Vec<OptionSpec> {
     let flag = OptionSpec::flag;
     vec![
-        OptionSpec::words(
+        OptionSpec::choice(
             "io",
             &["io_uring", "psync", "mmap"],
             "I/O calls. io_uring; psync: pread and pwrite, one at a time per thread; mmap: page \

@@ -55,7 +55,7 @@ impl Drive {
     }
 
     /// A ring with `depth` buffers of `bytes`, as the options ask.
-    pub(crate) fn ring(&self, depth: u32, bytes: usize) -> Result<Ring> {
+    pub(crate) fn open_ring(&self, depth: u32, bytes: usize) -> Result<Ring> {
         let DriveOptions { calls, registered, sqpoll, iopoll, .. } = self.options;
         let setup = Setup { depth, block_bytes: bytes, registered, sqpoll, iopoll };
         let files = [self.blocks.file.try_clone()?];
@@ -64,8 +64,8 @@ impl Drive {
             Calls::Psync | Calls::Mmap => Ring::psync(&files, &setup)?,
         };
         let mut ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
-        if !ran.contains(ring.how()) {
-            ran.push(ring.how().clone());
+        if !ran.contains(ring.effective_setup()) {
+            ran.push(ring.effective_setup().clone());
         }
         Ok(ring)
     }

@@ -21,13 +21,13 @@ pub(crate) enum Proof {
 
 /// Proves that the first `bytes` of a file are written.
 pub(crate) fn prove(file: &File, bytes: u64) -> Result<Proof> {
-    by_fiemap(file, bytes).or_else(|error| match Errno::from_io_error(&error) {
-        Some(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => Ok(by_seeking(file, bytes)),
+    prove_by_fiemap(file, bytes).or_else(|error| match Errno::from_io_error(&error) {
+        Some(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => Ok(prove_by_seeking(file, bytes)),
         _ => Err(Error::from(error).context("FIEMAP")),
     })
 }
 
-fn by_fiemap(file: &File, bytes: u64) -> io::Result<Proof> {
+fn prove_by_fiemap(file: &File, bytes: u64) -> io::Result<Proof> {
     let not_there =
         FiemapExtentFlags::UNWRITTEN | FiemapExtentFlags::DELALLOC | FiemapExtentFlags::UNKNOWN;
     let (mut offset, mut extents) = (0, 0_u64);
@@ -48,7 +48,7 @@ fn by_fiemap(file: &File, bytes: u64) -> io::Result<Proof> {
 }
 
 /// Reports holes, but not ranges that are allocated and unwritten.
-fn by_seeking(file: &File, bytes: u64) -> Proof {
+fn prove_by_seeking(file: &File, bytes: u64) -> Proof {
     match seek(file, SeekFrom::Hole(0)) {
         Ok(offset) if offset < bytes => Proof::NotWritten { at: offset, why: "a hole" },
         Ok(_) => Proof::Unknown(

@@ -54,7 +54,7 @@ pub struct Ring {
 
 impl Ring {
     /// A ring over files that the caller opened with `O_DIRECT`. Features of `setup` that are not
-    /// available are left out; [`Ring::how`] reports them.
+    /// available are left out; [`Ring::effective_setup`] reports them.
     pub fn new(files: &[File], setup: &Setup) -> Result<Self> {
         let mut ring = Self::psync(files, setup)?;
         match Uring::new(&ring.files, &mut ring.region, setup) {
@@ -97,7 +97,7 @@ impl Ring {
     }
 
     /// The setup in effect.
-    pub fn how(&self) -> &How {
+    pub fn effective_setup(&self) -> &How {
         &self.how
     }
 
@@ -160,7 +160,7 @@ impl Ring {
             && flight.file < self.files.len()
             && flight.bytes <= self.region.buffer_bytes();
         if !fits {
-            return Err(misuse(slot, &flight));
+            return Err(misuse_error(slot, &flight));
         }
         self.slots[slot as usize] = Slot { flight, done: 0, busy: true };
         self.open += 1;
@@ -187,7 +187,7 @@ impl Ring {
     pub fn send(&mut self) -> Result<()> {
         match &mut self.carrier {
             Carrier::Uring(uring) => {
-                uring.send().map_err(|error| failed("io_uring_enter", error))?;
+                uring.send().map_err(|error| io_error("io_uring_enter", error))?;
             }
             Carrier::Psync(_) => {}
         }
@@ -198,24 +198,24 @@ impl Ring {
     /// bytes, always as many as requested. Returns how many were shown; zero: nothing is in flight.
     /// Submits the queue first.
     pub fn complete(&mut self, mut done: impl FnMut(u32, Result<usize>)) -> Result<usize> {
-        self.complete_some(usize::MAX, |slot, result| done(slot, result.map(<[u8]>::len)))
+        self.complete_at_most(usize::MAX, |slot, result| done(slot, result.map(<[u8]>::len)))
     }
 
     /// The same, showing the buffer itself, as long as the operation; after a wait only one, then
     /// twice as many a call. A drive may answer all operations at once and then idle (virtio does):
     /// it gets the next one at once, and more while the caller still reads the other buffers.
     #[inline]
-    pub fn complete_shown(&mut self, done: impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
+    pub fn complete_with_data(&mut self, done: impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
         let waits = match &mut self.carrier {
             Carrier::Uring(uring) => !uring.has_answers(),
             Carrier::Psync(_) => true,
         };
         self.shown = if waits { 1 } else { (self.shown * 2).min(SHOWN_MAX) };
-        self.complete_some(self.shown, done)
+        self.complete_at_most(self.shown, done)
     }
 
     #[inline]
-    fn complete_some(
+    fn complete_at_most(
         &mut self,
         max: usize,
         mut done: impl FnMut(u32, Result<&[u8]>),
@@ -226,7 +226,7 @@ impl Ring {
                 Carrier::Uring(_) => self.reap(max, &mut done)?,
                 Carrier::Psync(queue) => {
                     let Some(slot) = queue.pop_front() else { break };
-                    let result = self.carry_out(slot);
+                    let result = self.execute_slot(slot);
                     self.answer(slot, result, &mut done);
                     1
                 }
@@ -241,7 +241,7 @@ impl Ring {
         let mut answered = 0;
         let Carrier::Uring(uring) = &mut self.carrier else { return Ok(0) };
         let submitted = if uring.has_answers() { uring.send() } else { uring.enter(1) };
-        submitted.map_err(|error| failed("io_uring_enter", error))?;
+        submitted.map_err(|error| io_error("io_uring_enter", error))?;
         while answered < max
             && let Carrier::Uring(uring) = &mut self.carrier
             && let Some((slot, result)) = uring.answer()
@@ -264,7 +264,7 @@ impl Ring {
                 return Some(Ok(()));
             }
             if bytes == 0 {
-                return Some(Err(ended(&state.flight, state.done)));
+                return Some(Err(unexpected_end_error(&state.flight, state.done)));
             }
         } else if ![libc::EAGAIN, libc::EINTR].contains(&-result) {
             return Some(Err(io::Error::from_raw_os_error(-result)));
@@ -286,12 +286,12 @@ impl Ring {
         let flight = &state.flight;
         match result {
             Ok(()) => done(slot, Ok(&self.region.buffer(slot)[..flight.bytes])),
-            Err(error) => done(slot, Err(failed(&words(flight), error))),
+            Err(error) => done(slot, Err(io_error(&describe_flight(flight), error))),
         }
     }
 
     /// One operation by plain calls, whole.
-    fn carry_out(&mut self, slot: u32) -> io::Result<()> {
+    fn execute_slot(&mut self, slot: u32) -> io::Result<()> {
         let flight = self.slots[slot as usize].flight;
         let Flight { kind, offset, bytes, .. } = flight;
         let file = &self.files[flight.file];
@@ -311,7 +311,7 @@ impl Ring {
                 }
             };
             match result {
-                Ok(0) => return Err(ended(&flight, done)),
+                Ok(0) => return Err(unexpected_end_error(&flight, done)),
                 Ok(more) => done += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -334,7 +334,7 @@ impl Drop for Ring {
     }
 }
 
-fn words(Flight { kind, offset, bytes, .. }: &Flight) -> String {
+fn describe_flight(Flight { kind, offset, bytes, .. }: &Flight) -> String {
     match kind {
         Kind::Read => format!("read of {bytes} bytes at {offset}"),
         Kind::Write => format!("write of {bytes} bytes at {offset}"),
@@ -344,21 +344,21 @@ fn words(Flight { kind, offset, bytes, .. }: &Flight) -> String {
 }
 
 #[cold]
-fn failed(doing: &str, error: io::Error) -> Error {
+fn io_error(doing: &str, error: io::Error) -> Error {
     Error::from(error).context(doing)
 }
 
 #[cold]
-fn ended(flight: &Flight, done: usize) -> io::Error {
+fn unexpected_end_error(flight: &Flight, done: usize) -> io::Error {
     let end = flight.offset + done as u64;
     io::Error::new(io::ErrorKind::UnexpectedEof, format!("the file or device ends at {end}"))
 }
 
 #[cold]
-fn misuse(slot: u32, flight: &Flight) -> Error {
+fn misuse_error(slot: u32, flight: &Flight) -> Error {
     let what = format!(
         "{}: slot {slot} is in flight or has no such buffer, or there is no file {}",
-        words(flight),
+        describe_flight(flight),
         flight.file
     );
     Error::invalid(what)

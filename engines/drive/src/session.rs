@@ -39,7 +39,7 @@ impl<'e> DriveSession<'e> {
         let depth = if drive.options.calls == Calls::IoUring { drive.depth() } else { 1 };
         let carrier = match &drive.map {
             Some(map) => Carrier::Map(map),
-            None => Carrier::Ring(drive.ring(depth, drive.buffer_bytes)?),
+            None => Carrier::Ring(drive.open_ring(depth, drive.buffer_bytes)?),
         };
         let lookups = vec![false; depth as usize];
         let whole = drive.is_whole();
@@ -61,14 +61,14 @@ impl<'e> DriveSession<'e> {
     fn pipeline(&mut self) -> Result<&mut Ring> {
         match (&mut self.carrier, self.drive.options.calls) {
             (Carrier::Ring(ring), Calls::IoUring) => Ok(ring),
-            (_, calls) => Err(one_at_a_time(calls)),
+            (_, calls) => Err(synchronous_error(calls)),
         }
     }
 
     /// A write must be a whole block, to a location opened for writing: a write to a read-only map
     /// would kill the process.
     #[inline]
-    fn accepts(&self, value: &[u8]) -> Result<()> {
+    fn check_value(&self, value: &[u8]) -> Result<()> {
         if value.len() == self.drive.block_bytes && !self.drive.options.read_only {
             return Ok(());
         }
@@ -83,7 +83,7 @@ impl<'e> DriveSession<'e> {
 
     /// The ring, after a check that the piece is within bounds and not longer than announced.
     #[inline]
-    fn ring_for(&mut self, offset: u64, bytes: usize) -> Result<&mut Ring> {
+    fn checked_ring(&mut self, offset: u64, bytes: usize) -> Result<&mut Ring> {
         self.demand_whole()?;
         self.drive.demand_inside(offset, bytes as u64)?;
         let most = self.drive.buffer_bytes;
@@ -109,14 +109,14 @@ impl<'e> DriveSession<'e> {
         let (drive, block) = (self.drive, self.drive.block_bytes);
         let mut loader = match self.loader.take() {
             Some(loader) => loader,
-            None => drive.ring(RUNS, (RUN_BYTES - RUN_BYTES % block).max(block))?,
+            None => drive.open_ring(RUNS, (RUN_BYTES - RUN_BYTES % block).max(block))?,
         };
         let mut runs = Runs::new(drive.options.durable);
         for write in writes {
             let Write::Put { key, value } = *write else {
                 return Err(Error::unsupported("delete"));
             };
-            self.accepts(value)?;
+            self.check_value(value)?;
             runs.add(&mut loader, drive.offset(key)?, value)?;
         }
         runs.end(&mut loader)?;
@@ -206,7 +206,7 @@ impl Session for DriveSession<'_> {
         match &mut self.carrier {
             Carrier::Map(map) => Ok(map.read(offset, block, |block| visit(Some(block)))),
             Carrier::Ring(ring) => {
-                alone(ring)?;
+                require_idle(ring)?;
                 ring.read(0, 0, offset, block)?;
                 wait(ring)?;
                 Ok(visit(Some(&ring.buffer(0)[..block])))
@@ -217,7 +217,7 @@ impl Session for DriveSession<'_> {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let offset = self.drive.offset(key)?;
-        self.accepts(value)?;
+        self.check_value(value)?;
         let durable = self.drive.options.durable;
         match &mut self.carrier {
             // While a file is loaded, its pages may have no room behind them yet.
@@ -227,7 +227,7 @@ impl Session for DriveSession<'_> {
                 if durable { map.flush(offset, value.len()) } else { Ok(()) }
             }
             Carrier::Ring(ring) => {
-                alone(ring)?;
+                require_idle(ring)?;
                 ring.buffer_mut(0)[..value.len()].copy_from_slice(value);
                 ring.write_as(durable, 0, offset, value.len())?;
                 wait(ring)
@@ -266,14 +266,15 @@ impl Session for DriveSession<'_> {
         }
         let depth_needed = keys.len().min(MULTIGET_DEPTH_MAX) as u32;
         if depth_needed > self.depth {
-            alone(self.pipeline()?)?;
-            self.carrier = Carrier::Ring(self.drive.ring(depth_needed, self.drive.buffer_bytes)?);
+            require_idle(self.pipeline()?)?;
+            self.carrier =
+                Carrier::Ring(self.drive.open_ring(depth_needed, self.drive.buffer_bytes)?);
             self.depth = depth_needed;
             self.lookups.resize(depth_needed as usize, false);
         }
         let (drive, block, depth) = (self.drive, self.drive.block_bytes, self.depth);
         let ring = self.pipeline()?;
-        alone(ring)?;
+        require_idle(ring)?;
         let mut free: Vec<u32> = (0..depth).rev().collect();
         let mut indexes = vec![0; depth as usize];
         let (mut next, mut failed) = (0, Ok(()));
@@ -286,7 +287,7 @@ impl Session for DriveSession<'_> {
                 failed = queued;
                 next += 1;
             }
-            ring.complete_shown(|slot, result| {
+            ring.complete_with_data(|slot, result| {
                 match result {
                     Ok(value) => visit(indexes[slot as usize], Some(value)),
                     Err(error) => failed = Err(error),
@@ -304,8 +305,8 @@ impl Session for DriveSession<'_> {
         bytes: usize,
         visit: impl FnOnce(&[u8]) -> R,
     ) -> Result<R> {
-        let ring = self.ring_for(offset, bytes)?;
-        alone(ring)?;
+        let ring = self.checked_ring(offset, bytes)?;
+        require_idle(ring)?;
         ring.read(0, 0, offset, bytes)?;
         wait(ring)?;
         Ok(visit(&ring.buffer(0)[..bytes]))
@@ -315,8 +316,8 @@ impl Session for DriveSession<'_> {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         self.demand_writable()?;
         let durable = self.drive.options.durable;
-        let ring = self.ring_for(offset, bytes.len())?;
-        alone(ring)?;
+        let ring = self.checked_ring(offset, bytes.len())?;
+        require_idle(ring)?;
         ring.buffer_mut(0)[..bytes.len()].copy_from_slice(bytes);
         ring.write_as(durable, 0, offset, bytes.len())?;
         wait(ring)
@@ -335,7 +336,7 @@ impl Session for DriveSession<'_> {
     #[inline]
     fn submit_read_at(&mut self, ticket: u32, offset: u64, bytes: usize) -> Result<()> {
         self.pipeline()?;
-        self.ring_for(offset, bytes)?.read(ticket, 0, offset, bytes)?;
+        self.checked_ring(offset, bytes)?.read(ticket, 0, offset, bytes)?;
         self.lookups[ticket as usize] = true;
         Ok(())
     }
@@ -345,7 +346,7 @@ impl Session for DriveSession<'_> {
         self.pipeline()?;
         self.demand_writable()?;
         let durable = self.drive.options.durable;
-        let ring = self.ring_for(offset, bytes.len())?;
+        let ring = self.checked_ring(offset, bytes.len())?;
         ring.buffer_mut(ticket)[..bytes.len()].copy_from_slice(bytes);
         ring.write_as(durable, ticket, offset, bytes.len())?;
         self.lookups[ticket as usize] = false;
@@ -365,7 +366,7 @@ impl Session for DriveSession<'_> {
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
         self.demand_whole()?;
         let (offset, durable) = (self.drive.offset(key)?, self.drive.options.durable);
-        self.accepts(value)?;
+        self.check_value(value)?;
         let ring = self.pipeline()?;
         ring.buffer_mut(ticket)[..value.len()].copy_from_slice(value);
         ring.write_as(durable, ticket, offset, value.len())?;
@@ -382,7 +383,7 @@ impl Session for DriveSession<'_> {
     fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
         self.pipeline()?;
         let Self { carrier: Carrier::Ring(ring), lookups, .. } = self else { return Ok(0) };
-        ring.complete_shown(|slot, result| {
+        ring.complete_with_data(|slot, result| {
             done(slot, result.map(|block| lookups[slot as usize].then_some(block)));
         })
     }
@@ -398,7 +399,7 @@ fn wait(ring: &mut Ring) -> Result<()> {
 
 /// Calls that wait do not mix with operations in flight.
 #[inline]
-fn alone(ring: &Ring) -> Result<()> {
+fn require_idle(ring: &Ring) -> Result<()> {
     if ring.open() == 0 {
         return Ok(());
     }
@@ -406,7 +407,7 @@ fn alone(ring: &Ring) -> Result<()> {
 }
 
 #[cold]
-fn one_at_a_time(calls: Calls) -> Error {
+fn synchronous_error(calls: Calls) -> Error {
     let io = if calls == Calls::Mmap { "mmap" } else { "psync" };
     let what = format!("io = {io} is synchronous and ignores `depth`; set io = io_uring");
     Error::new(ErrorClass::Unsupported, what)

@@ -41,7 +41,7 @@ impl Uring {
         let mut why_not = Vec::new();
         let mut wanted_setup = setup.clone();
         if wanted_setup.iopoll
-            && let Some(why) = files.iter().find_map(not_polled)
+            && let Some(why) = files.iter().find_map(find_polling_obstacle)
         {
             why_not.push(format!("no IOPOLL: {why}"));
             wanted_setup.iopoll = false;
@@ -298,15 +298,15 @@ fn refusal(error: &io::Error) -> String {
 
 /// Why a file's device cannot be polled, according to sysfs: older kernels accept polled operations
 /// for such a device, and wait for the interrupt anyway.
-fn not_polled(file: &File) -> Option<String> {
+fn find_polling_obstacle(file: &File) -> Option<String> {
     let metadata = file.metadata().ok()?;
     let device = if metadata.rdev() == 0 { metadata.dev() } else { metadata.rdev() };
     let name = format!("{}:{}", libc::major(device), libc::minor(device));
-    let folder = format!("/sys/dev/block/{name}");
+    let dir = format!("/sys/dev/block/{name}");
     // A partition has the queue of its whole drive.
     let read = |path: String| std::fs::read_to_string(path).ok();
-    let polled = read(format!("{folder}/queue/io_poll"))
-        .or_else(|| read(format!("{folder}/../queue/io_poll")));
+    let polled =
+        read(format!("{dir}/queue/io_poll")).or_else(|| read(format!("{dir}/../queue/io_poll")));
     match polled.as_deref().map(str::trim) {
         Some("0") => Some(format!("Operation not supported; queue/io_poll of {name} is 0")),
         Some(_) => None,

@@ -15,7 +15,7 @@ pub(crate) fn arguments(job: &Job, drive: &Mix, seed: u64) -> Result<Vec<String>
     };
     let mut arguments = vec![
         "--name=kvdyno".to_owned(),
-        format!("--filename={}", one_name(&path(&job.location)?)),
+        format!("--filename={}", escape_path(&path(&job.location)?)),
         format!("--rw={}", pattern(role)?),
         format!("--bs={}", job.shape.value_bytes_max),
         format!("--numjobs={}", role.threads),
@@ -41,7 +41,7 @@ pub(crate) fn arguments(job: &Job, drive: &Mix, seed: u64) -> Result<Vec<String>
     arguments.push("--time_based=1".to_owned());
     arguments.push(format!("--runtime={}us", nanoseconds / 1_000));
     arguments.extend(span(job, role)?);
-    arguments.extend(share(role));
+    arguments.extend(read_share_option(role));
     arguments.extend(options(job, role)?);
     Ok(arguments)
 }
@@ -52,7 +52,7 @@ pub(crate) fn path(location: &Location) -> Result<PathBuf> {
 }
 
 /// As one name: fio takes a `:` for the end of a file's name and the beginning of the next.
-fn one_name(path: &Path) -> String {
+fn escape_path(path: &Path) -> String {
     path.display().to_string().replace(':', "\\:")
 }
 
@@ -105,7 +105,7 @@ fn span(job: &Job, role: &Role) -> Result<Vec<String>> {
 }
 
 /// fio takes whole percents.
-fn share(role: &Role) -> Option<String> {
+fn read_share_option(role: &Role) -> Option<String> {
     let reads = weight(role, |entry| entry.op == Op::Get);
     let share = 100.0 * reads / weight(role, |_| true);
     (share > 0.0 && share < 100.0).then(|| format!("--rwmixread={}", share.round() as u32))
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_name_with_colons_is_one_file() {
         let device = Path::new("/dev/disk/by-path/pci-0000:00:1f.2-ata-1");
-        assert_eq!(one_name(device), "/dev/disk/by-path/pci-0000\\:00\\:1f.2-ata-1");
-        assert_eq!(one_name(Path::new("/mnt/nvme/drive")), "/mnt/nvme/drive");
+        assert_eq!(escape_path(device), "/dev/disk/by-path/pci-0000\\:00\\:1f.2-ata-1");
+        assert_eq!(escape_path(Path::new("/mnt/nvme/drive")), "/mnt/nvme/drive");
     }
 }

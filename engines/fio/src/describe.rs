@@ -10,12 +10,12 @@ pub(crate) fn description() -> Description {
         title: "fio".to_owned(),
         version: version(),
         build: BTreeMap::new(),
-        capabilities: Capabilities::of_bare_drive([
+        capabilities: Capabilities::bare_drive([
             (Durability::Async, PowerLoss::LosesLast, "direct=1, never flushed"),
             (Durability::Commit, PowerLoss::Keeps, "direct=1 sync=dsync"),
         ]),
         options: vec![
-            OptionSpec::words("io", &["io_uring", "psync", "mmap"], "fio's ioengine."),
+            OptionSpec::choice("io", &["io_uring", "psync", "mmap"], "fio's ioengine."),
             OptionSpec::flag("registered", true, "fio's fixedbufs and registerfiles."),
             OptionSpec::flag("sqpoll", false, "fio's sqthread_poll."),
             OptionSpec::flag("iopoll", false, "fio's hipri."),

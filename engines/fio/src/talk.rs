@@ -31,19 +31,19 @@ pub(crate) fn hello() -> io::Result<()> {
 /// Does a job.
 pub(crate) fn run(job: &Job) -> io::Result<ExitCode> {
     let mut phase = None;
-    match all(job, &mut phase) {
+    match run_job(job, &mut phase) {
         Ok(()) => {
             send(&Event::Done { drift_ppm: None })?;
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => {
-            send(&Event::failed(phase, &error))?;
+            send(&Event::from_error(phase, &error))?;
             Ok(ExitCode::FAILURE)
         }
     }
 }
 
-fn all(job: &Job, current: &mut Option<u32>) -> Result<()> {
+fn run_job(job: &Job, current: &mut Option<u32>) -> Result<()> {
     if job.protocol != kvdyno_record::PROTOCOL {
         return Err(Error::invalid(format!(
             "expected protocol {1}, found {0}; build worker and program from one version",
@@ -55,7 +55,7 @@ fn all(job: &Job, current: &mut Option<u32>) -> Result<()> {
         return Err(Error::invalid("no file of blocks; run a case of engine `drive` first"));
     }
     let mut case = Case::begin(job)?;
-    opened()?;
+    report_opened()?;
     for (index, phase) in job.phases.iter().enumerate() {
         *current = Some(index as u32);
         if case.phase(index as u32, phase)? {
@@ -66,7 +66,7 @@ fn all(job: &Job, current: &mut Option<u32>) -> Result<()> {
 }
 
 /// There is nothing to open before fio does.
-fn opened() -> Result<()> {
+fn report_opened() -> Result<()> {
     Ok(send(&Event::Opened { took_ns: 0, crew: None })?)
 }
 
@@ -110,11 +110,11 @@ impl<'j> Case<'j> {
         let failed = |error: kvdyno_record::files::RecordError| {
             Error::new(ErrorClass::Other, error.to_string())
         };
-        let latency = job.folder.join("latency.hlog");
+        let latency = job.dir.join("latency.hlog");
         Ok(Self {
             job,
             controls,
-            series: File::create_new(job.folder.join("series.ndjson"))?,
+            series: File::create_new(job.dir.join("series.ndjson"))?,
             latency: hlog::Writer::create(&latency, SystemTime::now()).map_err(failed)?,
             begun: Instant::now(),
             usage: ProcessUsage::default(),
@@ -180,7 +180,7 @@ impl<'j> Case<'j> {
         let begun = Instant::now();
         send(&Event::Closed { took_ns: 0 })?;
         let stopped = self.wait_for_go()?;
-        opened()?;
+        report_opened()?;
         Ok(PhaseResult { wall_ns: begun.elapsed().as_nanos() as u64, stopped, job: None })
     }
 
@@ -188,7 +188,7 @@ impl<'j> Case<'j> {
         let seed = self.job.data.seed ^ (u64::from(self.job.trial) << 32) ^ u64::from(index);
         let arguments = arguments(self.job, drive, seed)?;
         let (start, begun) = (self.begun.elapsed(), Instant::now());
-        let report = self.job.folder.join(format!("fio-{}.json", phase.name));
+        let report = self.job.dir.join(format!("fio-{}.json", phase.name));
         let mut command = Command::new("fio");
         command.args(&arguments).stdin(Stdio::null()).stdout(File::create_new(&report)?);
         let mut child = child::spawn(command)
@@ -200,20 +200,20 @@ impl<'j> Case<'j> {
         let (job, version) = match parsed {
             Ok(mut report) if report.jobs.len() == 1 => (report.jobs.remove(0), report.version),
             Ok(report) => {
-                return Err(fio_failed(&format!(
+                return Err(fio_error(&format!(
                     "expected one job, found \
                 {}",
                     report.jobs.len()
                 )));
             }
             Err(first_error) => {
-                return Err(fio_failed(&format!(
+                return Err(fio_error(&format!(
                     "{status}: expected a report, found {first_error}"
                 )));
             }
         };
         if job.error != 0 || (!status.success() && !stopped) {
-            return Err(fio_failed(&format!("{status}, error {}", job.error)));
+            return Err(fio_error(&format!("{status}, error {}", job.error)));
         }
         self.counters = Counters::from([
             ("fio".to_owned(), Value::Text(version)),
@@ -254,7 +254,7 @@ impl<'j> Case<'j> {
     }
 }
 
-fn fio_failed(what: &str) -> Error {
+fn fio_error(what: &str) -> Error {
     Error::new(ErrorClass::Other, format!("fio: {what} (see log.txt)"))
 }
 

@@ -40,7 +40,7 @@ fn capabilities() -> Capabilities {
         transactions: Transactions::Optimistic,
         key_bytes_max: Some(KEY_BYTES_MAX as u64),
         value_bytes_max: Some(VALUE_BYTES_MAX as u64),
-        ..Capabilities::least([
+        ..Capabilities::minimal([
             (
                 Durability::None,
                 PowerLoss::LosesLast,
@@ -95,7 +95,7 @@ fn memory_and_journal() -> Vec<OptionSpec> {
             512 << 20,
             "Size of all journals that has memtables flushed early; 64 MiB at least.",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "journal_compression",
             &["lz4", "none"],
             "Compression of values of 4 KiB and more in the journal.",
@@ -106,7 +106,7 @@ fn memory_and_journal() -> Vec<OptionSpec> {
 /// Options of tables and of the database.
 fn tables() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::words(
+        OptionSpec::choice(
             "data_block_compression",
             &["lz4", "none"],
             "Compression of data blocks; lz4 is fjall's policy: none in levels 0 and 1, LZ4 below.",
@@ -138,7 +138,7 @@ fn tables() -> Vec<OptionSpec> {
             "Threads for flushes and compactions; 0: one a processor, four at most.",
         ),
         OptionSpec::count("max_cached_files", 1 << 20, 900, "Files kept open; 10 at least."),
-        OptionSpec::words(
+        OptionSpec::choice(
             "persist_mode",
             &["sync_all", "sync_data"],
             "fsync or fdatasync of the journal, in class commit.",
@@ -148,7 +148,7 @@ fn tables() -> Vec<OptionSpec> {
             "For where fdatasync is enough: Linux writes with it all that reading the data needs.",
             "fjall 3.1, PersistMode::SyncData",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "transactions",
             &["off", "serial", "optimistic"],
             "Kind of the database: Database, SingleWriterTxDatabase or OptimisticTxDatabase; with \
@@ -187,8 +187,8 @@ pub(crate) fn settings(options: &Options) -> Result<Settings> {
             "lz4" => CompressionType::Lz4,
             _ => CompressionType::None,
         },
-        max_journaling_size: at_least(options, "max_journaling_size", 64 << 20)?,
-        max_cached_files: at_least(options, "max_cached_files", 10)? as usize,
+        max_journaling_size: integer_at_least(options, "max_journaling_size", 64 << 20)?,
+        max_cached_files: integer_at_least(options, "max_cached_files", 10)? as usize,
         worker_threads,
         keyspace: keyspace(options)?.manual_journal_persist(persist.is_none()),
         persist,
@@ -197,15 +197,15 @@ pub(crate) fn settings(options: &Options) -> Result<Settings> {
 }
 
 fn keyspace(options: &Options) -> Result<KeyspaceCreateOptions> {
-    let ratio = at_least(options, "level_ratio", 2)?;
+    let ratio = integer_at_least(options, "level_ratio", 2)?;
     let leveled = Leveled::default()
-        .with_table_target_size(at_least(options, "table_target_size", 1 << 20)?)
-        .with_l0_threshold(at_least(options, "l0_threshold", 1)? as u8)
+        .with_table_target_size(integer_at_least(options, "table_target_size", 1 << 20)?)
+        .with_l0_threshold(integer_at_least(options, "l0_threshold", 1)? as u8)
         .with_level_ratio_policy(vec![ratio as f32]);
     let mut keyspace = KeyspaceCreateOptions::default()
-        .max_memtable_size(at_least(options, "max_memtable_size", 1 << 20)?)
+        .max_memtable_size(integer_at_least(options, "max_memtable_size", 1 << 20)?)
         .data_block_size_policy(BlockSizePolicy::all(
-            at_least(options, "data_block_size", 1 << 10)?.min(1 << 20) as u32,
+            integer_at_least(options, "data_block_size", 1 << 10)?.min(1 << 20) as u32,
         ))
         .expect_point_read_hits(options.boolean("expect_point_read_hits")?)
         .compaction_strategy(Arc::new(leveled));
@@ -221,7 +221,7 @@ fn keyspace(options: &Options) -> Result<KeyspaceCreateOptions> {
 }
 
 /// A number below which fjall panics, or cannot work.
-fn at_least(options: &Options, name: &str, least: u64) -> Result<u64> {
+fn integer_at_least(options: &Options, name: &str, least: u64) -> Result<u64> {
     match options.integer(name)? {
         value if value >= least => Ok(value),
         value => Err(Error::invalid(format!("{name}: expected at least {least}, found {value}"))),

@@ -1,6 +1,6 @@
 //! fjall behind the two traits.
 
-use crate::records::{Walking, failed, show};
+use crate::records::{Walking, fjall_error, show};
 use crate::store::Store;
 use crate::{describe, events};
 use fjall::PersistMode;
@@ -34,16 +34,16 @@ impl Engine for Fjall {
     fn settle(&self, limit: Duration) -> Result<Settled> {
         const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
         let deadline = Instant::now() + limit.min(LONGEST);
-        let mut idle = self.comes_to_rest(deadline);
-        if idle && self.0.keyspace.rotate_memtable().map_err(failed)? {
-            idle = self.comes_to_rest(deadline);
+        let mut idle = self.wait_until_idle(deadline);
+        if idle && self.0.keyspace.rotate_memtable().map_err(fjall_error)? {
+            idle = self.wait_until_idle(deadline);
         }
         let note = "rotate_memtable; no sealed memtable or queued flush, no compaction for 100 ms";
         Ok(Settled { idle, note: note.to_owned() })
     }
 
     fn sync(&self) -> Result<()> {
-        self.0.database.persist(PersistMode::SyncAll).map_err(failed)
+        self.0.database.persist(PersistMode::SyncAll).map_err(fjall_error)
     }
 
     /// fjall only logs an error when it is dropped, so the journal is written before.
@@ -85,7 +85,7 @@ impl Engine for Fjall {
 
 impl Fjall {
     /// Waits until nothing has been under way for a while; false: the deadline was first.
-    fn comes_to_rest(&self, deadline: Instant) -> bool {
+    fn wait_until_idle(&self, deadline: Instant) -> bool {
         const PAUSE: Duration = Duration::from_millis(10);
         const QUIET: u32 = 10;
         let Store { database, keyspace, .. } = &self.0;
@@ -118,7 +118,7 @@ pub(crate) struct FjallSession<'e> {
 impl Session for FjallSession<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        let value = self.store.keyspace.get(key).map_err(failed)?;
+        let value = self.store.keyspace.get(key).map_err(fjall_error)?;
         Ok(visit(value.as_deref()))
     }
 
@@ -149,10 +149,10 @@ impl Session for FjallSession<'_> {
         if limit == 0 {
             return Ok(0);
         }
-        let previous = self.walking.take().filter(|previous| previous.goes_on(walk));
+        let previous = self.walking.take().filter(|previous| previous.can_continue(walk));
         let mut walking = previous.unwrap_or_else(|| Walking::begin(&self.store.keyspace, walk));
         let shown = walking.show(walk, limit, visit)?;
-        self.walking = walk.last().is_some().then_some(walking);
+        self.walking = walk.last_key().is_some().then_some(walking);
         Ok(shown)
     }
 
@@ -176,7 +176,7 @@ impl Session for FjallSession<'_> {
     ) -> Result<bool> {
         buffer.clear();
         if self.store.is_plain() {
-            let old = self.store.keyspace.get(key).map_err(failed)?;
+            let old = self.store.keyspace.get(key).map_err(fjall_error)?;
             change(old.as_deref(), buffer);
             self.store.put(key, buffer)?;
             return Ok(old.is_some());

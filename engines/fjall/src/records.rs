@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 /// fjall's error with its class.
 #[cold]
 #[expect(clippy::needless_pass_by_value, reason = "as map_err passes it")]
-pub(crate) fn failed(error: fjall::Error) -> Error {
+pub(crate) fn fjall_error(error: fjall::Error) -> Error {
     use fjall::Error as Fjall;
     let io = |error: &std::io::Error| Error::from(std::io::Error::from(error.kind())).class;
     let class = match &error {
@@ -35,7 +35,7 @@ pub(crate) fn show(
     mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<(u64, Option<UserKey>)> {
     show_records(way, direction, limit, |record| {
-        let (key, value) = record.into_inner().map_err(failed)?;
+        let (key, value) = record.into_inner().map_err(fjall_error)?;
         let flow = visit(&key, &value);
         Ok((key, flow))
     })
@@ -59,8 +59,8 @@ impl Walking {
     }
 
     /// Whether it is at the position of `walk`.
-    pub(crate) fn goes_on(&self, walk: &Walk) -> bool {
-        self.direction == walk.direction() && self.stands.as_deref() == walk.last()
+    pub(crate) fn can_continue(&self, walk: &Walk) -> bool {
+        self.direction == walk.direction() && self.stands.as_deref() == walk.last_key()
     }
 
     /// The next `limit` records; whether there may be more is in `walk`.
@@ -72,8 +72,8 @@ impl Walking {
     ) -> Result<u64> {
         let (count, last) = show(&mut self.way, walk.direction(), limit, visit)?;
         match &last {
-            None => walk.ended(),
-            Some(last) => walk.passed(last),
+            None => walk.restart(),
+            Some(last) => walk.advance_to(last),
         }
         self.stands = last;
         Ok(count)

@@ -2,7 +2,7 @@
 //! and with transactions side by side. All write to the same journal and the same tree.
 
 use crate::describe::Settings;
-use crate::records::{failed, show};
+use crate::records::{fjall_error, show};
 use fjall::{
     Conflict, Database, Keyspace, OptimisticTxDatabase, OptimisticWriteTx, PersistMode, Readable,
     SingleWriterTxDatabase, SingleWriterTxKeyspace, SingleWriterWriteTx,
@@ -31,39 +31,39 @@ enum Kind {
 
 /// Opens a kind of database; a macro, because the trait that they share has no public name.
 macro_rules! open {
-    ($database:ty, $folder:expr, $settings:expr) => {
-        <$database>::builder($folder)
+    ($database:ty, $dir:expr, $settings:expr) => {
+        <$database>::builder($dir)
             .cache_size($settings.cache_size)
             .journal_compression($settings.journal_compression)
             .max_journaling_size($settings.max_journaling_size)
             .max_cached_files(Some($settings.max_cached_files))
             .worker_threads($settings.worker_threads)
             .open()
-            .map_err(failed)
+            .map_err(fjall_error)
     };
 }
 
 impl Store {
-    pub(crate) fn open(folder: &Path, settings: Settings) -> Result<Self> {
+    pub(crate) fn open(dir: &Path, settings: Settings) -> Result<Self> {
         let persist = settings.persist;
         Ok(match settings.transactions.as_str() {
             "serial" => {
-                let serial = open!(SingleWriterTxDatabase, folder, settings)?;
+                let serial = open!(SingleWriterTxDatabase, dir, settings)?;
                 let database = serial.inner().clone();
-                let keyspace = keyspace_of(&database, settings)?;
+                let keyspace = open_keyspace(&database, settings)?;
                 let name = keyspace.name().to_string();
-                let shared = serial.keyspace(&name, Default::default).map_err(failed)?;
+                let shared = serial.keyspace(&name, Default::default).map_err(fjall_error)?;
                 Self { kind: Kind::Serial(serial, shared), database, keyspace, persist }
             }
             "optimistic" => {
-                let optimistic = open!(OptimisticTxDatabase, folder, settings)?;
+                let optimistic = open!(OptimisticTxDatabase, dir, settings)?;
                 let database = optimistic.inner().clone();
-                let keyspace = keyspace_of(&database, settings)?;
+                let keyspace = open_keyspace(&database, settings)?;
                 Self { kind: Kind::Optimistic(optimistic), database, keyspace, persist }
             }
             _ => {
-                let database = open!(Database, folder, settings)?;
-                let keyspace = keyspace_of(&database, settings)?;
+                let database = open!(Database, dir, settings)?;
+                let keyspace = open_keyspace(&database, settings)?;
                 Self { kind: Kind::Plain, database, keyspace, persist }
             }
         })
@@ -75,8 +75,8 @@ impl Store {
             return self.transaction(|within| within.put(key, value));
         }
         refuse(key, value)?;
-        self.keyspace.insert(key, value).map_err(failed)?;
-        self.persisted()
+        self.keyspace.insert(key, value).map_err(fjall_error)?;
+        self.persist_write()
     }
 
     pub(crate) fn delete(&self, key: &[u8]) -> Result<()> {
@@ -84,17 +84,17 @@ impl Store {
             return self.transaction(|within| within.delete(key));
         }
         refuse(key, &[])?;
-        self.keyspace.remove(key).map_err(failed)?;
-        self.persisted()
+        self.keyspace.remove(key).map_err(fjall_error)?;
+        self.persist_write()
     }
 
     /// A single write is persisted as its keyspace's option sets it: to the operating system, or
     /// not at all.
     #[inline]
-    fn persisted(&self) -> Result<()> {
+    fn persist_write(&self) -> Result<()> {
         match self.persist {
             None | Some(PersistMode::Buffer) => Ok(()),
-            Some(mode) => self.database.persist(mode).map_err(failed),
+            Some(mode) => self.database.persist(mode).map_err(fjall_error),
         }
     }
 
@@ -115,7 +115,7 @@ impl Store {
                 Write::Delete { key } => batch.remove(&self.keyspace, key),
             }
         }
-        batch.commit().map_err(failed)
+        batch.commit().map_err(fjall_error)
     }
 
     /// Commits the writes of `body` if it succeeds. A dropped transaction leaves nothing.
@@ -131,16 +131,16 @@ impl Store {
                 WriteTx::Serial(database.write_tx().durability(self.persist), keyspace)
             }
             Kind::Optimistic(database) => {
-                let begun = database.write_tx().map_err(failed)?;
+                let begun = database.write_tx().map_err(fjall_error)?;
                 WriteTx::Optimistic(begun.durability(self.persist), &self.keyspace)
             }
         };
         let mut within = ActiveTransaction(begun);
         let result = body(&mut within)?;
         match within.0 {
-            WriteTx::Serial(begun, _) => begun.commit().map_err(failed)?,
+            WriteTx::Serial(begun, _) => begun.commit().map_err(fjall_error)?,
             WriteTx::Optimistic(begun, _) => {
-                begun.commit().map_err(failed)?.map_err(|Conflict| {
+                begun.commit().map_err(fjall_error)?.map_err(|Conflict| {
                     Error::new(ErrorClass::Conflict, "its reads were changed before its commit")
                 })?;
             }
@@ -156,7 +156,7 @@ impl Store {
 
 /// The one keyspace. It keeps the options that it was created with, so its name shows whether its
 /// writes go to the operating system by themselves.
-fn keyspace_of(database: &Database, settings: Settings) -> Result<Keyspace> {
+fn open_keyspace(database: &Database, settings: Settings) -> Result<Keyspace> {
     let (name, other) = match settings.persist {
         None => ("manual", "records"),
         Some(_) => ("records", "manual"),
@@ -167,7 +167,7 @@ fn keyspace_of(database: &Database, settings: Settings) -> Result<Keyspace> {
              one with async or commit",
         ));
     }
-    database.keyspace(name, || settings.keyspace).map_err(failed)
+    database.keyspace(name, || settings.keyspace).map_err(fjall_error)
 }
 
 #[inline]
@@ -197,7 +197,7 @@ impl Transaction for ActiveTransaction<'_> {
             WriteTx::Serial(begun, keyspace) => begun.get(keyspace, key),
             WriteTx::Optimistic(begun, keyspace) => begun.get(keyspace, key),
         };
-        visit(value.map_err(failed)?.as_deref());
+        visit(value.map_err(fjall_error)?.as_deref());
         Ok(())
     }
 

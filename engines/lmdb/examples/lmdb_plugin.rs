@@ -29,7 +29,7 @@ mod value;
 use engine::Lmdb;
 use kvdyno_engine::{Durability, Engine, Error, Result};
 use kvdyno_plugin::Plugin;
-use kvdyno_testing::turns::{self, ROUNDS, Turns, by_adapter};
+use kvdyno_testing::turns::{self, ROUNDS, Turns, time_adapter};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -37,10 +37,10 @@ const CRATE: &str = "lmdb-master-sys";
 
 fn main() -> Result<()> {
     let argument = std::env::args().nth(1).unwrap_or_else(|| "/var/tmp".to_owned());
-    let folder = Path::new(&argument).join("kvdyno-lmdb-plugin");
-    std::fs::create_dir_all(&folder)?;
-    Plugin::use_library(Some(&compiled(&folder)?))?;
-    let database = folder.join("database");
+    let dir = Path::new(&argument).join("kvdyno-lmdb-plugin");
+    std::fs::create_dir_all(&dir)?;
+    Plugin::use_library(Some(&compile_plugin(&dir)?))?;
+    let database = dir.join("database");
     let engine: Lmdb = turns::open(&database, Durability::Async, &[])?;
     turns::load(&engine)?;
     engine.close()?;
@@ -48,19 +48,19 @@ fn main() -> Result<()> {
     for round in 0..ROUNDS {
         // Opened in turn: LMDB must not be open twice in one process.
         let rust: Lmdb = turns::open(&database, Durability::Async, &[])?;
-        let rust = by_adapter(rust, round)?;
+        let rust = time_adapter(rust, round)?;
         let plugin: Plugin = turns::open(&database, Durability::Async, &[])?;
-        turns.add(by_adapter(plugin, round)?, [rust]);
+        turns.add(time_adapter(plugin, round)?, [rust]);
     }
     println!("{turns}");
-    Ok(std::fs::remove_dir_all(folder)?)
+    Ok(std::fs::remove_dir_all(dir)?)
 }
 
 /// The plugin, with the library that the adapter links.
-fn compiled(folder: &Path) -> Result<PathBuf> {
+fn compile_plugin(dir: &Path) -> Result<PathBuf> {
     let sources = library_sources()?;
     let plugin = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin");
-    let output = folder.join("libkvdyno-lmdb-c.so");
+    let output = dir.join("libkvdyno-lmdb-c.so");
     let mut command = Command::new("cc");
     command.args(["-std=gnu11", "-O3", "-w", "-fPIC", "-shared", "-fvisibility=hidden"]);
     command.arg("-I").arg(plugin.join("include")).arg("-I").arg(&sources);
@@ -84,6 +84,6 @@ fn library_sources() -> Result<PathBuf> {
         let manifest = package["manifest_path"].as_str()?;
         Some(PathBuf::from(manifest))
     });
-    let folder = manifest.and_then(|path| Some(path.parent()?.join("lmdb/libraries/liblmdb")));
-    folder.ok_or_else(|| Error::invalid(format!("cargo does not know {CRATE}")))
+    let dir = manifest.and_then(|path| Some(path.parent()?.join("lmdb/libraries/liblmdb")));
+    dir.ok_or_else(|| Error::invalid(format!("cargo does not know {CRATE}")))
 }

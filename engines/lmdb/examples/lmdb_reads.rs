@@ -29,7 +29,7 @@ mod value;
 
 use engine::Lmdb;
 use kvdyno_engine::{Durability, Engine, Error};
-use kvdyno_testing::turns::{self, Key, ROUNDS, Turns, by_adapter, touch, warmed};
+use kvdyno_testing::turns::{self, Key, ROUNDS, Turns, time_adapter, time_warm_reads, touch};
 use library::ffi;
 use std::ffi::CString;
 use std::path::Path;
@@ -37,24 +37,24 @@ use std::ptr::null_mut;
 
 fn main() -> Result<(), Error> {
     let argument = std::env::args().nth(1).unwrap_or_else(|| "/var/tmp".to_owned());
-    let folder = Path::new(&argument).join("kvdyno-lmdb-reads");
-    let engine = open(&folder)?;
+    let dir = Path::new(&argument).join("kvdyno-lmdb-reads");
+    let engine = open(&dir)?;
     turns::load(&engine)?;
     engine.close()?;
     let mut turns = Turns::new(["mdb_get by hand", "cursor MDB_SET by hand, as dbbench"]);
     for round in 0..ROUNDS {
         // Opened in turn: LMDB must not be open twice in one process.
-        let adapter = by_adapter(open(&folder)?, round)?;
-        let mut hand = Hand::open(&folder);
-        let by_get = warmed(round, |key| hand.by_mdb_get(key));
-        turns.add(adapter, [by_get, warmed(round, |key| hand.by_cursor(key))]);
+        let adapter = time_adapter(open(&dir)?, round)?;
+        let mut hand = Hand::open(&dir);
+        let by_get = time_warm_reads(round, |key| hand.by_mdb_get(key));
+        turns.add(adapter, [by_get, time_warm_reads(round, |key| hand.by_cursor(key))]);
     }
     println!("{turns}");
-    Ok(std::fs::remove_dir_all(folder)?)
+    Ok(std::fs::remove_dir_all(dir)?)
 }
 
-fn open(folder: &Path) -> Result<Lmdb, Error> {
-    turns::open(folder, Durability::Async, &[])
+fn open(dir: &Path) -> Result<Lmdb, Error> {
+    turns::open(dir, Durability::Async, &[])
 }
 
 /// The same calls without the trait, the closure, or the types of the adapter.

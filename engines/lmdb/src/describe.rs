@@ -42,7 +42,7 @@ fn capabilities() -> Capabilities {
         concurrent_writers: Some(1),
         key_bytes_max: Some(511),
         value_bytes_max: Some(u64::from(u32::MAX)),
-        ..Capabilities::least([
+        ..Capabilities::minimal([
             (
                 Durability::None,
                 PowerLoss::Damages,
@@ -88,19 +88,19 @@ fn options() -> Vec<OptionSpec> {
             "Leave the kernel's readahead on; off is MDB_NORDAHEAD, without which random reads of \
              data larger than memory can be many times slower.",
         )
-        .as_it_comes(true, "lmdb.h, MDB_NORDAHEAD")
+        .engine_default(true, "lmdb.h, MDB_NORDAHEAD")
         .tuned(
             false,
             "Reading ahead is of no use to random reads of a database larger than memory.",
             "lmdb.h, MDB_NORDAHEAD",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "writemap",
             &["auto", "on", "off"],
             "MDB_WRITEMAP: change pages in the map instead of in copies; auto: on in class none. A \
              full volume then kills the process (SIGBUS).",
         )
-        .as_it_comes("off", "lmdb.h, MDB_WRITEMAP"),
+        .engine_default("off", "lmdb.h, MDB_WRITEMAP"),
         OptionSpec::flag(
             "metasync",
             true,
@@ -123,7 +123,7 @@ fn options() -> Vec<OptionSpec> {
             "Put with MDB_APPEND as long as a session's keys ascend past the last one: full pages \
              instead of half full ones in a sequential load.",
         )
-        .as_it_comes(false, "lmdb.h, MDB_APPEND"),
+        .engine_default(false, "lmdb.h, MDB_APPEND"),
         OptionSpec::count(
             "maxreaders",
             1 << 20,

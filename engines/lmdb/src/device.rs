@@ -37,7 +37,7 @@ impl Device {
     pub(crate) fn claim(path: &Path) -> Result<Self> {
         let opened =
             OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(path);
-        let mut claim = opened.map_err(|error| not_claimed(path, &error))?;
+        let mut claim = opened.map_err(|error| claim_error(path, &error))?;
         if !claim.metadata()?.file_type().is_block_device() {
             return Err(Error::invalid(format!(
                 "{} is not a block device: LMDB takes a directory or a block device (a file can \
@@ -73,14 +73,14 @@ impl Device {
 
     /// Opens the database on the device, or makes one on a blank device.
     pub(crate) fn open(&self, setup: Setup<'_>) -> Result<Env> {
-        // LMDB makes its lock file beside the path it is given: beside a link in a folder of our
+        // LMDB makes its lock file beside the path it is given: beside a link in a directory of our
         // own, not in /dev. Once open it needs neither any more, so both go when this returns: a
         // worker that is killed later leaves nothing, one killed in this millisecond an empty
         // database's lock file in memory. Without lock file (MDB_NOLOCK) there would be no
         // table of readers, and a writer would reuse pages that are being read. Two processes with
         // two lock files cannot meet here: the claim keeps the second out.
-        let folder = private_folder()?;
-        let link = folder.path().join("device");
+        let dir = private_dir()?;
+        let link = dir.path().join("device");
         symlink(&self.path, &link)?;
         if self.blank && setup.flags & ffi::MDB_WRITEMAP != 0 {
             // The first meta pages are written into the map before there is one.
@@ -102,7 +102,7 @@ impl Device {
 }
 
 #[cold]
-fn not_claimed(path: &Path, error: &std::io::Error) -> Error {
+fn claim_error(path: &Path, error: &std::io::Error) -> Error {
     let path = path.display();
     if error.raw_os_error() == Some(libc::EBUSY) {
         let what = format!(
@@ -146,7 +146,7 @@ fn is_meta_page(page: &[u8]) -> bool {
 
 /// In memory where there is such a place, as `/dev` is: the table of readers is written to by
 /// every read.
-fn private_folder() -> Result<TempDir> {
+fn private_dir() -> Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     let builder = builder.prefix("kvdyno-lmdb-lock-");
     Ok(builder.tempdir_in("/dev/shm").or_else(|_| builder.tempdir())?)

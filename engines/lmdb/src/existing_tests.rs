@@ -17,9 +17,9 @@ use std::ptr::{null, null_mut};
 
 const MAP_BYTES: usize = 1 << 30;
 
-/// Puts records into the database `name` of the environment in `folder`, as any program would.
-fn make(folder: &Path, name: Option<&str>, flags: u32, records: &[(&[u8], &[u8])]) {
-    let path = CString::new(folder.as_os_str().as_bytes()).unwrap();
+/// Puts records into the database `name` of the environment in `dir`, as any program would.
+fn make(dir: &Path, name: Option<&str>, flags: u32, records: &[(&[u8], &[u8])]) {
+    let path = CString::new(dir.as_os_str().as_bytes()).unwrap();
     let name = name.map(|name| CString::new(name).unwrap());
     let c_name = name.as_ref().map_or(null(), |name| name.as_ptr());
     let (mut env, mut txn, mut dbi) = (null_mut(), null_mut(), 0);
@@ -43,16 +43,16 @@ fn make(folder: &Path, name: Option<&str>, flags: u32, records: &[(&[u8], &[u8])
 
 const USERS: [(&[u8], &[u8]); 3] = [(b"ann", b"1"), (b"bob", b"22"), (b"zoe", b"333")];
 
-fn open_with(folder: &Path, database: &str, durability: Durability) -> Result<Lmdb> {
+fn open_with(dir: &Path, database: &str, durability: Durability) -> Result<Lmdb> {
     let description = Lmdb::describe();
     let mut options = Options::defaults(&description, durability);
     options.values.insert("database".to_owned(), Value::Text(database.to_owned()));
     let options = options.resolve(&description).unwrap();
-    Lmdb::open(&Location::Directory(folder.to_owned()), &options, &DataShape::uniform(10, 3, 8))
+    Lmdb::open(&Location::Directory(dir.to_owned()), &options, &DataShape::uniform(10, 3, 8))
 }
 
-fn open(folder: &Path, database: &str) -> Result<Lmdb> {
-    open_with(folder, database, Durability::Commit)
+fn open(dir: &Path, database: &str) -> Result<Lmdb> {
+    open_with(dir, database, Durability::Commit)
 }
 
 fn keys(engine: &Lmdb) -> Vec<String> {
@@ -66,18 +66,18 @@ fn keys(engine: &Lmdb) -> Vec<String> {
 }
 
 #[track_caller]
-fn assert_refused(folder: &Path, database: &str, message: &str) {
-    let error = open(folder, database).err().expect("it opened");
+fn assert_refused(dir: &Path, database: &str, message: &str) {
+    let error = open(dir, database).err().expect("it opened");
     assert_eq!((error.class, error.message.as_str()), (ErrorClass::Invalid, message));
 }
 
 #[test]
 fn a_named_database_is_read_and_written() {
-    let folder = tempfile::tempdir().unwrap();
-    make(folder.path(), Some("users"), 0, &USERS);
-    make(folder.path(), Some("others"), 0, &[(b"bob", b"of the others")]);
+    let dir = tempfile::tempdir().unwrap();
+    make(dir.path(), Some("users"), 0, &USERS);
+    make(dir.path(), Some("others"), 0, &[(b"bob", b"of the others")]);
     for class in [Durability::Commit, Durability::None] {
-        let engine = open_with(folder.path(), "users", class).unwrap();
+        let engine = open_with(dir.path(), "users", class).unwrap();
         let mut session = engine.session().unwrap();
         let bob = session.get(b"bob", |value| value.map(<[u8]>::to_vec)).unwrap();
         assert_eq!(bob.as_deref(), Some(b"22".as_slice()));
@@ -89,53 +89,53 @@ fn a_named_database_is_read_and_written() {
         drop(session);
         engine.close().unwrap();
     }
-    assert_eq!(keys(&open(folder.path(), "others").unwrap()), ["bob"]);
+    assert_eq!(keys(&open(dir.path(), "others").unwrap()), ["bob"]);
 }
 
 #[test]
 fn the_unnamed_database_is_read() {
-    let folder = tempfile::tempdir().unwrap();
-    make(folder.path(), None, 0, &USERS);
-    assert_eq!(keys(&open(folder.path(), "").unwrap()), ["ann", "bob", "zoe"]);
+    let dir = tempfile::tempdir().unwrap();
+    make(dir.path(), None, 0, &USERS);
+    assert_eq!(keys(&open(dir.path(), "").unwrap()), ["ann", "bob", "zoe"]);
 }
 
 /// A value may be as long as the record of a database; looking at it changes nothing.
 #[test]
 fn values_of_48_bytes_are_no_databases() {
-    let folder = tempfile::tempdir().unwrap();
-    make(folder.path(), None, 0, &[(b"a", &[7; 48]), (b"b", &[0; 48])]);
-    let engine = open(folder.path(), "").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    make(dir.path(), None, 0, &[(b"a", &[7; 48]), (b"b", &[0; 48])]);
+    let engine = open(dir.path(), "").unwrap();
     assert_eq!(keys(&engine), ["a", "b"]);
     engine.close().unwrap();
-    assert_eq!(keys(&open(folder.path(), "").unwrap()), ["a", "b"]);
+    assert_eq!(keys(&open(dir.path(), "").unwrap()), ["a", "b"]);
 }
 
 #[test]
 fn a_database_must_be_chosen_and_must_be_there() {
-    let folder = tempfile::tempdir().unwrap();
-    make(folder.path(), Some("users"), 0, &USERS);
-    make(folder.path(), Some("others"), 0, &[]);
-    make(folder.path(), None, 0, &[(b"plain", b"a record"), (b"plain\0", b"of the 1.0 line")]);
+    let dir = tempfile::tempdir().unwrap();
+    make(dir.path(), Some("users"), 0, &USERS);
+    make(dir.path(), Some("others"), 0, &[]);
+    make(dir.path(), None, 0, &[(b"plain", b"a record"), (b"plain\0", b"of the 1.0 line")]);
     assert_refused(
-        folder.path(),
+        dir.path(),
         "",
         "the unnamed database holds databases: choose one with option `database`; there are \
          `others`, `users`",
     );
     assert_refused(
-        folder.path(),
+        dir.path(),
         "user",
         "expected a database `user` in the environment, found `others`, `users`",
     );
     assert_refused(
-        folder.path(),
+        dir.path(),
         "plain",
         "expected a database `plain`, found a record of that key in the unnamed database",
     );
-    let folder = tempfile::tempdir().unwrap();
-    make(folder.path(), None, 0, &USERS);
+    let dir = tempfile::tempdir().unwrap();
+    make(dir.path(), None, 0, &USERS);
     assert_refused(
-        folder.path(),
+        dir.path(),
         "users",
         "expected a database `users` in the environment, found none",
     );
@@ -143,32 +143,32 @@ fn a_database_must_be_chosen_and_must_be_there() {
 
 #[test]
 fn an_empty_environment_gets_the_named_database() {
-    let folder = tempfile::tempdir().unwrap();
-    let engine = open(folder.path(), "new").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path(), "new").unwrap();
     engine.session().unwrap().put(b"key", b"value").unwrap();
     engine.close().unwrap();
-    assert_eq!(keys(&open(folder.path(), "new").unwrap()), ["key"]);
-    assert!(open(folder.path(), "").is_err());
+    assert_eq!(keys(&open(dir.path(), "new").unwrap()), ["key"]);
+    assert!(open(dir.path(), "").is_err());
 }
 
 #[test]
 fn databases_that_order_or_hold_keys_otherwise_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let number = 7_usize.to_ne_bytes();
-    make(folder.path(), Some("tags"), ffi::MDB_DUPSORT, &[(b"a", b"1"), (b"a", b"2")]);
-    make(folder.path(), Some("numbers"), ffi::MDB_INTEGERKEY, &[(&number, b"1")]);
-    make(folder.path(), Some("ends"), ffi::MDB_REVERSEKEY, &USERS);
+    make(dir.path(), Some("tags"), ffi::MDB_DUPSORT, &[(b"a", b"1"), (b"a", b"2")]);
+    make(dir.path(), Some("numbers"), ffi::MDB_INTEGERKEY, &[(&number, b"1")]);
+    make(dir.path(), Some("ends"), ffi::MDB_REVERSEKEY, &USERS);
     for (name, refusal) in [
         ("tags", "database `tags` has MDB_DUPSORT: several values per key cannot be measured"),
         ("numbers", "database `numbers` has MDB_INTEGERKEY: integer keys cannot be measured"),
         ("ends", "database `ends` has MDB_REVERSEKEY: keys in reverse order cannot be measured"),
     ] {
-        assert_refused(folder.path(), name, refusal);
+        assert_refused(dir.path(), name, refusal);
     }
-    let folder = tempfile::tempdir().unwrap();
-    make(folder.path(), None, ffi::MDB_DUPSORT, &[(b"a", b"1"), (b"a", b"2")]);
+    let dir = tempfile::tempdir().unwrap();
+    make(dir.path(), None, ffi::MDB_DUPSORT, &[(b"a", b"1"), (b"a", b"2")]);
     assert_refused(
-        folder.path(),
+        dir.path(),
         "",
         "the unnamed database has MDB_DUPSORT: several values per key cannot be measured",
     );
@@ -176,16 +176,16 @@ fn databases_that_order_or_hold_keys_otherwise_are_refused() {
 
 #[test]
 fn the_map_has_room_for_a_larger_file() {
-    let folder = tempfile::tempdir().unwrap();
-    make(folder.path(), Some("users"), 0, &USERS);
+    let dir = tempfile::tempdir().unwrap();
+    make(dir.path(), Some("users"), 0, &USERS);
     let bytes = 3 << 30;
     std::fs::File::options()
         .write(true)
-        .open(folder.path().join("data.mdb"))
+        .open(dir.path().join("data.mdb"))
         .unwrap()
         .set_len(bytes)
         .unwrap();
-    let engine = open(folder.path(), "users").unwrap();
+    let engine = open(dir.path(), "users").unwrap();
     let Value::Integer(mapped) = engine.counters()["me_mapsize"] else { panic!() };
     assert!(mapped > bytes, "{mapped}");
 }

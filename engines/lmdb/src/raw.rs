@@ -103,14 +103,14 @@ impl Env {
         // must not see it any more.
         match unsafe { ffi::mdb_txn_commit(txn) } {
             0 => Ok(result),
-            rc => Err(self.not_committed(rc)),
+            rc => Err(self.commit_error(rc)),
         }
     }
 
     /// LMDB makes EIO of a write that came out short, and writes come out short where a volume
     /// ends.
     #[cold]
-    fn not_committed(&self, rc: c_int) -> Error {
+    fn commit_error(&self, rc: c_int) -> Error {
         const ROOM: u64 = 1 << 20;
         let error = error("mdb_txn_commit", rc);
         let full = || self.path().and_then(|path| free_bytes(&path)).is_ok_and(|free| free < ROOM);
@@ -138,7 +138,7 @@ impl Env {
     /// Of the database.
     pub(crate) fn stat(&self) -> Result<ffi::MDB_stat> {
         // SAFETY: the transaction is live as long as the snapshot.
-        self.reader()?.renewed(|snapshot| unsafe { database::stat(snapshot.0.txn, self.dbi) })
+        self.reader()?.with_snapshot(|snapshot| unsafe { database::stat(snapshot.0.txn, self.dbi) })
     }
 
     pub(crate) fn info(&self) -> Result<ffi::MDB_envinfo> {
@@ -179,7 +179,7 @@ impl<'e> Reader<'e> {
     /// Looks at the newest commit, and parks the transaction again. What is shown of the map cannot
     /// leave `look`: it borrows the snapshot.
     #[inline]
-    pub(crate) fn renewed<R>(
+    pub(crate) fn with_snapshot<R>(
         &mut self,
         look: impl FnOnce(&mut Snapshot<'_, 'e>) -> Result<R>,
     ) -> Result<R> {
@@ -211,7 +211,7 @@ impl<'e> Reader<'e> {
         // SAFETY: where a walk is under way the transaction is live and the cursor on a record.
         let goes_on = self.walking
             && unsafe { steps.go(ffi::MDB_GET_CURRENT) } == 0
-            && walk.last() == Some(unsafe { bytes(&steps.key) });
+            && walk.last_key() == Some(unsafe { bytes(&steps.key) });
         if !goes_on {
             if self.walking {
                 self.park();
@@ -223,18 +223,18 @@ impl<'e> Reader<'e> {
             let renewed = unsafe { ffi::mdb_cursor_renew(self.txn, self.cursor) };
             check("mdb_cursor_renew", renewed)?;
         }
-        let range = Range { from: walk.last(), ..Range::all(walk.direction()).limit(limit) };
+        let range = Range { from: walk.last_key(), ..Range::all(walk.direction()).limit(limit) };
         // SAFETY: the transaction is live, and nothing writes in it.
-        let shown = unsafe { steps.show(&range, walk.last(), goes_on, &mut visit) };
+        let shown = unsafe { steps.show(&range, walk.last_key(), goes_on, &mut visit) };
         match &shown {
             // It stands on the last record that was shown.
             // SAFETY: as above.
             Ok(shown) if shown.count > 0 && !shown.at_end => {
-                walk.passed(unsafe { bytes(&steps.key) });
+                walk.advance_to(unsafe { bytes(&steps.key) });
             }
             Ok(shown) if shown.count == 0 && !shown.at_end => {}
             _ => {
-                walk.ended();
+                walk.restart();
                 self.park();
             }
         }
@@ -298,7 +298,7 @@ impl Writer<'_> {
     }
 
     /// From here on puts start at the page of the one before: pays from the second put on.
-    pub(crate) fn keep_position(&mut self) -> Result<()> {
+    pub(crate) fn open_put_cursor(&mut self) -> Result<()> {
         // SAFETY: the transaction is live, and frees the cursor at its commit or abort (lmdb.h).
         check("mdb_cursor_open", unsafe {
             ffi::mdb_cursor_open(self.txn, self.dbi, &raw mut self.cursor)

@@ -21,7 +21,7 @@ impl<'e> EnvSession<'e> {
 
     /// Puts, past the end if the keys allow; gives that up at the first key that does not.
     #[inline]
-    fn put_in(
+    fn append_or_put(
         writer: &mut raw::Writer<'_>,
         append: &mut bool,
         key: &[u8],
@@ -38,12 +38,12 @@ impl<'e> EnvSession<'e> {
 impl Session for EnvSession<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        self.reader.renewed(|snapshot| snapshot.get(key).map(visit))
+        self.reader.with_snapshot(|snapshot| snapshot.get(key).map(visit))
     }
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.env.write(|writer| Self::put_in(writer, &mut self.append, key, value))
+        self.env.write(|writer| Self::append_or_put(writer, &mut self.append, key, value))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
@@ -55,7 +55,7 @@ impl Session for EnvSession<'_> {
         range: Range<'_>,
         visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        self.reader.renewed(|snapshot| snapshot.scan(range, visit))
+        self.reader.with_snapshot(|snapshot| snapshot.scan(range, visit))
     }
 
     /// In one snapshot from its beginning to its end, as programs walk.
@@ -81,7 +81,7 @@ impl Session for EnvSession<'_> {
         keys: &[&[u8]],
         mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
-        self.reader.renewed(|snapshot| {
+        self.reader.with_snapshot(|snapshot| {
             let mut keys = keys.iter().enumerate();
             keys.try_for_each(|(index, key)| snapshot.get(key).map(|value| visit(index, value)))
         })
@@ -89,9 +89,11 @@ impl Session for EnvSession<'_> {
 
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         self.env.write(|writer| {
-            writer.keep_position()?;
+            writer.open_put_cursor()?;
             writes.iter().try_for_each(|write| match *write {
-                Write::Put { key, value } => Self::put_in(writer, &mut self.append, key, value),
+                Write::Put { key, value } => {
+                    Self::append_or_put(writer, &mut self.append, key, value)
+                }
                 Write::Delete { key } => writer.delete(key),
             })
         })
@@ -108,7 +110,7 @@ impl Session for EnvSession<'_> {
             let old = raw::Writer::get(writer, key)?;
             let existed = old.is_some();
             change(old, buffer);
-            Self::put_in(writer, &mut self.append, key, buffer)?;
+            Self::append_or_put(writer, &mut self.append, key, buffer)?;
             Ok(existed)
         })
     }

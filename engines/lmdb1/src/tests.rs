@@ -6,7 +6,7 @@ use kvdyno_engine::{
     DataShape, Durability, Engine, ErrorClass, Location, Options, Result, Session, Value,
     conformance,
 };
-use kvdyno_testing::skipped;
+use kvdyno_testing::report_skip;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::FileExt as _;
@@ -54,7 +54,7 @@ fn attach(bytes: u64) -> Option<(PathBuf, File)> {
     let made = Command::new("losetup").args(["--find", "--show"]).arg(image.path()).output();
     let made = made.ok().filter(|made| made.status.success());
     let Some(made) = made else {
-        skipped("loop", "a raw device", "no loop device can be made here");
+        report_skip("loop", "a raw device", "no loop device can be made here");
         return None;
     };
     let path = PathBuf::from(String::from_utf8(made.stdout).unwrap().trim());
@@ -68,11 +68,11 @@ fn attach(bytes: u64) -> Option<(PathBuf, File)> {
 struct Mounted(Child);
 
 impl Mounted {
-    fn new(device: &Path, folder: &Path) -> Option<Self> {
+    fn new(device: &Path, dir: &Path) -> Option<Self> {
         let script = "mount \"$0\" \"$1\" && echo mounted && read end; umount \"$1\"";
         let mut child = Command::new("unshare")
             .args(["--mount", "--propagation", "private", "sh", "-c", script])
-            .args([device, folder])
+            .args([device, dir])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -270,11 +270,11 @@ fn what_is_not_blank_is_refused_with_the_remedy() {
 #[test]
 fn a_mounted_device_is_refused_and_an_open_one_cannot_be_mounted() {
     let Some(device) = LoopDevice::new(64 * MIB) else { return };
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&device.path).status();
     assert!(made.unwrap().success());
 
-    let mounted = Mounted::new(&device.path, folder.path()).expect("cannot mount");
+    let mounted = Mounted::new(&device.path, dir.path()).expect("cannot mount");
     assert_refused(open(&device, &[]), ErrorClass::Invalid, &["in use", "lsblk"]);
     drop(mounted);
     assert_refused(open(&device, &[]), ErrorClass::Invalid, &["if it may be lost"]);
@@ -282,7 +282,7 @@ fn a_mounted_device_is_refused_and_an_open_one_cannot_be_mounted() {
     device.blank();
     let engine = open(&device, &[]).unwrap();
     assert_refused(open(&device, &[]), ErrorClass::Invalid, &["in use"]);
-    assert!(Mounted::new(&device.path, folder.path()).is_none(), "it was mounted");
+    assert!(Mounted::new(&device.path, dir.path()).is_none(), "it was mounted");
     assert_eq!(fill(&engine, 10).0, 10);
     engine.close().unwrap();
     assert_eq!(count_found(&open(&device, &[]).unwrap(), 10), 10);

@@ -7,7 +7,7 @@ use crate::server::PROGRAM;
 use crate::statements::{Scan, ScanStart, Several, Statements};
 use crate::transaction;
 use crate::upkeep::{self, Storage};
-use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, nonsense};
+use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, protocol_error};
 use kvdyno_engine::{
     Counters, DataShape, Description, Direction, Durability, Engine, Error, Location, Options,
     Range, Result, Session, Settled, Transaction, Write,
@@ -59,8 +59,8 @@ impl Engine for Mariadb {
     }
 
     fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::for_engine::<Self>(location)?;
-        let storage = match address.elsewhere() {
+        let address = Address::from_location::<Self>(location)?;
+        let storage = match address.attached_server() {
             Some(_) => Storage::InnoDb,
             None => Storage::from_options(options)?,
         };
@@ -140,7 +140,7 @@ impl Client {
 
     /// Executes a prepared statement that shows nothing.
     #[inline]
-    pub(crate) fn done(&mut self, statement: Statement, parameters: &[&[u8]]) -> Result<()> {
+    pub(crate) fn execute(&mut self, statement: Statement, parameters: &[&[u8]]) -> Result<()> {
         self.connection.execute(statement, parameters.iter().copied(), None);
         self.connection.wire.send()?;
         self.connection.answer().map(drop)
@@ -149,7 +149,7 @@ impl Client {
     #[inline]
     pub(crate) fn store(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         check(key, value)?;
-        self.done(self.statements.put, &[key, value])
+        self.execute(self.statements.put, &[key, value])
     }
 
     /// Shows the records of a range. A very long range takes several statements, because the server
@@ -187,7 +187,7 @@ impl Client {
             ScanStart::At | ScanStart::Edge => range.from,
         };
         let ends = begin.into_iter().chain(range.until);
-        self.connection.wire.forget();
+        self.connection.wire.discard_parsed();
         self.connection.execute(statement, ends, Some(rows));
         self.connection.wire.send()?;
         let (mut count, mut more, mut progress) = (0, true, Progress::default());
@@ -202,21 +202,24 @@ impl Client {
                     self.last.extend_from_slice(self.connection.bytes(key));
                 }
             }
-            self.connection.wire.forget();
+            self.connection.wire.discard_parsed();
         }
         Ok((count, more))
     }
 
     fn record(&self, row: std::ops::Range<usize>) -> Result<Record> {
         let columns = self.connection.columns::<2>(row);
-        columns.map(|[key, value]| (key, value)).ok_or_else(|| nonsense("a row of other columns"))
+        columns
+            .map(|[key, value]| (key, value))
+            .ok_or_else(|| protocol_error("a row of other columns"))
     }
 
     /// Looks up some keys by one statement. A repeated key is found again for each of its
     /// positions.
     fn find(&mut self, keys: &[&[u8]], visit: &mut impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
-        let statement = self.statements.several(&mut self.connection, Several::Get, keys.len())?;
-        self.connection.wire.forget();
+        let statement =
+            self.statements.prepare_several(&mut self.connection, Several::Get, keys.len())?;
+        self.connection.wire.discard_parsed();
         self.connection.execute(statement, keys.iter().copied(), None);
         self.connection.wire.send()?;
         let (mut rows, mut progress) = (Vec::with_capacity(keys.len()), Progress::default());
@@ -235,7 +238,7 @@ impl Client {
     /// Performs a part of a batch by one statement.
     fn perform(&mut self, piece: &[&Write<'_>]) -> Result<()> {
         let kind = kind(piece[0]);
-        let statement = self.statements.several(&mut self.connection, kind, piece.len())?;
+        let statement = self.statements.prepare_several(&mut self.connection, kind, piece.len())?;
         let bytes =
             piece.iter().flat_map(|write| std::iter::once(write.key()).chain(write.value()));
         self.connection.execute(statement, bytes, None);
@@ -256,7 +259,7 @@ fn kind(write: &Write<'_>) -> Several {
 
 /// The last write of each key, sorted by kind and key. Batches that lock keys in one order cannot
 /// deadlock.
-fn last_of_each<'w, 'b>(writes: &'w [Write<'b>]) -> Vec<&'w Write<'b>> {
+fn last_writes<'w, 'b>(writes: &'w [Write<'b>]) -> Vec<&'w Write<'b>> {
     let mut all: Vec<_> = writes.iter().enumerate().collect();
     all.sort_unstable_by(|(position, one), (other_place, other)| {
         one.key().cmp(other.key()).then(other_place.cmp(position))
@@ -268,7 +271,7 @@ fn last_of_each<'w, 'b>(writes: &'w [Write<'b>]) -> Vec<&'w Write<'b>> {
 }
 
 /// Where the first statement of several writes ends.
-fn first_piece(writes: &[&Write<'_>]) -> usize {
+fn first_piece_len(writes: &[&Write<'_>]) -> usize {
     let mut bytes = 0;
     let fits = |write: &&&Write<'_>| {
         bytes += write.key().len() + write.value().map_or(0, <[u8]>::len);
@@ -289,7 +292,7 @@ impl Session for Client {
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.done(self.statements.delete, &[key])
+        self.execute(self.statements.delete, &[key])
     }
 
     fn scan(
@@ -319,17 +322,17 @@ impl Session for Client {
         for write in writes {
             check(write.key(), write.value().unwrap_or_default())?;
         }
-        let last = last_of_each(writes);
+        let last = last_writes(writes);
         let mut rest = last.as_slice();
         if rest.is_empty() {
             return Ok(());
         }
-        if first_piece(rest) == rest.len() {
+        if first_piece_len(rest) == rest.len() {
             return self.perform(rest);
         }
         self.connection.query("START TRANSACTION", |_| ())?;
         while !rest.is_empty() {
-            let (piece, more) = rest.split_at(first_piece(rest));
+            let (piece, more) = rest.split_at(first_piece_len(rest));
             if let Err(error) = self.perform(piece) {
                 let _ = self.connection.query("ROLLBACK", |_| ());
                 return Err(error);
@@ -348,19 +351,19 @@ impl Session for Client {
 
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
         self.connection.execute(self.statements.get, [key].into_iter(), None);
-        self.tickets.take_on(ticket);
+        self.tickets.push(ticket);
         Ok(())
     }
 
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
         check(key, value)?;
         self.connection.execute(self.statements.put, [key, value].into_iter(), None);
-        self.tickets.take_on(ticket);
+        self.tickets.push(ticket);
         Ok(())
     }
 
     fn send(&mut self) -> Result<()> {
-        self.tickets.sent();
+        self.tickets.mark_sent();
         self.connection.wire.send()
     }
 
@@ -378,11 +381,11 @@ mod tests {
         let put = |key, value| Write::Put { key, value };
         let writes =
             [put(b"b", b"1"), Write::Delete { key: b"a" }, put(b"c", b"2"), put(b"b", b"3")];
-        let last = last_of_each(&writes);
+        let last = last_writes(&writes);
         assert_eq!(last, [&put(b"b", b"3"), &put(b"c", b"2"), &Write::Delete { key: b"a" }]);
-        assert_eq!(first_piece(&last), 2, "those that store are one statement");
+        assert_eq!(first_piece_len(&last), 2, "those that store are one statement");
         let long = vec![0; SEVERAL_BYTES];
         let writes = [put(b"a", &long), put(b"b", &long)];
-        assert_eq!(first_piece(&last_of_each(&writes)), 1);
+        assert_eq!(first_piece_len(&last_writes(&writes)), 1);
     }
 }

@@ -3,8 +3,8 @@
 //! shown in the receive buffer.
 
 use crate::handshake::{self, Login, NAME};
-use crate::lengths::{length, push_length, words};
-use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
+use crate::lengths::{parse_length, push_length, split_columns};
+use kvdyno_engine::server::{Address, Answers, Wire, protocol_error};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ops::Range;
 
@@ -79,7 +79,7 @@ pub(crate) struct Connection {
 impl Connection {
     /// For records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
-        let database = address.elsewhere().map_or(NAME, |remote| &remote.database);
+        let database = address.attached_server().map_or(NAME, |remote| &remote.database);
         let mut connection = Self::enter(address, database)?;
         connection.wire.expect_records();
         Ok(connection)
@@ -88,12 +88,12 @@ impl Connection {
     /// Connects to one database of a server, for the server's information.
     pub(crate) fn enter(address: &Address, database: &str) -> Result<Self> {
         let mut connection = Self { wire: Wire::open(address)? };
-        let greeting = connection.next().map_err(|error| error.context("its greeting"))?;
+        let greeting = connection.next_packet().map_err(|error| error.context("its greeting"))?;
         let greeting = connection.bytes(greeting).to_vec();
         if greeting.first() == Some(&ERROR) {
-            return Err(refused(&greeting));
+            return Err(server_error(&greeting));
         }
-        let elsewhere = address.elsewhere();
+        let elsewhere = address.attached_server();
         let user = elsewhere.map_or(NAME, |remote| &remote.user);
         let login = Login { user, password: address.password(), database };
         let hidden = elsewhere.is_some_and(|remote| remote.secrecy.is_some());
@@ -106,7 +106,7 @@ impl Connection {
             let beginning = handshake::beginning(login, hidden);
             connection.packet(number, |out| out.extend_from_slice(&beginning));
             connection.wire.send()?;
-            connection.wire.hide(address)?;
+            connection.wire.start_tls(address)?;
             number += 1;
         }
         let answer = handshake::answer(&greeting, login, hidden)?;
@@ -119,18 +119,18 @@ impl Connection {
     fn finish_login(mut self, number: u8, address: &Address) -> Result<Self> {
         let mut number = number;
         loop {
-            let packet = self.next()?;
+            let packet = self.next_packet()?;
             match self.bytes(packet.clone()) {
                 [OK, ..] => return Ok(self),
-                words @ [ERROR, ..] => return Err(refused(words)),
+                words @ [ERROR, ..] => return Err(server_error(words)),
                 [END, request @ ..] if !request.is_empty() => {
-                    let proof = handshake::again(request, address.password())?;
-                    let again = || nonsense("it repeats the request for the password");
+                    let proof = handshake::answer_auth_switch(request, address.password())?;
+                    let again = || protocol_error("it repeats the request for the password");
                     number = number.checked_add(2).ok_or_else(again)?;
                     self.packet(number, |out| out.extend_from_slice(&proof));
                     self.wire.send()?;
                 }
-                _ => return Err(nonsense("it requires another kind of password")),
+                _ => return Err(protocol_error("it requires another kind of password")),
             }
         }
     }
@@ -152,25 +152,25 @@ impl Connection {
 
     /// Prepares a statement.
     pub(crate) fn prepare(&mut self, text: &str) -> Result<Statement> {
-        self.wire.forget();
+        self.wire.discard_parsed();
         self.packet(0, |out| {
             out.push(PREPARE);
             out.extend_from_slice(text.as_bytes());
         });
         self.wire.send()?;
-        let packet = self.next()?;
+        let packet = self.next_packet()?;
         let packet = self.bytes(packet);
         match *packet {
             [OK, a, b, c, d, columns, more_columns, parameters, more_parameters, ..] => {
                 let columns = u16::from_le_bytes([columns, more_columns]);
                 let parameters = u16::from_le_bytes([parameters, more_parameters]);
                 for _ in 0..u32::from(columns) + u32::from(parameters) {
-                    self.next()?;
+                    self.next_packet()?;
                 }
                 Ok(Statement { id: u32::from_le_bytes([a, b, c, d]), parameters })
             }
-            [ERROR, ..] => Err(refused(packet)),
-            _ => Err(nonsense("a prepared statement")),
+            [ERROR, ..] => Err(server_error(packet)),
+            _ => Err(protocol_error("a prepared statement")),
         }
     }
 
@@ -237,7 +237,7 @@ impl Connection {
         statement: &str,
         mut row: impl FnMut(&[Option<&str>]),
     ) -> Result<()> {
-        self.wire.forget();
+        self.wire.discard_parsed();
         self.packet(0, |out| {
             out.push(QUERY);
             out.extend_from_slice(statement.as_bytes());
@@ -245,7 +245,7 @@ impl Connection {
         self.wire.send()?;
         let mut progress = Progress::default();
         while let Part::Row(range) = self.part(&mut progress)? {
-            row(&words(self.bytes(range)));
+            row(&split_columns(self.bytes(range)));
         }
         Ok(())
     }
@@ -261,14 +261,15 @@ impl Connection {
     fn part_at_hand(&mut self, progress: &mut Progress) -> Result<Option<Part>> {
         while let Some(packet) = self.parse()? {
             let bytes = self.bytes(packet.clone());
-            match *bytes.first().ok_or_else(|| nonsense("an empty packet"))? {
-                ERROR => return Err(refused(bytes)),
+            match *bytes.first().ok_or_else(|| protocol_error("an empty packet"))? {
+                ERROR => return Err(server_error(bytes)),
                 OK if !progress.begun => {
                     progress.done = packet;
                     return Ok(Some(Part::End));
                 }
                 _ if !progress.begun => {
-                    let (count, offset) = length(bytes, 0).ok_or_else(|| nonsense("no columns"))?;
+                    let (count, offset) =
+                        parse_length(bytes, 0).ok_or_else(|| protocol_error("no columns"))?;
                     let same_as_before = bytes.get(offset) == Some(&0);
                     progress.begun = true;
                     progress.descriptions = if same_as_before { 0 } else { count as u64 };
@@ -289,7 +290,7 @@ impl Connection {
         let mut offset = 2;
         let mut columns = [const { 0..0 }; N];
         for column in &mut columns {
-            let (length, begin) = length(bytes, offset)?;
+            let (length, begin) = parse_length(bytes, offset)?;
             offset = begin + length;
             *column = row.start + begin..row.start + offset;
         }
@@ -297,13 +298,13 @@ impl Connection {
     }
 
     /// Waits for the next packet.
-    fn next(&mut self) -> Result<Range<usize>> {
+    fn next_packet(&mut self) -> Result<Range<usize>> {
         self.wait_for(Self::parse)
     }
 
     #[inline]
     fn parse(&mut self) -> Result<Option<Range<usize>>> {
-        let (begin, unread) = self.wire.unread();
+        let (begin, unread) = self.wire.unread_bytes();
         let filled = begin + unread.len();
         let Some(head) = unread.first_chunk::<4>() else {
             return Ok(None);
@@ -335,7 +336,7 @@ impl Answers for Connection {
     #[inline]
     fn parse_answer(&mut self) -> Result<Option<Answer>> {
         let (begun, mut answer, mut progress) =
-            (self.wire.unread().0, Answer::default(), Progress::default());
+            (self.wire.unread_bytes().0, Answer::default(), Progress::default());
         while let Some(part) = self.part_at_hand(&mut progress)? {
             match part {
                 Part::Row(row) => answer.value = self.columns::<1>(row).map(|[value]| value),
@@ -357,7 +358,7 @@ impl Drop for Connection {
 }
 
 /// The error and class for a server's error packet: a number, `#` and five letters, a text.
-fn refused(packet: &[u8]) -> Error {
+fn server_error(packet: &[u8]) -> Error {
     let number = packet.get(1..3).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
     let words = String::from_utf8_lossy(packet.get(3..).unwrap_or_default()).into_owned();
     let words = match words.strip_prefix('#') {

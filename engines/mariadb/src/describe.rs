@@ -36,7 +36,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             shares_threads: true,
             key_bytes_max: Some(KEY_BYTES_MAX),
             value_bytes_max: Some(VALUE_BYTES_MAX),
-            ..Capabilities::least([
+            ..Capabilities::minimal([
                 (
                     Durability::None,
                     PowerLoss::LosesLast,
@@ -68,18 +68,18 @@ const BLOOM: &str = "MariaDB's documentation, MyRocks and Bloom Filters";
 
 fn common() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::words(LISTEN, &LISTENS, "Transport: a Unix socket, or a port of 127.0.0.1."),
-        OptionSpec::words(
+        OptionSpec::choice(LISTEN, &LISTENS, "Transport: a Unix socket, or a port of 127.0.0.1."),
+        OptionSpec::choice(
             "storage_engine",
             &["innodb", "rocksdb"],
             "Storage engine of the records: InnoDB, or MyRocks.",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "thread_handling",
             &["one-thread-per-connection", "pool-of-threads"],
             "One thread per connection, or a pool of threads.",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             ROUND_TRIPS,
             &["one", "original"],
             "A graph's writes: all statements of one, with its commit, are sent as one, or each \
@@ -100,12 +100,16 @@ fn innodb() -> Vec<OptionSpec> {
             96 << 20,
             "InnoDB's log: when it is full, pages must be written.",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "innodb_flush_method",
             &["O_DIRECT", "fsync", "O_DSYNC"],
             "How InnoDB writes pages: past the kernel's cache, or through it.",
         ),
-        OptionSpec::words("innodb_page_size", &["16k", "4k", "8k", "32k", "64k"], "InnoDB's page."),
+        OptionSpec::choice(
+            "innodb_page_size",
+            &["16k", "4k", "8k", "32k", "64k"],
+            "InnoDB's page.",
+        ),
         OptionSpec::count(
             "innodb_io_capacity",
             1 << 32,
@@ -118,7 +122,7 @@ fn innodb() -> Vec<OptionSpec> {
             1,
             "Pages that InnoDB writes along with one: 0 none, 1 those beside it, 2 all of its MiB.",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "innodb_compression",
             &["off", "zlib"],
             "InnoDB's page compression (PAGE_COMPRESSED, innodb_compression_algorithm); the \

@@ -10,13 +10,13 @@ pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, re
 const SCHEMES: [&str; 2] = ["mariadb", "mysql"];
 
 fn address(reference: &str, database: &str) -> Result<Address> {
-    let remote = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
+    let remote = kvdyno_attach::resolve_reference(reference, &SCHEMES, database)?;
     Ok(kvdyno_attach::address(remote))
 }
 
 /// By no database, or by the one that the URL names.
 fn enter(address: &Address) -> Result<Connection> {
-    Connection::enter(address, address.elsewhere().map_or("", |remote| &remote.entrance))
+    Connection::enter(address, address.attached_server().map_or("", |remote| &remote.entrance))
 }
 
 fn look(address: &Address) -> Result<Look> {
@@ -38,14 +38,14 @@ fn look(address: &Address) -> Result<Look> {
 }
 
 fn create(address: &Address) -> Result<()> {
-    enter(address)?.query(&format!("CREATE DATABASE {}", own_database(address)), |_| ())
+    enter(address)?.query(&format!("CREATE DATABASE {}", quoted_database(address)), |_| ())
 }
 
 fn remove(address: &Address) -> Result<()> {
-    enter(address)?.query(&format!("DROP DATABASE IF EXISTS {}", own_database(address)), |_| ())
+    enter(address)?.query(&format!("DROP DATABASE IF EXISTS {}", quoted_database(address)), |_| ())
 }
 
-fn own_database(address: &Address) -> String {
-    let name = address.elsewhere().map_or("", |remote| &remote.database);
+fn quoted_database(address: &Address) -> String {
+    let name = address.attached_server().map_or("", |remote| &remote.database);
     format!("`{}`", name.replace('`', "``"))
 }

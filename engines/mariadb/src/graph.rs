@@ -17,7 +17,7 @@ use kvdyno_engine::graph::{
     Added, Audited, Chunk, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
 };
 use kvdyno_engine::server::Answers as _;
-use kvdyno_engine::server::nonsense;
+use kvdyno_engine::server::protocol_error;
 use kvdyno_engine::{Options, Result};
 use load::Loads;
 use row::Row;
@@ -93,21 +93,21 @@ type Prepared<'p> = (Statement, &'p [Parameter<'p>]);
 impl Handle<'_> {
     /// Sends a statement. The caller waits for its answer.
     fn ask(&mut self, (statement, parameters): Prepared<'_>) -> Result<()> {
-        self.connection.wire.forget();
+        self.connection.wire.discard_parsed();
         self.connection.execute_with(statement, parameters.iter().copied());
         self.connection.wire.send()
     }
 
     /// Executes a statement that shows nothing: how many rows it has changed.
-    fn done(&mut self, prepared: Prepared<'_>) -> Result<u64> {
+    fn execute(&mut self, prepared: Prepared<'_>) -> Result<u64> {
         self.ask(prepared)?;
-        self.changed()
+        self.receive_changed_rows()
     }
 
     /// Waits for how many rows a statement has changed.
-    fn changed(&mut self) -> Result<u64> {
+    fn receive_changed_rows(&mut self) -> Result<u64> {
         let answer = self.connection.answer()?;
-        row::changed(self.connection.bytes(answer.done))
+        row::parse_changed_rows(self.connection.bytes(answer.done))
     }
 
     /// Executes a statement, and shows its row, or `None`, once.
@@ -140,7 +140,7 @@ impl Handle<'_> {
         while let Part::Row(row) = self.connection.part(&mut progress)? {
             shown = shown.and_then(|()| visit(Row::new(self.connection.bytes(row))));
             count += 1;
-            self.connection.wire.forget();
+            self.connection.wire.discard_parsed();
         }
         shown.map(|()| count)
     }
@@ -171,22 +171,23 @@ impl Handle<'_> {
     /// Ends a transaction by its last statements.
     fn end(&mut self, parts: &[Prepared<'_>]) -> Result<()> {
         for part in parts {
-            self.done(*part)?;
+            self.execute(*part)?;
         }
-        if self.alone { Ok(()) } else { self.done((self.statements.commit, &[])).map(drop) }
+        if self.alone { Ok(()) } else { self.execute((self.statements.commit, &[])).map(drop) }
     }
 
     /// A write that is one statement: how many rows its first one has changed.
-    fn whole(&mut self, prepared: Prepared<'_>) -> Result<u64> {
+    fn execute_whole(&mut self, prepared: Prepared<'_>) -> Result<u64> {
         self.unit(|graph| {
-            let changed = graph.lookup(prepared, |row| row.ok_or_else(another)?.large())?;
+            let changed =
+                graph.lookup(prepared, |row| row.ok_or_else(unexpected_row_error)?.read_u64())?;
             // After the row, the end of the statement follows.
             graph.connection.answer()?;
             Ok(changed)
         })
     }
 
-    fn in_one_round_trip(&self) -> bool {
+    fn is_single_round_trip(&self) -> bool {
         self.round_trips == RoundTrips::One && !self.alone
     }
 
@@ -194,15 +195,15 @@ impl Handle<'_> {
     fn recount(&mut self, link: LinkKey, time: u64, change: fn(u64) -> u64) -> Result<()> {
         let counted = change(self.count_links(link.id1, link.kind)?);
         let parameters = [link.id1, link.kind, counted, time].map(Number);
-        self.done((self.statements.put_count, &parameters)).map(drop)
+        self.execute((self.statements.put_count, &parameters)).map(drop)
     }
 }
 
 impl Graph for Handle<'_> {
     fn add_node(&mut self, _id: u64, node: &Node<'_>) -> Result<()> {
-        let [kind, version, time] = numbers_of(node);
+        let [kind, version, time] = node_numbers(node);
         let parameters = [kind, version, time, Bytes(node.data)];
-        self.done((self.statements.add_node, &parameters)).map(drop)
+        self.execute((self.statements.add_node, &parameters)).map(drop)
     }
 
     fn get_node(&mut self, id: u64, visit: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
@@ -213,15 +214,15 @@ impl Graph for Handle<'_> {
     }
 
     fn update_node(&mut self, id: u64, node: &Node<'_>) -> Result<bool> {
-        let [kind, version, time] = numbers_of(node);
+        let [kind, version, time] = node_numbers(node);
         let parameters = [version, time, Bytes(node.data), Number(id), kind];
         self.ask((self.statements.update_node, &parameters))?;
         let answer = self.connection.answer()?;
-        Ok(row::matched(self.connection.bytes(answer.done)))
+        Ok(row::has_matched_row(self.connection.bytes(answer.done)))
     }
 
     fn delete_node(&mut self, id: u64) -> Result<bool> {
-        Ok(self.done((self.statements.delete_node, &[Number(id)]))? > 0)
+        Ok(self.execute((self.statements.delete_node, &[Number(id)]))? > 0)
     }
 
     fn add_link(&mut self, link: &Link<'_>) -> Result<Added> {
@@ -230,25 +231,25 @@ impl Graph for Handle<'_> {
         let [id1, kind, id2] = [id1, kind, id2].map(Number);
         let insert = [id1, id2, kind, Bytes(link.data), time, version];
         let (count, renew) = ([id1, kind, time], [Bytes(link.data), time, version, kind, id1, id2]);
-        if self.in_one_round_trip() {
+        if self.is_single_round_trip() {
             let mut all = [Number(0); 15];
             for (target, parameter) in all.iter_mut().zip(insert.iter().chain(&count).chain(&renew))
             {
                 *target = *parameter;
             }
-            return self.whole((self.statements.add_whole, &all)).map(added);
+            return self.execute_whole((self.statements.add_whole, &all)).map(to_added);
         }
         self.unit(|graph| {
             let (count, renew) =
                 ((graph.statements.count, &count[..]), (graph.statements.renew, &renew[..]));
             graph.begin((graph.statements.add_link, &insert))?;
-            let added = added(graph.changed()?);
+            let added = to_added(graph.receive_changed_rows()?);
             match added {
                 Added::Updated => graph.end(&[renew])?,
                 _ if graph.alone => {
                     graph.recount(link.key, link.time, |links| links + 1)?;
                     if added == Added::Shown {
-                        graph.done(renew)?;
+                        graph.execute(renew)?;
                     }
                 }
                 Added::Inserted => graph.end(&[count])?,
@@ -262,21 +263,21 @@ impl Graph for Handle<'_> {
         let [id1, kind, id2] = [key.id1, key.kind, key.id2].map(Number);
         let link = [kind, id1, id2];
         let uncount = [Number(time), id1, kind];
-        if self.in_one_round_trip() {
+        if self.is_single_round_trip() {
             let all = [kind, id1, id2, uncount[0], id1, kind];
-            return Ok(self.whole((self.statements.delete_whole, &all))? > 0);
+            return Ok(self.execute_whole((self.statements.delete_whole, &all))? > 0);
         }
         self.unit(|graph| {
             graph.begin((graph.statements.lock_link, &link))?;
-            let visible = graph.read_row(|row| row.map_or(Ok(0), |mut row| row.small()))? == 1;
+            let visible = graph.read_row(|row| row.map_or(Ok(0), |mut row| row.read_u8()))? == 1;
             let hide = (graph.statements.hide, &link[..]);
             if visible && graph.alone {
-                graph.done(hide)?;
+                graph.execute(hide)?;
                 graph.recount(key, time, |links| links.saturating_sub(1))?;
             } else if visible {
                 graph.end(&[hide, (graph.statements.uncount, &uncount)])?;
             } else if !graph.alone {
-                graph.done((graph.statements.rollback, &[]))?;
+                graph.execute((graph.statements.rollback, &[]))?;
             }
             Ok(visible)
         })
@@ -323,7 +324,7 @@ impl Graph for Handle<'_> {
     fn count_links(&mut self, id1: u64, kind: u64) -> Result<u64> {
         let parameters = [id1, kind].map(Number);
         self.lookup((self.statements.get_count, &parameters), |row| {
-            row.map_or(Ok(0), |mut row| row.medium().map(u64::from))
+            row.map_or(Ok(0), |mut row| row.read_u32().map(u64::from))
         })
     }
 
@@ -344,7 +345,7 @@ impl Graph for Handle<'_> {
 
 /// Of how many rows the statement that writes a link has changed. One that is there counts twice
 /// where it has changed: where it was hidden.
-fn added(changed: u64) -> Added {
+fn to_added(changed: u64) -> Added {
     match changed {
         0 => Added::Updated,
         1 => Added::Inserted,
@@ -352,11 +353,11 @@ fn added(changed: u64) -> Added {
     }
 }
 
-fn numbers_of<'p>(node: &Node<'_>) -> [Parameter<'p>; 3] {
+fn node_numbers<'p>(node: &Node<'_>) -> [Parameter<'p>; 3] {
     [node.kind.into(), node.version, node.time.into()].map(Number)
 }
 
 /// The error for an unexpected row.
-fn another() -> kvdyno_engine::Error {
-    nonsense("a row of other columns")
+fn unexpected_row_error() -> kvdyno_engine::Error {
+    protocol_error("a row of other columns")
 }

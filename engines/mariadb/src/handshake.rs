@@ -1,6 +1,6 @@
 //! The handshake: authentication and capabilities of both sides.
 
-use kvdyno_engine::server::nonsense;
+use kvdyno_engine::server::protocol_error;
 use kvdyno_engine::{Error, Result};
 use sha1::{Digest as _, Sha1};
 
@@ -44,7 +44,7 @@ pub(crate) struct Login<'l> {
 
 /// The server supports TLS.
 pub(crate) fn can_hide(greeting: &[u8]) -> bool {
-    let able = after_version(greeting).and_then(|rest| rest.get(ABLE_AT..ABLE_AT + 2));
+    let able = skip_version(greeting).and_then(|rest| rest.get(ABLE_AT..ABLE_AT + 2));
     able.is_some_and(|able| u32::from(u16::from_le_bytes([able[0], able[1]])) & HIDES != 0)
 }
 
@@ -69,11 +69,11 @@ pub(crate) fn beginning(login: Login<'_>, hidden: bool) -> Vec<u8> {
 
 /// The answer to a server's greeting.
 pub(crate) fn answer(greeting: &[u8], login: Login<'_>, hidden: bool) -> Result<Vec<u8>> {
-    let nonce = nonce(greeting).ok_or_else(|| nonsense("a greeting of another version"))?;
+    let nonce = nonce(greeting).ok_or_else(|| protocol_error("a greeting of another version"))?;
     let mut answer = beginning(login, hidden);
     answer.extend_from_slice(login.user.as_bytes());
     answer.push(0);
-    let proof = proof_of(login.password, &nonce);
+    let proof = password_proof(login.password, &nonce);
     answer.push(proof.len() as u8);
     answer.extend_from_slice(&proof);
     let words = [login.database, METHOD];
@@ -86,7 +86,7 @@ pub(crate) fn answer(greeting: &[u8], login: Login<'_>, hidden: bool) -> Result<
 
 /// The answer to a server that asks for a proof with another nonce: its default method may not be
 /// the user's.
-pub(crate) fn again(request: &[u8], password: &str) -> Result<Vec<u8>> {
+pub(crate) fn answer_auth_switch(request: &[u8], password: &str) -> Result<Vec<u8>> {
     let mut words = request.splitn(2, |byte| *byte == 0);
     let method = words.next().unwrap_or_default();
     if method != METHOD.as_bytes() {
@@ -95,15 +95,15 @@ pub(crate) fn again(request: &[u8], password: &str) -> Result<Vec<u8>> {
         return Err(Error::invalid(what));
     }
     let nonce = words.next().and_then(<[u8]>::first_chunk::<20>);
-    Ok(proof_of(password, nonce.ok_or_else(|| nonsense("a method without a nonce"))?))
+    Ok(password_proof(password, nonce.ok_or_else(|| protocol_error("a method without a nonce"))?))
 }
 
-fn proof_of(password: &str, nonce: &[u8; 20]) -> Vec<u8> {
+fn password_proof(password: &str, nonce: &[u8; 20]) -> Vec<u8> {
     if password.is_empty() { Vec::new() } else { proof(password.as_bytes(), nonce).to_vec() }
 }
 
 /// What follows the version of a greeting.
-fn after_version(greeting: &[u8]) -> Option<&[u8]> {
+fn skip_version(greeting: &[u8]) -> Option<&[u8]> {
     let (version, rest) = greeting.split_first()?;
     let end = rest.iter().position(|byte| *byte == 0).filter(|_| *version == 10)?;
     rest.get(end + 1..)
@@ -112,7 +112,7 @@ fn after_version(greeting: &[u8]) -> Option<&[u8]> {
 /// The server's 20 random bytes for this connection: 8 after version and connection number, 12
 /// after the capabilities.
 fn nonce(greeting: &[u8]) -> Option<[u8; 20]> {
-    let rest = after_version(greeting)?.get(4..)?;
+    let rest = skip_version(greeting)?.get(4..)?;
     let mut nonce = [0; 20];
     nonce[..8].copy_from_slice(rest.get(..8)?);
     nonce[8..].copy_from_slice(rest.get(27..39)?);
@@ -164,8 +164,8 @@ mod tests {
     fn a_server_may_ask_again() {
         let nonce: [u8; 20] = std::array::from_fn(|index| index as u8 + 1);
         let request = [METHOD.as_bytes(), &[0], &nonce, &[0]].concat();
-        assert_eq!(again(&request, "secret").unwrap(), proof(b"secret", &nonce));
-        let error = again(b"caching_sha2_password\0abc", "secret").unwrap_err();
+        assert_eq!(answer_auth_switch(&request, "secret").unwrap(), proof(b"secret", &nonce));
+        let error = answer_auth_switch(b"caching_sha2_password\0abc", "secret").unwrap_err();
         assert!(error.message.contains("expected mysql_native_password"), "{error}");
     }
 

@@ -20,7 +20,7 @@ pub(crate) fn push_length(out: &mut Vec<u8>, length: usize) {
 
 /// A length that is written at `offset`, and where it ends.
 #[inline]
-pub(crate) fn length(bytes: &[u8], offset: usize) -> Option<(usize, usize)> {
+pub(crate) fn parse_length(bytes: &[u8], offset: usize) -> Option<(usize, usize)> {
     let number_of = |count: usize| {
         let mut number = [0; 8];
         number[..count].copy_from_slice(bytes.get(offset + 1..offset + 1 + count)?);
@@ -39,10 +39,10 @@ pub(crate) fn length(bytes: &[u8], offset: usize) -> Option<(usize, usize)> {
 }
 
 /// The columns of a row of text.
-pub(crate) fn words(row: &[u8]) -> Vec<Option<&str>> {
+pub(crate) fn split_columns(row: &[u8]) -> Vec<Option<&str>> {
     let (mut words, mut offset) = (Vec::new(), 0);
     while offset < row.len() {
-        let word = length(row, offset).and_then(|(length, begin)| {
+        let word = parse_length(row, offset).and_then(|(length, begin)| {
             offset = begin + length;
             row.get(begin..offset)
         });
@@ -63,16 +63,16 @@ mod tests {
         for size in [0, 250, 251, 0xffff, 0x1_0000, 0xff_ffff, 0x100_0000] {
             let mut out = Vec::new();
             push_length(&mut out, size);
-            assert_eq!(length(&out, 0), Some((size, out.len())));
+            assert_eq!(parse_length(&out, 0), Some((size, out.len())));
         }
-        assert_eq!(words(b"\x01a\xfb\0\x02bc"), [Some("a"), None, Some(""), Some("bc")]);
+        assert_eq!(split_columns(b"\x01a\xfb\0\x02bc"), [Some("a"), None, Some(""), Some("bc")]);
     }
 
     /// The sum would overflow to the same position, and parsing would never end.
     #[test]
     fn a_length_beyond_all_memory_is_none() {
         let row = [&[0xfe], &(-9_i64).to_le_bytes()[..]].concat();
-        assert_eq!(length(&row, 0), None);
-        assert!(words(&row).len() <= row.len());
+        assert_eq!(parse_length(&row, 0), None);
+        assert!(split_columns(&row).len() <= row.len());
     }
 }

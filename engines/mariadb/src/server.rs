@@ -26,7 +26,7 @@ pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
     version,
 });
 
-/// The folder of the database in that of the server, and its name until it is complete. Only its
+/// The directory of the database in that of the server, and its name until it is complete. Only its
 /// owner may enter: the socket in it needs no password.
 const DATA: &str = "data";
 const UNFINISHED: &str = "data.unfinished";
@@ -96,14 +96,14 @@ impl Served for Mariadb {
 
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
         let setup =
-            if site.folder.join(DATA).exists() { Vec::new() } else { first(site, options)? };
+            if site.dir.join(DATA).exists() { Vec::new() } else { prepare_setup(site, options)? };
         let mut command = command(site, options, DATA)?;
         let mut set = |name: &str, value: &str| {
             command.arg(format!("--{name}={value}"));
         };
         match &site.address {
             Address::Unix(_) | Address::Elsewhere(_) => {
-                // It is started in the folder of its data.
+                // It is started in the directory of its data.
                 set("socket", "server.sock");
                 set("skip-networking", "1");
             }
@@ -147,10 +147,10 @@ fn command(site: &ServerDirectory, options: &Options, data: &str) -> Result<Comm
     };
     let path = |path: &Path| path.display().to_string();
     set("basedir", &path(base(program)));
-    set("lc-messages-dir", &path(&share(program)?));
-    set("datadir", &path(&site.folder.join(data)));
-    // Files of a statement's own lie with the data, not in the system's folder.
-    set("tmpdir", &path(&site.folder.join(data)));
+    set("lc-messages-dir", &path(&find_share_dir(program)?));
+    set("datadir", &path(&site.dir.join(data)));
+    // Files of a statement's own lie with the data, not in the system's directory.
+    set("tmpdir", &path(&site.dir.join(data)));
     match storage {
         Storage::InnoDb if options.text("innodb_compression")? != "off" => {
             set("innodb_compression_algorithm", options.text("innodb_compression")?);
@@ -187,15 +187,15 @@ fn command(site: &ServerDirectory, options: &Options, data: &str) -> Result<Comm
 
 /// Creates the database: the server runs the statements of its package and ours, and ends. An
 /// unfinished database is removed first.
-fn first(site: &ServerDirectory, options: &Options) -> Result<Vec<Command>> {
-    let unfinished = site.folder.join(UNFINISHED);
+fn prepare_setup(site: &ServerDirectory, options: &Options) -> Result<Vec<Command>> {
+    let unfinished = site.dir.join(UNFINISHED);
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished)?;
     }
     DirBuilder::new().mode(0o700).create(&unfinished)?;
-    let share = share(&PROGRAM.find(None)?.path)?;
+    let share = find_share_dir(&PROGRAM.find(None)?.path)?;
     let tables = NAMES.iter().find_map(|name| fs::read_to_string(share.join(name)).ok());
-    let tables = tables.ok_or_else(|| absent(NAMES[0]))?;
+    let tables = tables.ok_or_else(|| missing_file_error(NAMES[0]))?;
     // The socket needs no password, the port does.
     let by = match &site.address {
         Address::Tcp { secret, .. } => format!(" IDENTIFIED BY '{secret}'"),
@@ -206,40 +206,40 @@ fn first(site: &ServerDirectory, options: &Options) -> Result<Vec<Command>> {
          FLUSH PRIVILEGES;\nCREATE USER {NAME}{by};\nGRANT ALL ON *.* TO {NAME};\n"
     );
     // It may have the password in it: it has no name any more when the server reads it.
-    site.keep_secret(FIRST, &statements)?;
-    let statements = File::open(site.folder.join(FIRST))?;
-    fs::remove_file(site.folder.join(FIRST))?;
+    site.write_secret(FIRST, &statements)?;
+    let statements = File::open(site.dir.join(FIRST))?;
+    fs::remove_file(site.dir.join(FIRST))?;
     let mut make = command(site, options, UNFINISHED)?;
     make.arg("--bootstrap").stdin(statements);
     let mut rename = Command::new("mv");
-    rename.args(["-T", UNFINISHED, DATA]).current_dir(&site.folder);
+    rename.args(["-T", UNFINISHED, DATA]).current_dir(&site.dir);
     Ok(vec![make, rename])
 }
 
 /// The scripts that create the system tables, in older and newer packages.
 const NAMES: [&str; 2] = ["mysql_system_tables.sql", "mariadb_system_tables.sql"];
 
-/// The folder that it was unpacked to, or installed in: `usr` of `usr/sbin/mariadbd`.
+/// The directory that it was unpacked to, or installed in: `usr` of `usr/sbin/mariadbd`.
 fn base(program: &Path) -> &Path {
     program.parent().and_then(Path::parent).unwrap_or(Path::new("/usr"))
 }
 
-/// The folder with its messages and statements.
-fn share(program: &Path) -> Result<PathBuf> {
-    let folders = ["share/mysql", "share/mariadb", "share"].map(|name| base(program).join(name));
-    let holds = |folder: &PathBuf| NAMES.iter().any(|name| folder.join(name).is_file());
-    folders.into_iter().find(holds).ok_or_else(|| absent(NAMES[0]))
+/// The directory with its messages and statements.
+fn find_share_dir(program: &Path) -> Result<PathBuf> {
+    let dirs = ["share/mysql", "share/mariadb", "share"].map(|name| base(program).join(name));
+    let holds = |dir: &PathBuf| NAMES.iter().any(|name| dir.join(name).is_file());
+    dirs.into_iter().find(holds).ok_or_else(|| missing_file_error(NAMES[0]))
 }
 
-/// The folder with its plugins.
+/// The directory with its plugins.
 fn plugins(program: &Path) -> Result<PathBuf> {
-    let folders = ["lib/mysql/plugin", "lib/plugin", "lib64/mysql/plugin"];
-    let folders = folders.map(|name| base(program).join(name));
-    let holds = |folder: &PathBuf| folder.join("ha_rocksdb.so").is_file();
-    folders.into_iter().find(holds).ok_or_else(|| absent("ha_rocksdb.so"))
+    let dirs = ["lib/mysql/plugin", "lib/plugin", "lib64/mysql/plugin"];
+    let dirs = dirs.map(|name| base(program).join(name));
+    let holds = |dir: &PathBuf| dir.join("ha_rocksdb.so").is_file();
+    dirs.into_iter().find(holds).ok_or_else(|| missing_file_error("ha_rocksdb.so"))
 }
 
-fn absent(name: &str) -> Error {
+fn missing_file_error(name: &str) -> Error {
     Error::invalid(format!("{name} is missing next to the program; {REMEDY}"))
 }
 

@@ -114,7 +114,7 @@ impl Statements {
         Ok(statement)
     }
 
-    pub(crate) fn several(
+    pub(crate) fn prepare_several(
         &mut self,
         connection: &mut Connection,
         kind: Several,

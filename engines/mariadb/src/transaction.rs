@@ -51,7 +51,7 @@ impl Transaction for ActiveTransaction<'_> {
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.perform(|client| client.done(client.statements.delete, &[key]))
+        self.perform(|client| client.execute(client.statements.delete, &[key]))
     }
 
     fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {

@@ -101,15 +101,15 @@ pub(crate) fn settle(
     match storage {
         Storage::RocksDb => {
             control.query("SET GLOBAL rocksdb_force_flush_memtable_now = 1", |_| ())?;
-            wait(control, begun, limit, "flush and compaction", rocksdb_at_work)
+            wait(control, begun, limit, "flush and compaction", is_rocksdb_busy)
         }
         Storage::InnoDb => {
-            let before = EAGER.map(|(name, _)| global(control, name));
+            let before = EAGER.map(|(name, _)| global_variable(control, name));
             for (name, value) in EAGER {
                 control.query(&format!("SET GLOBAL {name} = {value}"), |_| ())?;
             }
             let settled =
-                wait(control, begun, limit, "purge and writing of dirty pages", innodb_at_work);
+                wait(control, begun, limit, "purge and writing of dirty pages", is_innodb_busy);
             // In reverse order: a default must not exceed its maximum.
             for ((name, _), value) in EAGER.into_iter().zip(before).rev() {
                 control.query(&format!("SET GLOBAL {name} = {}", value?), |_| ())?;
@@ -132,7 +132,7 @@ fn wait(
     })
 }
 
-fn global(control: &mut Connection, name: &str) -> Result<String> {
+fn global_variable(control: &mut Connection, name: &str) -> Result<String> {
     let mut value = String::new();
     control.query(&format!("SELECT @@GLOBAL.{name}"), |row| {
         row.first().copied().flatten().unwrap_or_default().clone_into(&mut value);
@@ -141,7 +141,7 @@ fn global(control: &mut Connection, name: &str) -> Result<String> {
 }
 
 /// Old versions of rows are removed after a moment; all of them without writers.
-fn innodb_at_work(control: &mut Connection) -> Result<bool> {
+fn is_innodb_busy(control: &mut Connection) -> Result<bool> {
     const ASKED: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN \
                          ('Innodb_history_list_length', 'Innodb_buffer_pool_pages_dirty')";
     let mut at_work = false;
@@ -149,7 +149,7 @@ fn innodb_at_work(control: &mut Connection) -> Result<bool> {
     Ok(at_work)
 }
 
-fn rocksdb_at_work(control: &mut Connection) -> Result<bool> {
+fn is_rocksdb_busy(control: &mut Connection) -> Result<bool> {
     const PENDING: &str = "SELECT SUM(VALUE) FROM information_schema.ROCKSDB_CFSTATS WHERE \
                            STAT_TYPE IN ('NUM_IMMUTABLE_MEM_TABLE', 'MEM_TABLE_FLUSH_PENDING', \
                            'COMPACTION_PENDING')";

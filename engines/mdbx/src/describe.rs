@@ -44,7 +44,7 @@ fn capabilities() -> Capabilities {
         concurrent_writers: Some(1),
         key_bytes_max: Some(raw::key_bytes_max(PAGE as isize)),
         value_bytes_max: Some(ffi::MDBX_MAXDATASIZE.into()),
-        ..Capabilities::least([
+        ..Capabilities::minimal([
             (
                 Durability::None,
                 PowerLoss::Damages,
@@ -102,14 +102,14 @@ fn file() -> Vec<OptionSpec> {
             "Let libmdbx decide by the machine's memory whether the kernel reads ahead: it does \
              not know of a limit below that. Off is MDBX_NORDAHEAD.",
         )
-        .as_it_comes(true, "mdbx.h, MDBX_NORDAHEAD"),
-        OptionSpec::words(
+        .engine_default(true, "mdbx.h, MDBX_NORDAHEAD"),
+        OptionSpec::choice(
             "writemap",
             &["auto", "on", "off"],
             "MDBX_WRITEMAP: change pages in the map instead of in copies; auto: on in class none. \
              A full volume then kills the process (SIGBUS).",
         )
-        .as_it_comes("off", "mdbx.h, MDBX_WRITEMAP"),
+        .engine_default("off", "mdbx.h, MDBX_WRITEMAP"),
     ]
 }
 
@@ -143,7 +143,7 @@ fn writing() -> Vec<OptionSpec> {
             "Put with MDBX_APPEND as long as a session's keys ascend past the last one: full pages \
              instead of half full ones in a sequential load.",
         )
-        .as_it_comes(false, "mdbx.h, MDBX_UPSERT"),
+        .engine_default(false, "mdbx.h, MDBX_UPSERT"),
         OptionSpec::bytes(
             "sync_bytes",
             64 << 20,
@@ -151,7 +151,7 @@ fn writing() -> Vec<OptionSpec> {
              (MDBX_opt_sync_bytes). 0 is libmdbx's own: it flushes before it would let the file \
              grow, which while data is loaded is at almost every commit.",
         )
-        .as_it_comes(0, "mdbx.h, MDBX_SAFE_NOSYNC"),
+        .engine_default(0, "mdbx.h, MDBX_SAFE_NOSYNC"),
         OptionSpec::count(
             "maxreaders",
             32767,

@@ -204,7 +204,7 @@ impl<'e> Reader<'e> {
     /// Calls `look` with the newest commit, and parks the transaction again. Shown memory of the
     /// map cannot leave `look`: it borrows the snapshot.
     #[inline]
-    pub(crate) fn renewed<R>(
+    pub(crate) fn with_snapshot<R>(
         &mut self,
         look: impl FnOnce(&mut Snapshot<'_, 'e>) -> Result<R>,
     ) -> Result<R> {
@@ -243,7 +243,7 @@ impl<'e> Reader<'e> {
         // SAFETY: where a walk is under way the transaction is live and the cursor on a record.
         let goes_on = self.walking
             && unsafe { steps.go(ffi::MDBX_GET_CURRENT) } == 0
-            && walk.last() == Some(unsafe { bytes(&steps.key) });
+            && walk.last_key() == Some(unsafe { bytes(&steps.key) });
         if !goes_on {
             if self.walking {
                 self.park();
@@ -253,18 +253,18 @@ impl<'e> Reader<'e> {
             self.walking = true;
             self.bind()?;
         }
-        let range = Range { from: walk.last(), ..Range::all(walk.direction()).limit(limit) };
+        let range = Range { from: walk.last_key(), ..Range::all(walk.direction()).limit(limit) };
         // SAFETY: the transaction is live, and nothing writes in it.
-        let shown = unsafe { steps.show(&range, walk.last(), goes_on, &mut visit) };
+        let shown = unsafe { steps.show(&range, walk.last_key(), goes_on, &mut visit) };
         match &shown {
             // It stands on the last record that was shown.
             // SAFETY: as above.
             Ok(shown) if shown.count > 0 && !shown.at_end => {
-                walk.passed(unsafe { bytes(&steps.key) });
+                walk.advance_to(unsafe { bytes(&steps.key) });
             }
             Ok(shown) if shown.count == 0 && !shown.at_end => {}
             _ => {
-                walk.ended();
+                walk.restart();
                 self.park();
             }
         }
@@ -326,7 +326,7 @@ impl Writer<'_> {
     }
 
     /// From here on puts start at the page of the one before: pays from the second put on.
-    pub(crate) fn keep_position(&mut self) -> Result<()> {
+    pub(crate) fn open_put_cursor(&mut self) -> Result<()> {
         self.close_cursor();
         // SAFETY: the transaction is live; the cursor is closed before it ends.
         check("mdbx_cursor_open", unsafe {
@@ -363,7 +363,7 @@ impl Writer<'_> {
     }
 
     pub(crate) fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
-        self.keep_position()?;
+        self.open_put_cursor()?;
         let mut steps = Steps::new(self.cursor);
         // SAFETY: `visit` has no way to this writer, which is borrowed.
         let shown = unsafe { steps.show(&range, None, false, &mut |key, value| visit(key, value)) };

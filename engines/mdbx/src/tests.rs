@@ -54,7 +54,9 @@ fn commits_of_class_async_are_not_flushed_each() {
         let scratch = tempfile::tempdir().unwrap();
         let location = Location::Directory(scratch.path().to_owned());
         let options = match preset {
-            Some(preset) => Options::of_preset(&Mdbx::describe(), class, preset, 1 << 30).unwrap(),
+            Some(preset) => {
+                Options::from_preset(&Mdbx::describe(), class, preset, 1 << 30).unwrap()
+            }
             None => Options::defaults(&Mdbx::describe(), class),
         };
         let engine = Mdbx::open(&location, &options, &SHAPE).unwrap();

@@ -3,7 +3,7 @@
 use crate::connection::{Answer, Connection};
 use crate::describe::{TIME_TO_LIVE, description};
 use crate::server::PROGRAM;
-use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, nonsense};
+use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, protocol_error};
 use kvdyno_engine::{
     Counters, DataShape, Description, Engine, Error, Location, Options, Result, Session, Settled,
     Value, Write,
@@ -33,7 +33,7 @@ impl Memcached {
                     counters.insert(text(name), counter(text(value)));
                 }
                 Answer::End => return Ok(counters),
-                other => return Err(nonsense(&format!("{other:?}"))),
+                other => return Err(protocol_error(&format!("{other:?}"))),
             }
         }
     }
@@ -51,7 +51,7 @@ impl Engine for Memcached {
     }
 
     fn open(location: &Location, _options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::for_engine::<Self>(location)?;
+        let address = Address::from_location::<Self>(location)?;
         let control = ControlConnection::new(Connection::open(&address)?);
         Ok(Self { address, control })
     }
@@ -120,7 +120,7 @@ impl Session for Client {
         match self.connection.ask()? {
             Answer::Value(range) => Ok(visit(Some(self.connection.bytes(range)))),
             Answer::Nothing => Ok(visit(None)),
-            other => Err(nonsense(&format!("{other:?}"))),
+            other => Err(protocol_error(&format!("{other:?}"))),
         }
     }
 
@@ -190,13 +190,13 @@ impl Session for Client {
 
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
         self.connection.get(key)?;
-        self.tickets.take_on(ticket);
+        self.tickets.push(ticket);
         Ok(())
     }
 
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
         self.connection.set(key, value, None, false)?;
-        self.tickets.take_on(ticket);
+        self.tickets.push(ticket);
         Ok(())
     }
 
@@ -208,12 +208,12 @@ impl Session for Client {
         ttl: Duration,
     ) -> Result<()> {
         self.connection.set(key, value, Some(expiry(ttl)?), false)?;
-        self.tickets.take_on(ticket);
+        self.tickets.push(ticket);
         Ok(())
     }
 
     fn send(&mut self) -> Result<()> {
-        self.tickets.sent();
+        self.tickets.mark_sent();
         self.connection.wire.send()
     }
 

@@ -7,7 +7,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
+use kvdyno_engine::server::{Address, Answers, Wire, protocol_error};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ops::Range;
 
@@ -151,7 +151,7 @@ impl Answers for Connection {
 
     #[inline]
     fn parse_answer(&mut self) -> Result<Option<Answer>> {
-        let (begin, unread) = self.wire.unread();
+        let (begin, unread) = self.wire.unread_bytes();
         let filled = begin + unread.len();
         let Some(end) = unread.iter().position(|byte| *byte == b'\n') else {
             self.wire.check_length(unread.len(), LINE_BYTES_MAX)?;
@@ -179,7 +179,7 @@ impl Answers for Connection {
                 Answer::Statistic(name, value)
             }
             words => {
-                let error = refused(words);
+                let error = server_error(words);
                 self.wire.read_to(after);
                 return Err(error);
             }
@@ -196,7 +196,7 @@ fn number(digits: &[u8]) -> Result<usize> {
     for digit in digits.iter().take_while(|byte| **byte != b' ') {
         let digit = digit.wrapping_sub(b'0');
         if digit > 9 || number > usize::MAX / 16 {
-            return Err(nonsense("invalid number"));
+            return Err(protocol_error("invalid number"));
         }
         number = number * 10 + usize::from(digit);
     }
@@ -204,7 +204,7 @@ fn number(digits: &[u8]) -> Result<usize> {
 }
 
 /// The error and class for a server's error message.
-fn refused(words: &[u8]) -> Error {
+fn server_error(words: &[u8]) -> Error {
     let words = String::from_utf8_lossy(words).into_owned();
     let class = match words.as_str() {
         "SERVER_ERROR object too large for cache" => ErrorClass::Invalid,

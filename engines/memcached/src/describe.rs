@@ -36,7 +36,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             time_to_live: Some(TIME_TO_LIVE),
             key_bytes_max: Some(KEY_BYTES_MAX as u64),
             value_bytes_max: Some(VALUE_BYTES_MAX),
-            ..Capabilities::least([(
+            ..Capabilities::minimal([(
                 Durability::None,
                 PowerLoss::LosesAll,
                 "-M -e FILE: a cache in memory that maps a file: refuses what does not fit, keeps \
@@ -54,7 +54,7 @@ const GROWTH: [&str; 5] = ["1.25", "1.02", "1.08", "1.5", "2"];
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::words(LISTEN, &LISTENS, "Transport: a Unix socket, or a port of 127.0.0.1."),
+        OptionSpec::choice(LISTEN, &LISTENS, "Transport: a Unix socket, or a port of 127.0.0.1."),
         OptionSpec::bytes(
             "memory_limit",
             0,
@@ -66,7 +66,7 @@ fn options() -> Vec<OptionSpec> {
             1 << 20,
             "Longest record (-I); longer where the longest value of the case is.",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "slab_growth_factor",
             &GROWTH,
             "Between the sizes of chunks (-f): smaller wastes less memory in each.",
@@ -85,7 +85,7 @@ fn options() -> Vec<OptionSpec> {
             "Requests of a client before the next client's turn (-R).",
         ),
         OptionSpec::flag("disable_cas", false, "Records without a version: 8 bytes less (-C)."),
-        OptionSpec::words(
+        OptionSpec::choice(
             "hash_algorithm",
             &["murmur3", "jenkins", "xxh3"],
             "The hash of a key (-o hash_algorithm).",

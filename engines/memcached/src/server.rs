@@ -58,7 +58,7 @@ impl Served for Memcached {
     ];
 
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
-        wait_for_another_second(&site.folder.join(MEMORY_META));
+        wait_for_another_second(&site.dir.join(MEMORY_META));
         let mut command = site.command(&PROGRAM.find(None)?.path);
         // As root it requires a user name.
         command.args(["-u", "root", "-U", "0", "-M", "-e", MEMORY]);
@@ -72,7 +72,7 @@ impl Served for Memcached {
             }
             Address::Elsewhere(_) => {}
             Address::Tcp { secret, .. } => {
-                site.keep_secret(AUTH, &format!("{USER}:{secret}\n"))?;
+                site.write_secret(AUTH, &format!("{USER}:{secret}\n"))?;
                 set("-l", "127.0.0.1");
                 set("-p", &site.port().to_string());
                 set("-Y", AUTH);

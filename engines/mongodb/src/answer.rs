@@ -1,7 +1,7 @@
 //! Answers of a server: success, and documents, where they were received.
 
 use bson::{RawBsonRef, RawDocument};
-use kvdyno_engine::server::nonsense;
+use kvdyno_engine::server::protocol_error;
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -36,9 +36,9 @@ impl<'a> Iterator for Documents<'a> {
         if self.rest.is_empty() {
             return None;
         }
-        let Some((one, rest)) = self.rest.split_at_checked(word(self.rest, 0) as usize) else {
+        let Some((one, rest)) = self.rest.split_at_checked(read_u32(self.rest, 0) as usize) else {
             self.rest = &[];
-            return Some(Err(nonsense("a truncated document")));
+            return Some(Err(protocol_error("a truncated document")));
         };
         self.rest = rest;
         Some(document(one))
@@ -50,20 +50,22 @@ impl<'a> Iterator for Documents<'a> {
 pub(crate) fn record(document: &RawDocument) -> Result<(Cow<'_, [u8]>, &[u8])> {
     let (mut key, mut value) = (None, None);
     for element in document {
-        match element.map_err(unread)? {
+        match element.map_err(unreadable_error)? {
             (name, RawBsonRef::Binary(binary)) if name == "_id" => {
                 key = Some(Cow::Borrowed(binary.bytes));
             }
-            (name, RawBsonRef::String(hex)) if name == "_id" => key = of_hex(hex).map(Cow::Owned),
+            (name, RawBsonRef::String(hex)) if name == "_id" => {
+                key = parse_hex(hex).map(Cow::Owned)
+            }
             (name, RawBsonRef::Binary(binary)) if name == "v" => value = Some(binary.bytes),
             _ => {}
         }
     }
-    key.zip(value).ok_or_else(|| nonsense("a document that is not a record"))
+    key.zip(value).ok_or_else(|| protocol_error("a document that is not a record"))
 }
 
 /// Bytes that are written as text.
-fn of_hex(text: &str) -> Option<Vec<u8>> {
+fn parse_hex(text: &str) -> Option<Vec<u8>> {
     let pairs = text.as_bytes().chunks(2);
     pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
@@ -71,16 +73,16 @@ fn of_hex(text: &str) -> Option<Vec<u8>> {
 /// The page in an answer to a command. The answer's document is at `begin` in the receive buffer.
 #[inline]
 pub(crate) fn page(reply: &RawDocument, begin: usize, batch: &str) -> Result<Page> {
-    let cursor = reply.get_document("cursor").map_err(unread)?;
+    let cursor = reply.get_document("cursor").map_err(unreadable_error)?;
     let (mut id, mut documents) = (0, None);
     for element in cursor {
-        match element.map_err(unread)? {
+        match element.map_err(unreadable_error)? {
             (name, RawBsonRef::Int64(number)) if name == "id" => id = number,
             (name, RawBsonRef::Array(array)) if name == batch => documents = Some(array),
             _ => {}
         }
     }
-    let array = documents.ok_or_else(|| nonsense("an answer without a page"))?.as_bytes();
+    let array = documents.ok_or_else(|| protocol_error("an answer without a page"))?.as_bytes();
     // Without its length, and the zero at its end.
     let begin = begin + array.as_ptr().addr() - reply.as_bytes().as_ptr().addr();
     let documents = begin + 4..begin + array.len() - 1;
@@ -89,31 +91,31 @@ pub(crate) fn page(reply: &RawDocument, begin: usize, batch: &str) -> Result<Pag
 
 /// Whether it was done, and all of it.
 #[inline]
-pub(crate) fn done(reply: &RawDocument) -> Result<()> {
+pub(crate) fn check_success(reply: &RawDocument) -> Result<()> {
     let mut ok = false;
     for element in reply {
-        match element.map_err(unread)? {
+        match element.map_err(unreadable_error)? {
             (name, number) if name == "ok" => ok = is_one(number),
             (name, RawBsonRef::Array(errors)) if name == "writeErrors" => {
                 if let Ok(Some(RawBsonRef::Document(first))) = errors.get(0) {
-                    return Err(refused_in(reply, first));
+                    return Err(error_with_labels(reply, first));
                 }
             }
             (name, RawBsonRef::Document(error)) if name == "writeConcernError" => {
-                return Err(refused_in(reply, error));
+                return Err(error_with_labels(reply, error));
             }
             _ => {}
         }
     }
-    if ok { Ok(()) } else { Err(refused(reply)) }
+    if ok { Ok(()) } else { Err(server_error(reply)) }
 }
 
 fn is_one(number: RawBsonRef<'_>) -> bool {
-    number.as_bool().unwrap_or_else(|| whole(number).is_some_and(|number| number > 0))
+    number.as_bool().unwrap_or_else(|| to_integer(number).is_some_and(|number| number > 0))
 }
 
 /// A number of any type, whole.
-pub(crate) fn whole(number: RawBsonRef<'_>) -> Option<i64> {
+pub(crate) fn to_integer(number: RawBsonRef<'_>) -> Option<i64> {
     match number {
         RawBsonRef::Double(number) => Some(number as i64),
         RawBsonRef::Int32(number) => Some(number.into()),
@@ -124,22 +126,22 @@ pub(crate) fn whole(number: RawBsonRef<'_>) -> Option<i64> {
 
 /// How many documents a command has met.
 pub(crate) fn matched_count(reply: &RawDocument) -> Result<u64> {
-    let number = reply.get("n").map_err(unread)?.and_then(whole);
+    let number = reply.get("n").map_err(unreadable_error)?.and_then(to_integer);
     number
         .and_then(|number| number.try_into().ok())
-        .ok_or_else(|| nonsense("an answer without a number"))
+        .ok_or_else(|| protocol_error("an answer without a number"))
 }
 
 /// Of an error that ended a transaction, which may be tried again.
 const TRANSIENT: &str = "TransientTransactionError";
 
 /// The error and class for a server's error document.
-pub(crate) fn refused(reply: &RawDocument) -> Error {
-    refused_in(reply, reply)
+pub(crate) fn server_error(reply: &RawDocument) -> Error {
+    error_with_labels(reply, reply)
 }
 
 /// Of an error within an answer, which has the labels.
-fn refused_in(answer: &RawDocument, reply: &RawDocument) -> Error {
+fn error_with_labels(answer: &RawDocument, reply: &RawDocument) -> Error {
     let words = reply.get_str("errmsg").or_else(|_| reply.get_str("$err"));
     let words = words.or_else(|_| reply.get_str("err"));
     let words = words.unwrap_or("no reason given").to_owned();
@@ -167,16 +169,16 @@ fn refused_in(answer: &RawDocument, reply: &RawDocument) -> Error {
 
 #[inline]
 pub(crate) fn document(bytes: &[u8]) -> Result<&RawDocument> {
-    RawDocument::from_bytes(bytes).map_err(unread)
+    RawDocument::from_bytes(bytes).map_err(unreadable_error)
 }
 
-pub(crate) fn unread(error: impl std::fmt::Display) -> Error {
-    nonsense(&error.to_string())
+pub(crate) fn unreadable_error(error: impl std::fmt::Display) -> Error {
+    protocol_error(&error.to_string())
 }
 
 /// Four bytes at a place, zero where there are none.
 #[inline]
-pub(crate) fn word(bytes: &[u8], offset: usize) -> u32 {
+pub(crate) fn read_u32(bytes: &[u8], offset: usize) -> u32 {
     let word = bytes.get(offset..).and_then(<[u8]>::first_chunk);
     word.map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
@@ -199,7 +201,7 @@ mod tests {
             "cursor": { "id": 7_i64, "firstBatch": [one.clone(), two.clone()], "ns": "kvdyno.kv" },
             "ok": 1.0,
         };
-        done(&reply).unwrap();
+        check_success(&reply).unwrap();
         let page_read = page(&reply, 21, "firstBatch").unwrap();
         assert_eq!(page_read.cursor, 7);
         let received = [&[0; 21][..], reply.as_bytes()].concat();
@@ -210,7 +212,7 @@ mod tests {
         let listed = Documents { rest: &received[page_read.documents], listed: true };
         let plain = [one.as_bytes(), two.as_bytes()].concat();
         let expected = [(b"a".to_vec(), b"1".to_vec()), (Vec::new(), Vec::new())];
-        assert_eq!(of_hex("00fe"), Some(vec![0, 0xfe]));
+        assert_eq!(parse_hex("00fe"), Some(vec![0, 0xfe]));
         assert_eq!(records(listed), expected);
         assert_eq!(records(Documents { rest: &plain, listed: false }), expected);
         let mut cut = Documents { rest: &one.as_bytes()[..9], listed: false };
@@ -220,7 +222,7 @@ mod tests {
 
     #[test]
     fn what_was_not_done_is_an_error_with_its_class() {
-        let class = |reply: RawDocumentBuf| done(&reply).unwrap_err().class;
+        let class = |reply: RawDocumentBuf| check_success(&reply).unwrap_err().class;
         let missing = rawdoc! { "ok": 0.0, "errmsg": "no such command: 'fsync'", "code": 59 };
         assert_eq!(class(missing), ErrorClass::Unsupported);
         let twice = rawdoc! { "ok": 1, "writeErrors": [{ "code": 11000, "errmsg": "E11000" }] };

@@ -101,7 +101,7 @@ impl<'a> Document<'a> {
 
     /// A document inside.
     #[inline]
-    pub(crate) fn inner(
+    pub(crate) fn document(
         mut self,
         name: &str,
         fill: impl for<'d> FnOnce(Document<'d>) -> Document<'d>,
@@ -119,7 +119,7 @@ impl<'a> Document<'a> {
         items: impl Iterator<Item = T>,
         fill: impl for<'d> Fn(Document<'d>, T) -> Document<'d>,
     ) -> Self {
-        self.list(name, items, |list, index, item| list.inner(index, |one| fill(one, item)))
+        self.list(name, items, |list, index, item| list.document(index, |one| fill(one, item)))
     }
 
     /// An array. `fill` writes each of `items` under its index.
@@ -134,7 +134,7 @@ impl<'a> Document<'a> {
         let mut list = Document::begin(self.out);
         let mut digits = [0; 20];
         for (index, item) in items.enumerate() {
-            list = fill(list, place(index, &mut digits), item);
+            list = fill(list, index_name(index, &mut digits), item);
         }
         list.end();
         self
@@ -150,7 +150,7 @@ impl<'a> Document<'a> {
 
 /// A place in an array is named by its number.
 #[inline]
-fn place(number: usize, digits: &mut [u8; 20]) -> &str {
+fn index_name(number: usize, digits: &mut [u8; 20]) -> &str {
     std::str::from_utf8(decimal(number, digits)).unwrap_or_default()
 }
 
@@ -176,7 +176,7 @@ mod tests {
         Document::begin(&mut ours)
             .text("update", "kv")
             .array("updates", [b"k"].iter(), |one, key| {
-                one.inner("q", |q| q.binary("_id", *key)).flag("upsert", true)
+                one.document("q", |q| q.binary("_id", *key)).flag("upsert", true)
             })
             .list("in", [&b""[..], b"\0b"].iter(), |list, index, key| {
                 list.key(index, key, Keys::Binary)
@@ -186,6 +186,6 @@ mod tests {
             .long("id", 1 << 40)
             .end();
         assert_eq!(ours, theirs.as_bytes());
-        assert_eq!(place(1234, &mut [0; 20]), "1234");
+        assert_eq!(index_name(1234, &mut [0; 20]), "1234");
     }
 }

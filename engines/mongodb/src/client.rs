@@ -57,14 +57,14 @@ impl MongoDb {
     }
 
     /// A write is answered when it is in the journal on the disk.
-    pub(crate) fn journaled(&self) -> bool {
+    pub(crate) fn is_journaled(&self) -> bool {
         self.durability == Durability::Commit
     }
 
     /// The files of a server that has no `fsync`, or syncs no log by it, are synced by their names.
     fn sync_files(&self) -> Result<()> {
         let Address::Unix(socket) = &self.address else { return Ok(()) };
-        Ok(sync_folder(&socket.with_file_name(DATA))?)
+        Ok(sync_dir(&socket.with_file_name(DATA))?)
     }
 }
 
@@ -76,7 +76,7 @@ impl Engine for MongoDb {
     }
 
     fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::for_engine::<Self>(location)?;
+        let address = Address::from_location::<Self>(location)?;
         let control = ControlConnection::new(Connection::open(&address)?);
         let durability = options.durability;
         // TokuMX has one always.
@@ -86,7 +86,7 @@ impl Engine for MongoDb {
 
     fn session(&self) -> Result<Client> {
         let connection = Connection::open(&self.address)?;
-        Ok(Client { connection, journaled: self.journaled() })
+        Ok(Client { connection, journaled: self.is_journaled() })
     }
 
     /// Writes everything to the files. It uses its own connection, which is closed if this takes
@@ -236,19 +236,19 @@ impl Client {
                 (cursor, false) => return self.connection.leave(cursor, find).map(|()| shown),
                 (cursor, true) => {
                     let page_size = (limit - shown).min(PAGE) as i32;
-                    page = self.connection.more(cursor, find, page_size)?;
+                    page = self.connection.next_page(cursor, find, page_size)?;
                 }
             }
         }
     }
 }
 
-/// Syncs what lies in a folder. What a server removes meanwhile needs none.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    for entry in folder.read_dir()? {
+/// Syncs what lies in a directory. What a server removes meanwhile needs none.
+fn sync_dir(dir: &Path) -> io::Result<()> {
+    for entry in dir.read_dir()? {
         let path = entry?.path();
         let synced = if path.is_dir() {
-            sync_folder(&path)
+            sync_dir(&path)
         } else {
             File::open(path).and_then(|file| file.sync_all())
         };
@@ -257,7 +257,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
             _ => {}
         }
     }
-    File::open(folder)?.sync_all()
+    File::open(dir)?.sync_all()
 }
 
 /// A write that is answered when it and all before it are in the journal on the disk: the command
@@ -266,7 +266,7 @@ fn write_journaled(connection: &mut Connection) -> Result<()> {
     let written = connection.write(|doc| {
         let doc = doc.text("update", SYNCED);
         let doc = doc.array("updates", std::iter::once(()), |one, ()| {
-            let one = one.inner("q", |q| q.int("_id", 0)).inner("u", |u| u.int("synced", 1));
+            let one = one.document("q", |q| q.int("_id", 0)).document("u", |u| u.int("synced", 1));
             one.flag("upsert", true)
         });
         concern(doc, true)
@@ -276,21 +276,21 @@ fn write_journaled(connection: &mut Connection) -> Result<()> {
 
 /// When a write is answered: of one server, when it is done, or in the journal on the disk.
 pub(crate) fn concern(doc: Document<'_>, journaled: bool) -> Document<'_> {
-    doc.inner("writeConcern", |concern| concern.int("w", 1).flag("j", journaled))
+    doc.document("writeConcern", |concern| concern.int("w", 1).flag("j", journaled))
 }
 
 /// One element of the command's list.
 #[inline]
 fn fill_write<'d>(one: Document<'d>, write: &Write<'_>, keys: Keys) -> Document<'d> {
-    let one = one.inner("q", |q| q.key("_id", write.key(), keys));
+    let one = one.document("q", |q| q.key("_id", write.key(), keys));
     match write.value() {
-        Some(value) => one.inner("u", |u| u.binary("v", value)).flag("upsert", true),
+        Some(value) => one.document("u", |u| u.binary("v", value)).flag("upsert", true),
         None => one.int("limit", 1),
     }
 }
 
 /// Both ends of a range, where it has them.
-fn within<'d>(filter: Document<'d>, range: &Range<'_>, keys: Keys) -> Document<'d> {
+fn add_range<'d>(filter: Document<'d>, range: &Range<'_>, keys: Keys) -> Document<'d> {
     let (from, until) = match range.direction {
         Direction::Forward => ("$gte", "$lt"),
         Direction::Reverse => ("$lte", "$gte"),
@@ -298,7 +298,7 @@ fn within<'d>(filter: Document<'d>, range: &Range<'_>, keys: Keys) -> Document<'
     if range.from.or(range.until).is_none() {
         return filter;
     }
-    filter.inner("_id", |id| {
+    filter.document("_id", |id| {
         let id = match range.from {
             Some(key) => id.key(from, key, keys),
             None => id,
@@ -345,7 +345,7 @@ impl Session for Client {
         let documents = range.limit.min(PAGE) as i32;
         let find = Find { sort: &sort, documents, alone: range.limit <= PAGE, ..RECORDS };
         let keys = self.connection.keys;
-        let page = self.connection.find(&find, |filter| within(filter, &range, keys))?;
+        let page = self.connection.find(&find, |filter| add_range(filter, &range, keys))?;
         self.show(page, &find, range.limit, visit)
     }
 
@@ -366,7 +366,7 @@ impl Session for Client {
         // One more than can be found: so the first page is known to be the last.
         let find = Find { documents: keys.len() as i32 + 1, ..RECORDS };
         let page = self.connection.find(&find, |filter| {
-            filter.inner("_id", |id| {
+            filter.document("_id", |id| {
                 id.list("$in", keys.iter(), |list, index_in_list, key| {
                     list.key(index_in_list, key, written)
                 })

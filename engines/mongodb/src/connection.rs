@@ -2,13 +2,13 @@
 //! finds), `OP_GET_MORE` and `OP_KILL_CURSORS`, which were removed in 5.1. The first reply decides;
 //! it answers the one `OP_QUERY` that all servers accept.
 
-use crate::answer::{Documents, Page, document, done, page, refused, word};
+use crate::answer::{Documents, Page, check_success, document, page, read_u32, server_error};
 use crate::bytes::{Document, Keys};
 use crate::elsewhere;
 use crate::server::{Kind, PROGRAM};
 use bson::RawDocument;
 use kvdyno_engine::Result;
-use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
+use kvdyno_engine::server::{Address, Answers, Wire, protocol_error};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ const REPLY_HEAD: usize = HEADER_BYTES + 20;
 /// In an `OP_REPLY`: there is no such cursor, and the query failed.
 const FAILURES: u32 = 0b11;
 
-fn database_of<'d>(whose: Target<'d>, own_database: &'d str) -> &'d str {
+fn target_database<'d>(whose: Target<'d>, own_database: &'d str) -> &'d str {
     match whose {
         Target::Ours => own_database,
         Target::Of(database) => database,
@@ -77,7 +77,7 @@ pub(crate) struct Find<'f> {
 
 /// Numbers by their names in a document of their own, where there are any.
 fn fill<'d>(doc: Document<'d>, name: &str, fields: &[(&str, i32)]) -> Document<'d> {
-    if fields.is_empty() { doc } else { doc.inner(name, |inner| numbers(inner, fields)) }
+    if fields.is_empty() { doc } else { doc.document(name, |inner| numbers(inner, fields)) }
 }
 
 /// Numbers by their names.
@@ -112,7 +112,7 @@ impl Connection {
 
     /// For the server's own information.
     pub(crate) fn enter(address: &Address) -> Result<Self> {
-        let elsewhere = address.elsewhere();
+        let elsewhere = address.attached_server();
         let mut connection = Self {
             wire: Wire::open(address)?,
             database: elsewhere.map_or(DATABASE, |remote| &remote.database).to_owned(),
@@ -125,7 +125,7 @@ impl Connection {
             },
             writes_max: 1000,
         };
-        connection.wire.hide(address)?;
+        connection.wire.start_tls(address)?;
         let (wire, writes) = {
             let reply = connection.command(ADMIN, |doc| doc.int("isMaster", 1))?;
             (reply.get_i32("maxWireVersion"), reply.get_i32("maxWriteBatchSize"))
@@ -173,10 +173,10 @@ impl Connection {
             // No flags; one section, which is a document.
             self.wire.out.extend_from_slice(&[0; 5]);
             let document = fill(Document::begin(&mut self.wire.out));
-            document.text("$db", database_of(whose, &self.database)).end();
+            document.text("$db", target_database(whose, &self.database)).end();
         } else {
             self.begin(OP_QUERY);
-            self.query(&format!("{}.$cmd", database_of(whose, &self.database)), -1);
+            self.query(&format!("{}.$cmd", target_database(whose, &self.database)), -1);
             fill(Document::begin(&mut self.wire.out)).end();
         }
         self.send()?;
@@ -187,7 +187,7 @@ impl Connection {
     #[inline]
     pub(crate) fn reply_to_command(&self, body: Range<usize>) -> Result<&RawDocument> {
         let reply = document(self.wire.bytes(body))?;
-        done(reply)?;
+        check_success(reply)?;
         Ok(reply)
     }
 
@@ -207,7 +207,7 @@ impl Connection {
     ) -> Result<Page> {
         if self.messages {
             let body = self.ask(Target::Ours, |doc| {
-                let doc = doc.text("find", find.collection).inner("filter", filter);
+                let doc = doc.text("find", find.collection).document("filter", filter);
                 let doc = fill(doc, "sort", find.sort);
                 let doc = fill(doc, "projection", find.fields);
                 if find.alone {
@@ -226,7 +226,7 @@ impl Connection {
         if find.sort.is_empty() {
             filter(query).end();
         } else {
-            fill(query.inner("$query", filter), "$orderby", find.sort).end();
+            fill(query.document("$query", filter), "$orderby", find.sort).end();
         }
         if !find.fields.is_empty() {
             numbers(Document::begin(&mut self.wire.out), find.fields).end();
@@ -236,7 +236,12 @@ impl Connection {
     }
 
     /// The next page of a cursor.
-    pub(crate) fn more(&mut self, cursor: i64, find: &Find<'_>, documents: i32) -> Result<Page> {
+    pub(crate) fn next_page(
+        &mut self,
+        cursor: i64,
+        find: &Find<'_>,
+        documents: i32,
+    ) -> Result<Page> {
         if self.messages {
             let body = self.ask(Target::Ours, |doc| {
                 let doc = doc.long("getMore", cursor).text("collection", find.collection);
@@ -337,9 +342,9 @@ impl Connection {
     fn reply(&mut self) -> Result<Page> {
         let documents = self.answer()?;
         let head = self.wire.bytes(documents.start - REPLY_HEAD..documents.start);
-        if word(head, HEADER_BYTES) & FAILURES != 0 {
+        if read_u32(head, HEADER_BYTES) & FAILURES != 0 {
             let words = document(self.wire.bytes(documents));
-            return Err(words.map_or_else(|error| error, refused));
+            return Err(words.map_or_else(|error| error, server_error));
         }
         let cursor = head[HEADER_BYTES + 4..].first_chunk().copied().unwrap_or_default();
         Ok(Page { cursor: i64::from_le_bytes(cursor), documents, listed: false })
@@ -360,20 +365,20 @@ impl Answers for Connection {
 
     #[inline]
     fn parse_answer(&mut self) -> Result<Option<Range<usize>>> {
-        let (begin, message) = self.wire.unread();
+        let (begin, message) = self.wire.unread_bytes();
         if message.len() < HEADER_BYTES {
             return Ok(None);
         }
-        let length = word(message, 0) as usize;
+        let length = read_u32(message, 0) as usize;
         self.wire.check_length(length, MESSAGE_BYTES_MAX)?;
         let Some(message) = message.get(..length) else { return Ok(None) };
-        let head = match word(message, 12) {
+        let head = match read_u32(message, 12) {
             OP_MSG if message.get(HEADER_BYTES + 4) == Some(&0) => MESSAGE_HEAD,
             OP_REPLY => REPLY_HEAD,
-            kind => return Err(nonsense(&format!("kind {kind}"))),
+            kind => return Err(protocol_error(&format!("kind {kind}"))),
         };
-        if word(message, 8) != self.number || length < head {
-            return Err(nonsense("an answer to another request"));
+        if read_u32(message, 8) != self.number || length < head {
+            return Err(protocol_error("an answer to another request"));
         }
         self.wire.read_to(begin + length);
         Ok(Some(begin + head..begin + length))

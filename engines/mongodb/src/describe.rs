@@ -25,7 +25,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
         }
     };
     let least = match kind {
-        Kind::Mongod | Kind::TokuMx => Capabilities::least([
+        Kind::Mongod | Kind::TokuMx => Capabilities::minimal([
             (
                 Durability::None,
                 PowerLoss::LosesLast,
@@ -38,7 +38,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
                  that wait together",
             ),
         ]),
-        Kind::FerretDb => Capabilities::least([
+        Kind::FerretDb => Capabilities::minimal([
             (
                 Durability::Async,
                 PowerLoss::LosesLast,
@@ -90,15 +90,15 @@ const TOKUMX: &str = "TokuMX Users Guide: Memory Allocation";
 const WIREDTIGER: &str = "MongoDB's manual, WiredTiger Storage Engine: Memory Use";
 
 fn options(kind: Kind) -> Vec<OptionSpec> {
-    let listen = OptionSpec::words(
+    let listen = OptionSpec::choice(
         LISTEN,
         &LISTENS,
         "Transport: a Unix socket. A port is refused: this client has no password.",
     );
     match kind {
         Kind::FerretDb => vec![listen],
-        Kind::TokuMx => [vec![listen], of_tokumx()].concat(),
-        Kind::Mongod => [vec![listen], of_mongod()].concat(),
+        Kind::TokuMx => [vec![listen], tokumx_options()].concat(),
+        Kind::Mongod => [vec![listen], mongod_options()].concat(),
     }
 }
 
@@ -111,7 +111,7 @@ fn oplog_size() -> OptionSpec {
     )
 }
 
-fn of_tokumx() -> Vec<OptionSpec> {
+fn tokumx_options() -> Vec<OptionSpec> {
     vec![
         OptionSpec::bytes(
             "cache_size",
@@ -119,7 +119,7 @@ fn of_tokumx() -> Vec<OptionSpec> {
             "Cache of its trees (--cacheSize). 0: its own default, a half of the machine's memory.",
         )
         .tuned("50%", "Half of the memory, the rest for the kernel's cache.", TOKUMX),
-        OptionSpec::words(
+        OptionSpec::choice(
             "block_compressor",
             &["zlib", "none", "quicklz", "lzma"],
             "Compression of its nodes (defaultCompression).",
@@ -134,7 +134,7 @@ fn of_tokumx() -> Vec<OptionSpec> {
     ]
 }
 
-fn of_mongod() -> Vec<OptionSpec> {
+fn mongod_options() -> Vec<OptionSpec> {
     vec![
         OptionSpec::new(
             "storage_engine",
@@ -156,13 +156,13 @@ fn of_mongod() -> Vec<OptionSpec> {
             WIREDTIGER,
         ),
         OptionSpec::flag("journal", true, "A journal (--nojournal; before 6.1)."),
-        OptionSpec::words(
+        OptionSpec::choice(
             "block_compressor",
             &["snappy", "none", "zlib", "zstd"],
             "Compression of wiredTiger's blocks (--wiredTigerCollectionBlockCompressor); zstd \
              since 4.2.",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "journal_compressor",
             &["snappy", "none", "zlib", "zstd"],
             "Compression of wiredTiger's journal (--wiredTigerJournalCompressor); zstd since 4.2.",
@@ -174,7 +174,7 @@ fn of_mongod() -> Vec<OptionSpec> {
             "Seconds between checkpoints, or between syncs of mmapv1's files.",
         ),
         oplog_size(),
-        OptionSpec::flag("directoryperdb", false, "A folder for each database."),
+        OptionSpec::flag("directoryperdb", false, "A directory for each database."),
         OptionSpec::flag("smallfiles", false, "Smaller files of mmapv1 (before 4.2)."),
     ]
 }

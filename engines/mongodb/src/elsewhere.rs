@@ -1,10 +1,10 @@
 //! An attached server of `MongoDB`, and a database of ours in it.
 
-use crate::answer::unread;
+use crate::answer::unreadable_error;
 use crate::bytes::Keys;
 use crate::connection::{ADMIN, Connection, Target};
 use kvdyno_attach::Scram;
-use kvdyno_engine::server::{Address, Attachment, Elsewhere, Look, nonsense};
+use kvdyno_engine::server::{Address, Attachment, Elsewhere, Look, protocol_error};
 use kvdyno_engine::{Error, Result};
 
 pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, remove };
@@ -19,7 +19,7 @@ const METHOD: &str = "SCRAM-SHA-256";
 const ENTRANCE: &str = "admin";
 
 fn address(reference: &str, database: &str) -> Result<Address> {
-    let remote = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
+    let remote = kvdyno_attach::resolve_reference(reference, &SCHEMES, database)?;
     Ok(kvdyno_attach::address(remote))
 }
 
@@ -38,14 +38,15 @@ pub(crate) fn enter(connection: &mut Connection, there: &Elsewhere) -> Result<()
 fn authenticate(connection: &mut Connection, there: &Elsewhere) -> Result<()> {
     let entrance = if there.entrance.is_empty() { ENTRANCE } else { &there.entrance };
     let mut scram = Scram::begin(&there.user)?;
-    let first = scram.first();
+    let first = scram.first_message();
     let reply = connection.command(Target::Of(entrance), |doc| {
         let doc = doc.int("saslStart", 1).text("mechanism", METHOD);
         doc.binary("payload", first.as_bytes())
-            .inner("options", |options| options.flag("skipEmptyExchange", true))
+            .document("options", |options| options.flag("skipEmptyExchange", true))
     })?;
-    let conversation = reply.get_i32("conversationId").map_err(|_| nonsense("saslStart"))?;
-    let words = reply.get_binary("payload").map_err(|_| nonsense("saslStart"))?.bytes.to_vec();
+    let conversation = reply.get_i32("conversationId").map_err(|_| protocol_error("saslStart"))?;
+    let words =
+        reply.get_binary("payload").map_err(|_| protocol_error("saslStart"))?.bytes.to_vec();
     let mut words = scram.prove(&there.password.0, &String::from_utf8_lossy(&words))?;
     let mut checked = false;
     loop {
@@ -54,8 +55,8 @@ fn authenticate(connection: &mut Connection, there: &Elsewhere) -> Result<()> {
                 .int("conversationId", conversation)
                 .binary("payload", words.as_bytes())
         })?;
-        let done = reply.get_bool("done").map_err(|_| nonsense("saslContinue"))?;
-        let proof = reply.get_binary("payload").map_err(|_| nonsense("saslContinue"))?.bytes;
+        let done = reply.get_bool("done").map_err(|_| protocol_error("saslContinue"))?;
+        let proof = reply.get_binary("payload").map_err(|_| protocol_error("saslContinue"))?.bytes;
         if !checked {
             scram.check(&String::from_utf8_lossy(proof))?;
         }
@@ -64,7 +65,7 @@ fn authenticate(connection: &mut Connection, there: &Elsewhere) -> Result<()> {
         }
         // Some servers expect one empty message more.
         if checked {
-            return Err(nonsense("the proof does not end"));
+            return Err(protocol_error("the proof does not end"));
         }
         (words, checked) = (String::new(), true);
     }
@@ -75,7 +76,8 @@ fn look(address: &Address) -> Result<Look> {
     let mut control = Connection::enter(address)?;
     let reply = control.command(ADMIN, |doc| doc.int("buildInfo", 1))?;
     let version = reply.get_str("ferretdbVersion").or_else(|_| reply.get_str("version"));
-    let version = version.map_err(|_| nonsense("buildInfo"))?.trim_start_matches('v').to_owned();
+    let version =
+        version.map_err(|_| protocol_error("buildInfo"))?.trim_start_matches('v').to_owned();
     let reply = control.command(ADMIN, |doc| doc.int("isMaster", 1))?;
     // Members of a replica set have transactions since 4.0, routers of a cluster since 4.2.
     let wire = reply.get_i32("maxWireVersion").unwrap_or_default();
@@ -88,8 +90,8 @@ fn look(address: &Address) -> Result<Look> {
 fn create(address: &Address) -> Result<()> {
     let mut control = Connection::enter(address)?;
     let reply = control.command(Target::Ours, |doc| doc.int("listCollections", 1))?;
-    let first = reply.get_document("cursor").map_err(unread)?.get_array("firstBatch");
-    if first.map_err(unread)?.into_iter().next().is_none() {
+    let first = reply.get_document("cursor").map_err(unreadable_error)?.get_array("firstBatch");
+    if first.map_err(unreadable_error)?.into_iter().next().is_none() {
         return Ok(());
     }
     Err(Error::invalid(format!("the database {address} exists already")))

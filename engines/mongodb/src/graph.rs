@@ -11,7 +11,7 @@ use crate::answer::{Page, matched_count};
 use crate::bytes::{Document, Keys};
 use crate::client::{COMMAND_BYTES, MongoDb, concern};
 use crate::connection::{Connection, Find, Target, numbers};
-use documents::{count_key, count_of, large, link_of, node_fields, node_of};
+use documents::{count_key, node_fields, parse_count, parse_link, parse_node, to_i64};
 use kvdyno_engine::graph::{
     Added, Audited, Chunk, Count, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
 };
@@ -55,7 +55,7 @@ pub(crate) fn create(connection: &mut Connection) -> Result<()> {
         connection.write(|doc| {
             let doc = doc.text("createIndexes", collection);
             doc.array("indexes", std::iter::once(()), |index, ()| {
-                index.inner("key", |key| numbers(key, fields)).text("name", name)
+                index.document("key", |key| numbers(key, fields)).text("name", name)
             })
         })?;
     }
@@ -70,7 +70,7 @@ impl GraphEngine for Collections {
     type Graph<'e> = Handle<'e>;
 
     fn graph(engine: &MongoDb, isolation: Isolation) -> Result<Handle<'_>> {
-        let (connection, journaled) = (engine.connect_for_graph()?, engine.journaled());
+        let (connection, journaled) = (engine.connect_for_graph()?, engine.is_journaled());
         let unit = Unit::new();
         Ok(Handle { engine, connection, isolation, journaled, unit })
     }
@@ -133,7 +133,7 @@ impl Handle<'_> {
     ) -> Result<u64> {
         let mut shown = 0;
         for document in self.connection.documents(page) {
-            visit(link_of(document?, id1, kind)?);
+            visit(parse_link(document?, id1, kind)?);
             shown += 1;
         }
         Ok(shown)
@@ -146,14 +146,14 @@ impl Graph for Handle<'_> {
             NODES,
             &[()],
             |()| node.data.len(),
-            |doc, ()| node_fields(doc.long("_id", large(id)).int("type", node.kind as i32), node),
+            |doc, ()| node_fields(doc.long("_id", to_i64(id)).int("type", node.kind as i32), node),
         )
     }
 
     fn get_node(&mut self, id: u64, visit: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
-        let page = self.connection.find(&ONE, |filter| filter.long("_id", large(id)))?;
+        let page = self.connection.find(&ONE, |filter| filter.long("_id", to_i64(id)))?;
         let document = self.connection.documents(&page).next().transpose()?;
-        visit(document.map(node_of).transpose()?);
+        visit(document.map(parse_node).transpose()?);
         Ok(())
     }
 
@@ -161,8 +161,8 @@ impl Graph for Handle<'_> {
         let reply = self.connection.write(|doc| {
             let doc = documents::update(
                 doc.text("update", NODES),
-                |q| q.long("_id", large(id)).int("type", node.kind as i32),
-                |u| u.inner("$set", |set| node_fields(set, node)),
+                |q| q.long("_id", to_i64(id)).int("type", node.kind as i32),
+                |u| u.document("$set", |set| node_fields(set, node)),
                 false,
             );
             concern(doc, self.journaled)
@@ -173,7 +173,7 @@ impl Graph for Handle<'_> {
     fn delete_node(&mut self, id: u64) -> Result<bool> {
         let reply = self.connection.write(|doc| {
             let doc = doc.text("delete", NODES);
-            concern(documents::delete(doc, |q| q.long("_id", large(id))), self.journaled)
+            concern(documents::delete(doc, |q| q.long("_id", to_i64(id))), self.journaled)
         })?;
         Ok(matched_count(reply)? > 0)
     }
@@ -201,7 +201,7 @@ impl Graph for Handle<'_> {
         let find = Find { collection: LINKS, fields: &LISTED, documents, ..ONE };
         let named = id2s.iter().map(|id2| documents::link_key(LinkKey { id1, kind, id2: *id2 }));
         let page = self.connection.find(&find, |filter| {
-            filter.inner("_id", |id| {
+            filter.document("_id", |id| {
                 id.list("$in", named, |list, index, name| list.key(index, &name, keys))
             })
         })?;
@@ -219,11 +219,11 @@ impl Graph for Handle<'_> {
         let documents = i32::try_from(limit).unwrap_or(i32::MAX);
         let sort = [("time", -1)];
         let find = Find { collection: LINKS, sort: &sort, fields: &LISTED, documents, ..ONE };
-        let (oldest, newest) = (large(*times.start()), large(*times.end()));
+        let (oldest, newest) = (to_i64(*times.start()), to_i64(*times.end()));
         let page = self.connection.find(&find, |filter| {
-            let filter = filter.long("id1", large(id1)).long("link_type", large(kind));
+            let filter = filter.long("id1", to_i64(id1)).long("link_type", to_i64(kind));
             let filter = filter.int("visibility", 1);
-            filter.inner("time", |time| time.long("$gte", oldest).long("$lte", newest))
+            filter.document("time", |time| time.long("$gte", oldest).long("$lte", newest))
         })?;
         self.links(&page, (id1, kind), visit)
     }
@@ -234,7 +234,7 @@ impl Graph for Handle<'_> {
         let page = self.connection.find(&find, |filter| filter.key("_id", &named, keys))?;
         let document = self.connection.documents(&page).next().transpose()?;
         Ok(document
-            .map(count_of)
+            .map(parse_count)
             .transpose()?
             .map_or(0, |(_, links)| links.try_into().unwrap_or(0)))
     }
@@ -247,7 +247,7 @@ impl Graph for Handle<'_> {
             chunk.nodes,
             |(_, node)| node.data.len(),
             |doc, (id, node)| {
-                node_fields(doc.long("_id", large(*id)).int("type", node.kind as i32), node)
+                node_fields(doc.long("_id", to_i64(*id)).int("type", node.kind as i32), node)
             },
         )?;
         self.insert(
@@ -266,7 +266,7 @@ impl Graph for Handle<'_> {
             |doc, count| {
                 let doc = doc.key("_id", &count_key(count.id, count.kind), keys);
                 let doc = documents::count_ids(doc, count.id, count.kind);
-                let doc = doc.long("count", large(count.links)).long("time", large(count.time));
+                let doc = doc.long("count", to_i64(count.links)).long("time", to_i64(count.time));
                 doc.int("version", 0)
             },
         )
@@ -284,7 +284,7 @@ impl Graph for Handle<'_> {
         let reply = self.connection.command(Target::Ours, |doc| {
             // Without a query it would be what the server remembers.
             doc.text("count", NODES)
-                .inner("query", |query| query.inner("_id", |id| id.long("$gte", 0)))
+                .document("query", |query| query.document("_id", |id| id.long("$gte", 0)))
         })?;
         matched_count(reply)
     }

@@ -1,13 +1,13 @@
 //! Writes of before 2.6, the first version with commands for them; `TokuMX` is of 2.4. A command is
 //! taken apart into messages that have no answer, each with a question for how it went.
 
-use crate::answer::{document, refused, unread, whole};
+use crate::answer::{document, server_error, to_integer, unreadable_error};
 use crate::bytes::Document;
 use crate::connection::{Connection, Target};
 use bson::raw::cstr;
 use bson::{RawArray, RawBsonRef, RawDocument, RawDocumentBuf, rawdoc};
 use kvdyno_engine::Result;
-use kvdyno_engine::server::nonsense;
+use kvdyno_engine::server::protocol_error;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -35,16 +35,16 @@ impl Connection {
         let mut answer = 0..0;
         for write in writes(command, |collection| self.namespace(collection))? {
             self.send_unanswered(write.kind, write.flags, write.collection, &write.rest)?;
-            answer = self.ask_how_it_went(journaled)?;
+            answer = self.get_last_error(journaled)?;
         }
         self.reply_to_command(answer)
     }
 
-    fn ask_how_it_went(&mut self, journaled: bool) -> Result<Range<usize>> {
+    fn get_last_error(&mut self, journaled: bool) -> Result<Range<usize>> {
         let answer = self
             .ask(Target::Ours, |doc| doc.int("getLastError", 1).int("w", 1).flag("j", journaled))?;
         let reply = self.reply_to_command(answer.clone())?;
-        if reply.get_str("err").is_ok() { Err(refused(reply)) } else { Ok(answer) }
+        if reply.get_str("err").is_ok() { Err(server_error(reply)) } else { Ok(answer) }
     }
 }
 
@@ -61,9 +61,9 @@ struct Write<'c> {
 
 /// The messages that do what a command does.
 fn writes(command: &RawDocument, namespace: impl Fn(&str) -> String) -> Result<Vec<Write<'_>>> {
-    let first = command.iter().next().transpose().map_err(unread)?;
+    let first = command.iter().next().transpose().map_err(unreadable_error)?;
     let Some((name, RawBsonRef::String(collection))) = first else {
-        return Err(nonsense("a write without a collection"));
+        return Err(protocol_error("a write without a collection"));
     };
     match name.as_str() {
         "insert" => {
@@ -77,8 +77,8 @@ fn writes(command: &RawDocument, namespace: impl Fn(&str) -> String) -> Result<V
             let write = |one: Result<&RawDocument>| {
                 let one = one?;
                 let upsert = u32::from(one.get_bool("upsert").unwrap_or(false));
-                let query = one.get_document("q").map_err(unread)?;
-                let update = with_id(query, one.get_document("u").map_err(unread)?)?;
+                let query = one.get_document("q").map_err(unreadable_error)?;
+                let update = with_id(query, one.get_document("u").map_err(unreadable_error)?)?;
                 let parts = [&upsert.to_le_bytes()[..], query.as_bytes(), update.as_bytes()];
                 let rest = parts.concat();
                 Ok(Write { kind: OP_UPDATE, flags: 0, collection, rest })
@@ -89,9 +89,9 @@ fn writes(command: &RawDocument, namespace: impl Fn(&str) -> String) -> Result<V
             let write = |one: Result<&RawDocument>| {
                 let one = one?;
                 // With a limit it is of one document.
-                let limit = one.get("limit").map_err(unread)?.and_then(whole);
+                let limit = one.get("limit").map_err(unreadable_error)?.and_then(to_integer);
                 let single = u32::from(limit == Some(1));
-                let rest = [&single.to_le_bytes()[..], part(one, "q")?].concat();
+                let rest = [&single.to_le_bytes()[..], subdocument(one, "q")?].concat();
                 Ok(Write { kind: OP_DELETE, flags: 0, collection, rest })
             };
             list(command, "deletes")?.map(write).collect()
@@ -99,30 +99,30 @@ fn writes(command: &RawDocument, namespace: impl Fn(&str) -> String) -> Result<V
         "createIndexes" => {
             let write = |index: Result<&RawDocument>| {
                 let index = index?;
-                let key = index.get_document("key").map_err(unread)?.to_owned();
-                let name = index.get_str("name").map_err(unread)?;
+                let key = index.get_document("key").map_err(unreadable_error)?.to_owned();
+                let name = index.get_str("name").map_err(unreadable_error)?;
                 let about = rawdoc! { "ns": namespace(collection), "key": key, "name": name };
                 let rest = about.into_bytes();
                 Ok(Write { kind: OP_INSERT, flags: 0, collection: INDEXES, rest })
             };
             list(command, "indexes")?.map(write).collect()
         }
-        other => Err(nonsense(other)),
+        other => Err(protocol_error(other)),
     }
 }
 
 /// A document that replaces another keeps its `_id`: where there is none yet, `TokuMX` would make
 /// up one in place of the query's.
 fn with_id<'d>(query: &RawDocument, update: &'d RawDocument) -> Result<Cow<'d, RawDocument>> {
-    let first = update.iter().next().transpose().map_err(unread)?;
+    let first = update.iter().next().transpose().map_err(unreadable_error)?;
     let replaces = first.is_none_or(|(name, _)| !name.as_str().starts_with('$') && name != "_id");
-    let Some(id) = query.get("_id").map_err(unread)?.filter(|_| replaces) else {
+    let Some(id) = query.get("_id").map_err(unreadable_error)?.filter(|_| replaces) else {
         return Ok(Cow::Borrowed(update));
     };
     let mut document = RawDocumentBuf::new();
     document.append(cstr!("_id"), id);
     for element in update {
-        let (name, value) = element.map_err(unread)?;
+        let (name, value) = element.map_err(unreadable_error)?;
         document.append(name, value);
     }
     Ok(Cow::Owned(document))
@@ -133,15 +133,15 @@ fn list<'c>(
     command: &'c RawDocument,
     name: &str,
 ) -> Result<impl Iterator<Item = Result<&'c RawDocument>>> {
-    let array: &RawArray = command.get_array(name).map_err(unread)?;
-    Ok(array.into_iter().map(|one| match one.map_err(unread)? {
+    let array: &RawArray = command.get_array(name).map_err(unreadable_error)?;
+    Ok(array.into_iter().map(|one| match one.map_err(unreadable_error)? {
         RawBsonRef::Document(one) => Ok(one),
-        _ => Err(nonsense("a write that is not a document")),
+        _ => Err(protocol_error("a write that is not a document")),
     }))
 }
 
-fn part<'c>(one: &'c RawDocument, name: &str) -> Result<&'c [u8]> {
-    Ok(one.get_document(name).map_err(unread)?.as_bytes())
+fn subdocument<'c>(one: &'c RawDocument, name: &str) -> Result<&'c [u8]> {
+    Ok(one.get_document(name).map_err(unreadable_error)?.as_bytes())
 }
 
 #[cfg(test)]
@@ -164,8 +164,8 @@ mod tests {
             { "q": one.clone(), "u": set.clone(), "upsert": true },
             { "q": two.clone(), "u": set.clone() },
         ] };
-        let updated = |upsert: u8, found: &RawDocument| {
-            let rest = [&[upsert, 0, 0, 0], found.as_bytes(), set.as_bytes()].concat();
+        let updated = |upsert: u8, filter: &RawDocument| {
+            let rest = [&[upsert, 0, 0, 0], filter.as_bytes(), set.as_bytes()].concat();
             Write { kind: OP_UPDATE, flags: 0, collection: "kv", rest }
         };
         assert_eq!(written(&update), [updated(1, &one), updated(0, &two)]);

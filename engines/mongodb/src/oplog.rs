@@ -8,7 +8,7 @@ use kvdyno_engine::{Error, ErrorClass, Result};
 /// The name of the set.
 pub(crate) const SET: &str = "kvdyno";
 
-/// The server's address, as it finds itself: relative to its folder.
+/// The server's address, as it finds itself: relative to its directory.
 pub(crate) fn own_address() -> String {
     format!("./{}", MongoDb::SOCKET)
 }
@@ -23,7 +23,7 @@ pub(crate) fn check_primary(connection: &mut Connection) -> Result<()> {
     }
     if reply.get_bool("isreplicaset").unwrap_or(false) {
         connection.command(ADMIN, |doc| {
-            doc.inner("replSetInitiate", |set| {
+            doc.document("replSetInitiate", |set| {
                 let set = set.text("_id", SET).int("version", 1);
                 set.array("members", std::iter::once(()), |member, ()| {
                     member.int("_id", 0).text("host", &own_address())

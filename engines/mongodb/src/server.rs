@@ -22,7 +22,7 @@ pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
     version,
 });
 
-/// The folder of the database, below that of the server.
+/// The directory of the database, below that of the server.
 pub(crate) const DATA: &str = "data";
 
 /// `db version v3.0.10`; `version: v1.24.2` where it is `FerretDB`; `TokuMX mongod server
@@ -93,7 +93,7 @@ impl Served for MongoDb {
                  all users; use a Unix socket",
             ));
         }
-        std::fs::create_dir_all(site.folder.join(DATA))?;
+        std::fs::create_dir_all(site.dir.join(DATA))?;
         let program = PROGRAM.find(None)?;
         let mut command = site.command(&program.path);
         match Kind::from_program(program) {

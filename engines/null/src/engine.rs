@@ -46,7 +46,7 @@ impl Engine for Null {
                 transactions: Transactions::Serial,
                 stores_nothing: true,
                 pipelined: true,
-                ..Capabilities::least(durability)
+                ..Capabilities::minimal(durability)
             },
             options: options(),
             planning: Planning { space_factor: 0.0, write_factor: 0.0, ram_bytes_min: 1 << 20 },
@@ -62,7 +62,7 @@ impl Engine for Null {
             value: vec![b'v'; data.value_bytes_mean as usize],
             script: Script::new(options)?,
             store,
-            _memory: touched(options.integer("memory_bytes")?)?,
+            _memory: allocate_touched(options.integer("memory_bytes")?)?,
         })
     }
 
@@ -137,7 +137,7 @@ fn options() -> Vec<OptionSpec> {
             0,
             "Memory allocated and touched at open, to meet a RAM limit.",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "store",
             &["none", "memory"],
             "memory: records are kept in an ordered map, and in one file when closed.",
@@ -146,7 +146,7 @@ fn options() -> Vec<OptionSpec> {
 }
 
 /// Each page written once, or the kernel would not count it.
-fn touched(bytes: u64) -> Result<Vec<u8>> {
+fn allocate_touched(bytes: u64) -> Result<Vec<u8>> {
     let bytes = bytes as usize;
     let mut memory = Vec::new();
     memory.try_reserve_exact(bytes).map_err(|error| {
@@ -171,7 +171,7 @@ impl NullSession<'_> {
     fn scripted_get<R>(&self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         let Null { script, store, value, .. } = self.engine;
         script.step()?;
-        if script.loses(key) {
+        if script.is_lost(key) {
             return Ok(visit(None));
         }
         Ok(match store {
@@ -199,13 +199,13 @@ impl Session for NullSession<'_> {
                 value.map_or(Answer::Nothing, |value| Answer::Stored(value.to_vec()))
             })
         };
-        self.flight.take_on(ticket, answer);
+        self.flight.queue_answer(ticket, answer);
         Ok(())
     }
 
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
         let answer = self.put(key, value).map(|()| Answer::Nothing);
-        self.flight.take_on(ticket, answer);
+        self.flight.queue_answer(ticket, answer);
         Ok(())
     }
 
@@ -246,7 +246,7 @@ impl Session for NullSession<'_> {
             return Ok(as_many_as_asked_for(range, value, &mut visit));
         };
         Ok(store::scan(&store.read(), range, |key, value| {
-            (!script.loses(key)).then(|| visit(key, value))
+            (!script.is_lost(key)).then(|| visit(key, value))
         }))
     }
 

@@ -22,7 +22,7 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    pub(crate) fn take_on(&mut self, ticket: u32, answer: Result<Answer>) {
+    pub(crate) fn queue_answer(&mut self, ticket: u32, answer: Result<Answer>) {
         self.waiting.push((ticket, answer));
     }
 

@@ -35,7 +35,7 @@ impl Script {
             hang_at_op: options.integer("hang_at_op")?,
             close: Duration::from_millis(options.integer("close_ms")?),
             spins: options.integer("spins")?,
-            wait: (latency > Duration::ZERO).then(|| calibrated(latency)),
+            wait: (latency > Duration::ZERO).then(|| calibrate_wait(latency)),
             operations: AtomicU64::new(0),
             events: EventLog::default(),
         })
@@ -95,7 +95,7 @@ impl Script {
     }
 
     /// Whether `key` is one of the lost: the same keys every time.
-    pub(crate) fn loses(&self, key: &[u8]) -> bool {
+    pub(crate) fn is_lost(&self, key: &[u8]) -> bool {
         self.lose_permille > 0 && hash(key) % 1000 < self.lose_permille
     }
 }
@@ -117,7 +117,7 @@ fn busy_wait(time: Duration) {
 /// Reading the clock takes tens of nanoseconds, and a wait ends between two readings. So the
 /// requested wait is shortened by the excess that trials found. The shortest trial counts: a busy
 /// machine makes trials longer.
-fn calibrated(latency: Duration) -> Duration {
+fn calibrate_wait(latency: Duration) -> Duration {
     const NEGLIGIBLE_FROM: Duration = Duration::from_micros(10);
     const ROUNDS: u32 = 3;
     const TRIALS: u32 = 20;

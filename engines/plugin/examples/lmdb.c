@@ -56,7 +56,7 @@ static int open_database(const kvdyno_opening *opening, void **opened, char *mes
   if (code == 0) code = mdb_env_set_mapsize(made->env, records + ((size_t)1 << 30));
   if (code == 0) code = mdb_env_set_maxreaders(made->env, (unsigned)opening->sessions + 126);
   if (code == 0) {
-    code = mdb_env_open(made->env, opening->folder, sync | MDB_NORDAHEAD | MDB_NOTLS, 0644);
+    code = mdb_env_open(made->env, opening->dir, sync | MDB_NORDAHEAD | MDB_NOTLS, 0644);
   }
   if (code == 0) code = mdb_txn_begin(made->env, NULL, 0, &txn);
   if (code == 0) code = mdb_dbi_open(txn, NULL, 0, &made->dbi);

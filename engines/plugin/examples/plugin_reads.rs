@@ -11,7 +11,7 @@
 
 use kvdyno_engine::{Durability, Engine, Error, Result, Value, library};
 use kvdyno_plugin::Plugin;
-use kvdyno_testing::turns::{self, ROUNDS, Turns, by_adapter};
+use kvdyno_testing::turns::{self, ROUNDS, Turns, time_adapter};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,11 +24,11 @@ fn main() -> Result<()> {
         [database, read, round, engine] if read == "read" => {
             use_newest(engine)?;
             let round = round.parse().map_err(|_| Error::invalid("a round is a number"))?;
-            let took = by_adapter(open(Path::new(database), engine)?, round)?;
+            let took = time_adapter(open(Path::new(database), engine)?, round)?;
             println!("{}", took.as_nanos());
             Ok(())
         }
-        [folder, engine] => compare(Path::new(folder), engine),
+        [dir, engine] => compare(Path::new(dir), engine),
         _ => Err(Error::invalid("expected DIRECTORY ENGINE")),
     }
 }
@@ -38,36 +38,36 @@ fn use_newest(engine: &str) -> Result<()> {
     if engine.contains('/') {
         return Plugin::use_library(Some(Path::new(engine)));
     }
-    let newest = library::installed(engine).into_iter().next().ok_or_else(|| {
+    let newest = library::list_installed(engine).into_iter().next().ok_or_else(|| {
         Error::invalid(format!("no plugin of {engine}: `kvdyno engines get {engine}`"))
     })?;
     Plugin::use_library(Some(&newest.path))
 }
 
-fn compare(folder: &Path, engine: &str) -> Result<()> {
-    let folder = folder.join(format!("kvdyno-{engine}-reads"));
-    let database = folder.join("database");
+fn compare(dir: &Path, engine: &str) -> Result<()> {
+    let dir = dir.join(format!("kvdyno-{engine}-reads"));
+    let database = dir.join("database");
     use_newest(engine)?;
     let opened = open(&database, engine)?;
     turns::load(&opened)?;
     opened.close()?;
-    let (own, plain) = (std::env::current_exe()?, compiled(&folder, engine)?);
+    let (own, plain) = (std::env::current_exe()?, compile_plain_loop(&dir, engine)?);
     let mut turns = Turns::new(["a plain loop"]);
     for round in 0..ROUNDS {
         let mut ours = Command::new(&own);
         ours.arg(&database).args(["read", &round.to_string(), engine]);
         let own = turns::output(&mut ours)?;
         let own = own.trim().parse().map_err(|_| Error::invalid("no time"))?;
-        let theirs = turns::outside(&plain, &database, round)?;
+        let theirs = turns::run_round(&plain, &database, round)?;
         let [theirs] = theirs.as_slice() else { return Err(Error::invalid("no time")) };
         turns.add(std::time::Duration::from_nanos(own), [*theirs]);
     }
     println!("{turns}");
-    Ok(std::fs::remove_dir_all(folder)?)
+    Ok(std::fs::remove_dir_all(dir)?)
 }
 
-fn compiled(folder: &Path, engine: &str) -> Result<PathBuf> {
-    let program = folder.join("plain_loop");
+fn compile_plain_loop(dir: &Path, engine: &str) -> Result<PathBuf> {
+    let program = dir.join("plain_loop");
     let sources = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin");
     // As `kvdyno engines get` compiles the plugin.
     let mut command = match engine {
@@ -102,12 +102,12 @@ fn compiled(folder: &Path, engine: &str) -> Result<PathBuf> {
 }
 
 /// All in cache, with the engine's own defaults otherwise.
-fn open(folder: &Path, engine: &str) -> Result<Plugin> {
+fn open(dir: &Path, engine: &str) -> Result<Plugin> {
     let (durability, options): (_, &[(&str, Value)]) = match engine {
         "pebble" | "wiredtiger" => (Durability::None, &[("cache_size", Value::Integer(1 << 30))]),
         "leveldb" => (Durability::Async, &[("block_cache", Value::Integer(1 << 30))]),
         path if path.contains("null") => (Durability::None, &[]),
         _ => (Durability::Async, &[]),
     };
-    turns::open(folder, durability, options)
+    turns::open(dir, durability, options)
 }

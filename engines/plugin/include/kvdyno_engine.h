@@ -17,7 +17,7 @@
  * THREADS. kvdyno calls
  *   - kvdyno_get_engine and describe once, on one thread, before anything else;
  *   - open and close on one thread, while there is no session. A process opens several databases,
- *     one after another, in other folders or again in the same one: a close leaves nothing behind;
+ *     one after another, in other directories or again in the same one: a close leaves nothing behind;
  *   - settle, sync, counters and events on any thread, one at a time, also while sessions work;
  *   - open_session on the thread that will use the session, and every function of a session on that
  *     thread alone. Sessions work at the same time.
@@ -91,7 +91,7 @@ typedef struct kvdyno_option {
 
 /* How to open a database. */
 typedef struct kvdyno_opening {
-  const char *folder; /* an existing directory that belongs to this database alone */
+  const char *dir; /* an existing directory that belongs to this database alone */
   kvdyno_durability durability;
   const kvdyno_option *options; /* every option of the description */
   size_t option_count;
@@ -218,7 +218,7 @@ typedef struct kvdyno_engine {
    * data; least memory. Unknown fields are refused. */
   const char *(*describe)(void);
 
-  /* Opens the database in the folder, or creates it. Refuses options that it cannot honour. */
+  /* Opens the database in the directory, or creates it. Refuses options that it cannot honour. */
   int (*open)(const kvdyno_opening *opening, void **database, char *message);
 
   /* A session of the calling thread. `message` lives as long as the session: functions of the

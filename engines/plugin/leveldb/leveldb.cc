@@ -156,7 +156,7 @@ int Open(const kvdyno_opening* opening, void** opened, char* message) {
   // The thread that compacts would have the name of the one that needs it first.
   options.env->Schedule([](void*) { pthread_setname_np(pthread_self(), "leveldb"); }, nullptr);
   leveldb::DB* db = nullptr;
-  const Status status = leveldb::DB::Open(options, opening->folder, &db);
+  const Status status = leveldb::DB::Open(options, opening->dir, &db);
   database->db.reset(db);
   if (status.ok()) *opened = database.release();
   return Result(status, message);

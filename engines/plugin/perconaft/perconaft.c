@@ -106,7 +106,7 @@ static int open_env(DB_ENV *env, const kvdyno_opening *opening) {
                          DB_INIT_LOG | DB_INIT_MPOOL | DB_INIT_TXN;
   int code = env->set_cachesize(env, (uint32_t)(cache >> 30), (uint32_t)(cache & 0x3fffffff), 1);
   if (code == 0) code = env->set_lock_timeout(env, kvdyno_integer(opening, "lock_timeout"), NULL);
-  if (code == 0) code = env->open(env, opening->folder, flags, 0644);
+  if (code == 0) code = env->open(env, opening->dir, flags, 0644);
   if (code != 0) return code;
   /* What runs in the background is known after the open. */
   if (opening->durability == KVDYNO_NONE) {

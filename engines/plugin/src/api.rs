@@ -30,7 +30,7 @@ pub(crate) struct OptionValue {
 /// `kvdyno_opening`.
 #[repr(C)]
 pub(crate) struct Opening {
-    pub(crate) folder: *const c_char,
+    pub(crate) dir: *const c_char,
     pub(crate) durability: c_int,
     pub(crate) options: *const OptionValue,
     pub(crate) option_count: usize,

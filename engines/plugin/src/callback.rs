@@ -27,7 +27,7 @@ const NOWHERE: usize = 0;
 /// The size of a value that was neither shown nor left in the session.
 const NOT_SHOWN: usize = usize::MAX;
 
-fn here() -> usize {
+fn thread_marker() -> usize {
     HERE.with(|here| here.as_ptr().addr())
 }
 
@@ -56,7 +56,7 @@ impl<T> Callback<T> {
         let callback = callback.cast::<Self>();
         // SAFETY: the caller's promise: `call` is its first field.
         let thread = unsafe { (*callback).thread.load(Relaxed) };
-        if thread != here() {
+        if thread != thread_marker() {
             end_process(if thread == NOWHERE {
                 "it called back after the call had returned"
             } else {
@@ -70,7 +70,7 @@ impl<T> Callback<T> {
 
     /// Calls the plugin, while its callbacks find `frame`.
     #[inline]
-    pub(crate) fn during<F>(
+    pub(crate) fn call_with_frame<F>(
         callback: *mut Self,
         frame: &mut F,
         call: impl FnOnce(*mut T) -> c_int,
@@ -78,7 +78,7 @@ impl<T> Callback<T> {
         // SAFETY: no other call uses it: sessions are of one thread, and a database's are locked.
         unsafe {
             (*callback).frame = (&raw mut *frame).cast();
-            (*callback).thread.store(here(), Relaxed);
+            (*callback).thread.store(thread_marker(), Relaxed);
             let code = call(callback.cast());
             (*callback).thread.store(NOWHERE, Relaxed);
             code
@@ -120,21 +120,21 @@ impl Callbacks {
             (*callback).call =
                 Value { show: Some(show_value::<R, F>), data: null(), size: NOT_SHOWN };
         }
-        let code = Callback::during(callback, &mut frame, call);
+        let code = Callback::call_with_frame(callback, &mut frame, call);
         match (code, frame.shown, frame.visit) {
             (api::OK, Some(shown), _) => Ok(Ok(shown)),
             (api::OK, None, Some(visit)) => {
                 // SAFETY: as above.
                 let Value { data, size, .. } = unsafe { &(*callback).call };
                 if *size == NOT_SHOWN {
-                    return Err(misbehaved("`get` returned KVDYNO_OK, and showed no value"));
+                    return Err(contract_error("`get` returned KVDYNO_OK, and showed no value"));
                 }
                 // SAFETY: by the header, it lives until the next call of the session.
                 Ok(Ok(visit(Some(unsafe { api::bytes(*data, *size) }))))
             }
             (api::NOT_FOUND, None, Some(visit)) => Ok(Ok(visit(None))),
             (api::NOT_FOUND, ..) => {
-                Err(misbehaved("`get` returned KVDYNO_NOT_FOUND, and showed a value"))
+                Err(contract_error("`get` returned KVDYNO_NOT_FOUND, and showed a value"))
             }
             (code, ..) => Ok(Err(code)),
         }
@@ -156,7 +156,7 @@ impl Callbacks {
         let callback = unsafe { &raw mut (*this).values };
         // SAFETY: as above.
         unsafe { (*callback).call = Values { show: Some(show_one_of_several::<F>) } };
-        let code = Callback::during(callback, &mut frame, call);
+        let code = Callback::call_with_frame(callback, &mut frame, call);
         if code == api::OK {
             let missing = frame.shown.iter().enumerate().filter(|(_, shown)| !**shown);
             missing.for_each(|(index, _)| (frame.visit)(index, None));
@@ -180,7 +180,7 @@ impl Callbacks {
         let callback = unsafe { &raw mut (*this).records };
         // SAFETY: as above.
         unsafe { (*callback).call = Records { show: Some(show_records::<F>) } };
-        (Callback::during(callback, &mut frame, call), frame.shown)
+        (Callback::call_with_frame(callback, &mut frame, call), frame.shown)
     }
 }
 
@@ -255,7 +255,7 @@ unsafe extern "C" fn show_records<F: FnMut(&[u8], &[u8]) -> ControlFlow<()>>(
     c_int::from(frame.ended)
 }
 
-fn misbehaved(what: &str) -> Error {
+fn contract_error(what: &str) -> Error {
     Error::new(ErrorClass::Other, format!("the plugin broke its contract: {what}"))
 }
 

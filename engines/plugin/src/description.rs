@@ -120,7 +120,7 @@ mod tests {
     fn what_is_left_out_is_lacking() {
         let (read, assertions) = read(&json("", ""), Present::default()).unwrap();
         assert_eq!(assertions, None);
-        let least = Capabilities::least([(Durability::Commit, PowerLoss::Keeps, "fdatasync")]);
+        let least = Capabilities::minimal([(Durability::Commit, PowerLoss::Keeps, "fdatasync")]);
         assert_eq!(read.capabilities, Capabilities { library: true, ..least });
     }
 

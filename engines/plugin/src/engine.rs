@@ -46,9 +46,9 @@ impl Engine for Plugin {
 
     fn open(location: &Location, options: &Options, data: &DataShape) -> Result<Self> {
         let plugin = library::load(None)?;
-        let folder = c_string(location.directory()?.as_os_str().as_bytes())?;
-        let names: Vec<CString> = each(options.values.keys(), |name| c_string(name.as_bytes()))?;
-        let texts: Vec<CString> = each(options.values.values(), |value| match value {
+        let dir = c_string(location.directory()?.as_os_str().as_bytes())?;
+        let names: Vec<CString> = try_map(options.values.keys(), |name| c_string(name.as_bytes()))?;
+        let texts: Vec<CString> = try_map(options.values.values(), |value| match value {
             Value::Text(text) => c_string(text.as_bytes()),
             _ => Ok(CString::default()),
         })?;
@@ -56,7 +56,7 @@ impl Engine for Plugin {
         let values: Vec<OptionValue> =
             of_values.map(|((value, name), text)| option(value, name, text)).collect();
         let opening = api::Opening {
-            folder: folder.as_ptr(),
+            dir: dir.as_ptr(),
             durability: match options.durability {
                 Durability::None => 0,
                 Durability::Async => 1,
@@ -162,7 +162,7 @@ fn option(value: &Value, name: &CString, text: &CString) -> OptionValue {
     }
 }
 
-fn each<I, O>(items: impl Iterator<Item = I>, make: impl Fn(I) -> Result<O>) -> Result<Vec<O>> {
+fn try_map<I, O>(items: impl Iterator<Item = I>, make: impl Fn(I) -> Result<O>) -> Result<Vec<O>> {
     items.map(make).collect()
 }
 

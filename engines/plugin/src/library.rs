@@ -81,7 +81,7 @@ pub(crate) fn loaded_path() -> &'static Path {
 
 fn open(path: &Path) -> Result<LoadedPlugin> {
     let (path, code) = SPEC.open(Some(path))?;
-    let refused = |what: &str| SPEC.refused(&path, what);
+    let refused = |what: &str| SPEC.unusable_error(&path, what);
     // SAFETY: the header gives the function of this name this type.
     let get_engine = unsafe {
         code.get::<unsafe extern "C" fn() -> *const EngineTable>("kvdyno_get_engine").map_err(
@@ -109,7 +109,7 @@ fn open(path: &Path) -> Result<LoadedPlugin> {
     // The functions stay where they are.
     std::mem::forget(code);
     let assertions = words.map_or_else(String::new, |words| {
-        let files = library::mapped(&path, &format!("lib{}", description.name));
+        let files = library::read_mapped(&path, &format!("lib{}", description.name));
         find_assertions(&files, &words, &description.title)
     });
     let Description { mut build, .. } = description;
@@ -118,7 +118,7 @@ fn open(path: &Path) -> Result<LoadedPlugin> {
 }
 
 fn functions(table: &EngineTable) -> Result<(Functions, Present), String> {
-    fn required<F>(function: Option<F>, name: &str) -> Result<F, String> {
+    fn require_function<F>(function: Option<F>, name: &str) -> Result<F, String> {
         function.ok_or_else(|| format!("its function `{name}` is null: every plugin has it"))
     }
     let transactions = match (table.begin, table.commit, table.rollback) {
@@ -128,14 +128,14 @@ fn functions(table: &EngineTable) -> Result<(Functions, Present), String> {
         (None, None, None) => None,
         _ => return Err("expected all of `begin`, `commit`, `rollback`, or none".to_owned()),
     };
-    let get = required(table.get, "get")?;
+    let get = require_function(table.get, "get")?;
     let functions = Functions {
-        open: required(table.open, "open")?,
-        open_session: required(table.open_session, "open_session")?,
-        close_session: required(table.close_session, "close_session")?,
+        open: require_function(table.open, "open")?,
+        open_session: require_function(table.open_session, "open_session")?,
+        close_session: require_function(table.close_session, "close_session")?,
         get,
-        put: required(table.put, "put")?,
-        close: required(table.close, "close")?,
+        put: require_function(table.put, "put")?,
+        close: require_function(table.close, "close")?,
         remove: table.remove,
         scan: table.scan,
         walk: table.walk,

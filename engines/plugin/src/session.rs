@@ -112,8 +112,8 @@ impl<'e> PluginSession<'e> {
         if range.limit == 0 {
             return Ok(0);
         }
-        let (from, from_size) = parts(range.from);
-        let (until, until_size) = parts(range.until);
+        let (from, from_size) = raw_parts(range.from);
+        let (until, until_size) = raw_parts(range.until);
         let asked = KeyRange {
             from,
             from_size,
@@ -132,7 +132,7 @@ impl<'e> PluginSession<'e> {
     }
 
     /// Runs `body` between the beginning and the end of a transaction.
-    fn within<R>(&mut self, body: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+    fn run_in_transaction<R>(&mut self, body: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let TransactionFunctions { begin, commit, rollback } = self.transaction_functions()?;
         // SAFETY: the session is open.
         self.check("begin", unsafe { begin(self.raw) })?;
@@ -157,7 +157,7 @@ impl<'e> PluginSession<'e> {
 }
 
 /// The start and the length of a key; null: there is none. An empty key is not null.
-fn parts(key: Option<&[u8]>) -> (*const u8, usize) {
+fn raw_parts(key: Option<&[u8]>) -> (*const u8, usize) {
     key.map_or((null(), 0), |key| (address(key), key.len()))
 }
 
@@ -219,22 +219,24 @@ impl Session for PluginSession<'_> {
         limit: u64,
         mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let Some(function) = self.functions.walk else { return walk.by_scan(self, limit, visit) };
+        let Some(function) = self.functions.walk else {
+            return walk.continue_by_scan(self, limit, visit);
+        };
         let mut walked = std::mem::take(&mut self.walked);
         walked.clear();
-        walked.extend_from_slice(walk.last().unwrap_or_default());
-        let from = walk.last().map(|_| walked.as_slice());
+        walked.extend_from_slice(walk.last_key().unwrap_or_default());
+        let from = walk.last_key().map(|_| walked.as_slice());
         let range = Range { from, ..Range::all(walk.direction()).limit(limit) };
         let mut broke_off = false;
         let shown = self.show("walk", function, &range, |key, value| {
-            walk.passed(key);
+            walk.advance_to(key);
             let flow = visit(key, value);
             broke_off = flow.is_break();
             flow
         });
         self.walked = walked;
         if matches!(shown, Ok(shown) if shown < limit && !broke_off) {
-            walk.ended();
+            walk.restart();
         }
         shown
     }
@@ -243,7 +245,7 @@ impl Session for PluginSession<'_> {
         &mut self,
         body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
     ) -> Result<R> {
-        self.within(|session| body(&mut UnderWay(session)))
+        self.run_in_transaction(|session| body(&mut UnderWay(session)))
     }
 
     fn multiget(
@@ -279,7 +281,7 @@ impl Session for PluginSession<'_> {
         };
         self.writes.clear();
         self.writes.extend(writes.iter().map(|write| {
-            let (key, (value, value_size)) = (write.key(), parts(write.value()));
+            let (key, (value, value_size)) = (write.key(), raw_parts(write.value()));
             let removes = c_int::from(write.value().is_none());
             BatchWrite { removes, key: address(key), key_size: key.len(), value, value_size }
         }));
@@ -304,7 +306,7 @@ impl Session for PluginSession<'_> {
             session.put(key, buffer)?;
             Ok(existed)
         };
-        if self.rmw_get.is_some() { self.within(update) } else { update(self) }
+        if self.rmw_get.is_some() { self.run_in_transaction(update) } else { update(self) }
     }
 }
 

@@ -38,7 +38,7 @@ impl Sinks {
 fn collect<S, L: Default>(sink: &Mutex<Box<Callback<S>>>, call: impl FnOnce(*mut S)) -> L {
     let mut list = L::default();
     let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
-    Callback::during(&raw mut **sink, &mut list, |sink| {
+    Callback::call_with_frame(&raw mut **sink, &mut list, |sink| {
         call(sink);
         OK
     });

@@ -2,30 +2,30 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
-use kvdyno_testing::skipped;
+use kvdyno_testing::report_skip;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A compiled plugin, in a folder of its own.
+/// A compiled plugin, in a directory of its own.
 struct Plugin {
-    folder: tempfile::TempDir,
+    dir: tempfile::TempDir,
     path: PathBuf,
 }
 
 /// None: there is no C compiler, and the test is skipped.
 fn compile(test: &str, source: &Path, arguments: &[&str]) -> Option<Plugin> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("libkvdyno-faulty.so");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("libkvdyno-faulty.so");
     let mut compiler = Command::new("cc");
     compiler.args(["-std=c99", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-Wno-unused"]);
     compiler.args(["-shared", "-fPIC", "-o"]).arg(&path).arg(source).args(arguments);
     let Ok(output) = compiler.arg("-lpthread").output() else {
-        skipped("compilers", test, "no `cc`");
+        report_skip("compilers", test, "no `cc`");
         return None;
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Some(Plugin { folder, path })
+    Some(Plugin { dir, path })
 }
 
 fn faulty(test: &str, fault: &str) -> Option<Plugin> {
@@ -41,7 +41,7 @@ impl Plugin {
 
     /// One check of the kit, which reads.
     fn read(&self) -> Output {
-        let scratch = self.folder.path().to_string_lossy().into_owned();
+        let scratch = self.dir.path().to_string_lossy().into_owned();
         self.run(&["conformance", &scratch, "shows a value exactly once"])
     }
 }
@@ -78,8 +78,8 @@ fn a_library_that_is_no_plugin_is_refused_with_the_reason() {
             "{fault}: {printed}"
         );
     }
-    let folder = tempfile::tempdir().unwrap();
-    let source = folder.path().join("empty.c");
+    let dir = tempfile::tempdir().unwrap();
+    let source = dir.path().join("empty.c");
     std::fs::write(&source, "extern int nothing;\n").unwrap();
     let Some(plugin) = compile(test, &source, &[]) else { return };
     let printed = text(&plugin.run(&["describe"]));
@@ -125,7 +125,7 @@ fn counters_are_added_on_the_thread_of_their_call_and_until_it_returns() {
         ("COUNTS_TOO_LATE", "it called back after the call had returned"),
     ] {
         let Some(plugin) = faulty(test, fault) else { return };
-        let scratch = plugin.folder.path().to_string_lossy().into_owned();
+        let scratch = plugin.dir.path().to_string_lossy().into_owned();
         let output = plugin.run(&["conformance", &scratch, "counters and events"]);
         let printed = read_until_killed(fault, &output);
         assert!(printed.contains(words), "{fault}: {printed}");

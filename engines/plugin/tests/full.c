@@ -1,6 +1,6 @@
 /* Writes to an engine until a write fails for want of room in a file, then again with room, and
  * looks after a reopening whether all that was acknowledged is there; and whether the engine's threads
- * have names of their own: full LIBRARY FOLDER. */
+ * have names of their own: full LIBRARY DIRECTORY. */
 #include "../include/kvdyno_engine.h"
 
 #include <dirent.h>
@@ -23,11 +23,11 @@ static void expect(int holds, const char *what, int number) {
   exit(1);
 }
 
-static void open_all(const char *folder) {
+static void open_all(const char *dir) {
   /* Those of all templates. */
   kvdyno_option none[] = {{"use_fsync", KVDYNO_BOOLEAN, 0, 0, NULL},
                           {"gomemlimit", KVDYNO_INTEGER, 0, 0, NULL}};
-  kvdyno_opening opening = {folder, KVDYNO_COMMIT, none, 2, KEYS, KEYS, 1, 1000, 1000, 1};
+  kvdyno_opening opening = {dir, KVDYNO_COMMIT, none, 2, KEYS, KEYS, 1, 1000, 1000, 1};
   expect(engine->open(&opening, &database, message) == KVDYNO_OK, "open", 0);
   expect(engine->open_session(database, message, &session) == KVDYNO_OK, "open_session", 0);
 }

@@ -12,11 +12,11 @@ use kvdyno_plugin::Plugin;
 use std::path::Path;
 use std::time::Duration;
 
-fn open(folder: &Path, options: &[(&str, Value)]) -> Result<Plugin, Error> {
+fn open(dir: &Path, options: &[(&str, Value)]) -> Result<Plugin, Error> {
     let mut all = Options::defaults(&Plugin::describe(), Durability::Async);
     all.values.extend(options.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     let data = DataShape::uniform(20_000, 8, 1000);
-    Plugin::open(&Location::Directory(folder.to_owned()), &all, &data)
+    Plugin::open(&Location::Directory(dir.to_owned()), &all, &data)
 }
 
 fn put(session: &mut impl Session, number: u64) {
@@ -117,10 +117,10 @@ const HEADER_BYTES: usize = 7;
 
 /// Puts another name of the same length into the first record of the MANIFEST, as `LevelDB` itself
 /// would have with that comparator. The plugin sets none.
-fn rename_comparator(folder: &Path, old: &str, new: &str) {
+fn rename_comparator(dir: &Path, old: &str, new: &str) {
     assert_eq!(old.len(), new.len());
-    let current = std::fs::read_to_string(folder.join("CURRENT")).unwrap();
-    let manifest = folder.join(current.trim());
+    let current = std::fs::read_to_string(dir.join("CURRENT")).unwrap();
+    let manifest = dir.join(current.trim());
     let mut bytes = std::fs::read(&manifest).unwrap();
     let length = usize::from(u16::from_le_bytes([bytes[4], bytes[5]]));
     let record = &mut bytes[..HEADER_BYTES + length];
@@ -150,18 +150,18 @@ fn another_comparator_is_refused_by_name() {
     if !installed::load("leveldb", "another_comparator_is_refused_by_name") {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let engine = open(folder.path(), &[]).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path(), &[]).unwrap();
     engine.session().unwrap().put(b"k", b"v").unwrap();
     engine.close().unwrap();
-    rename_comparator(folder.path(), OURS, OTHER);
-    let error = open(folder.path(), &[]).err().expect("it opened");
+    rename_comparator(dir.path(), OURS, OTHER);
+    let error = open(dir.path(), &[]).err().expect("it opened");
     assert_eq!(error.class, ErrorClass::Invalid, "{error}");
     let positions = [OTHER, OURS, "kvdyno opens databases with the second alone"]
         .map(|part| error.message.find(part).unwrap_or_else(|| panic!("no `{part}`: {error}")));
     assert!(positions.is_sorted(), "{error}");
-    rename_comparator(folder.path(), OTHER, OURS);
-    let engine = open(folder.path(), &[]).unwrap();
+    rename_comparator(dir.path(), OTHER, OURS);
+    let engine = open(dir.path(), &[]).unwrap();
     let mut session = engine.session().unwrap();
     assert_eq!(session.get(b"k", |value| value == Some(&b"v"[..])), Ok(true));
     drop(session);

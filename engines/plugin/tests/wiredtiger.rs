@@ -16,22 +16,22 @@ use std::time::Duration;
 const CLASSES: [Durability; 3] = [Durability::None, Durability::Async, Durability::Commit];
 
 /// With small files of the log, which are allocated at each open.
-fn try_open(folder: &Path, class: Durability, set: &[(&str, &str)]) -> Result<Plugin, Error> {
+fn try_open(dir: &Path, class: Durability, set: &[(&str, &str)]) -> Result<Plugin, Error> {
     let mut options = Options::defaults(&Plugin::describe(), class);
     let text = |value: &&str| Value::Text((*value).to_owned());
     options.values.insert("log_file_max".to_owned(), Value::Integer(1 << 20));
     options.values.extend(set.iter().map(|(name, value)| ((*name).to_owned(), text(value))));
     let data = DataShape { sessions: 3, ..DataShape::uniform(1000, 8, 100) };
-    Plugin::open(&Location::Directory(folder.to_owned()), &options, &data)
+    Plugin::open(&Location::Directory(dir.to_owned()), &options, &data)
 }
 
-fn open(folder: &Path, class: Durability, set: &[(&str, &str)]) -> Plugin {
-    try_open(folder, class, set).unwrap()
+fn open(dir: &Path, class: Durability, set: &[(&str, &str)]) -> Plugin {
+    try_open(dir, class, set).unwrap()
 }
 
 #[track_caller]
-fn assert_refused(folder: &Path, set: &[(&str, &str)], message: &str) {
-    let error = try_open(folder, Durability::Async, set).err().expect("it opened");
+fn assert_refused(dir: &Path, set: &[(&str, &str)], message: &str) {
+    let error = try_open(dir, Durability::Async, set).err().expect("it opened");
     assert_eq!(error.class, ErrorClass::Invalid, "{error}");
     assert_eq!(error.message, format!("open: {message}"));
 }

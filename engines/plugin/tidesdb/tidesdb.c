@@ -126,7 +126,7 @@ static int open_database(const kvdyno_opening *opening, void **opened, char *mes
     return KVDYNO_INVALID;
   }
   made->durability = opening->durability;
-  config.db_path = (char *)opening->folder;
+  config.db_path = (char *)opening->dir;
   config.log_level = TDB_LOG_ERROR;
   config.num_flush_threads = (int)kvdyno_integer(opening, "num_flush_threads");
   config.num_compaction_threads = (int)kvdyno_integer(opening, "num_compaction_threads");

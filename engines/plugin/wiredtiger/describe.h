@@ -187,7 +187,7 @@ const struct {
   const char* why;
   std::vector<std::string> names;
 } kRefused[] = {
-    {"would put files outside the database's folder, or run code from there",
+    {"would put files outside the database's directory, or run code from there",
      {"path", "extensions", "use_environment", "use_environment_priv", "tiered_storage",
       "chunk_cache", "block_cache", "import", "source", "merge_custom", "multiprocess"}},
     {"would break the durability class",

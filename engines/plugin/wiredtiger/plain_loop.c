@@ -2,7 +2,7 @@
  * The calls that a get is, as a program of C makes them: what `engines/plugin/examples/plugin_reads.rs`
  * compares with.
  *
- * usage: plain_loop FOLDER read ROUND  prints the nanoseconds that the reads of a round took
+ * usage: plain_loop DIRECTORY read ROUND  prints the nanoseconds that the reads of a round took
  */
 #include <stdint.h>
 #include <stdio.h>

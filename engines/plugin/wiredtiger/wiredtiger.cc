@@ -217,7 +217,7 @@ int Open(const kvdyno_opening* opening, void** opened, char* message) {
   database->table = kvdyno_text(opening, "table");
   database->opened_with = OpenConfig(opening);
   database->durability = opening->durability;
-  int code = wiredtiger_open(opening->folder, &handler, database->opened_with.c_str(),
+  int code = wiredtiger_open(opening->dir, &handler, database->opened_with.c_str(),
                              &database->connection);
   if (code != 0) return Result(code, message);
   code = Result(NewSession(database.get(), &database->watching), message);

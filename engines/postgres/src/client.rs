@@ -1,12 +1,12 @@
 //! The client. Each session has its own connection, with prepared statements.
 
-use crate::connection::{Connection, refused};
+use crate::connection::{Connection, server_error};
 use crate::describe::{KEY_BYTES_MAX, description};
 use crate::graph;
 use crate::server::PROGRAM;
 use crate::statements::{ALWAYS, Scans, TABLE, array};
 use crate::transaction;
-use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, nonsense};
+use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, protocol_error};
 use kvdyno_engine::{
     Counters, DataShape, Description, Durability, Engine, Error, Location, Options, Range, Result,
     Session, Settled, Transaction, Value, Write,
@@ -69,10 +69,10 @@ impl Engine for Postgres {
     }
 
     fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::for_engine::<Self>(location)?;
+        let address = Address::from_location::<Self>(location)?;
         let mut control = Connection::open(&address)?;
         control.query(&format!("SET client_min_messages = error; {TABLE}"), |_, _| ())?;
-        let vacuums = address.elsewhere().is_none() && options.text("settle")? == "vacuum";
+        let vacuums = address.attached_server().is_none() && options.text("settle")? == "vacuum";
         let control = ControlConnection::new(control);
         Ok(Self { address, durability: options.durability, vacuums, control })
     }
@@ -85,7 +85,7 @@ impl Engine for Postgres {
         connection.sync();
         connection.wire.send()?;
         connection.answer()?;
-        connection.wire.forget();
+        connection.wire.discard_parsed();
         let (scans, tickets) = Default::default();
         Ok(Client { connection, scans, tickets })
     }
@@ -188,7 +188,7 @@ impl Client {
 
     /// Executes a prepared statement that shows nothing.
     #[inline]
-    pub(crate) fn done(&mut self, statement: &str, parameters: &[&[u8]]) -> Result<()> {
+    pub(crate) fn execute(&mut self, statement: &str, parameters: &[&[u8]]) -> Result<()> {
         self.connection.execute(statement, parameters, 0);
         self.connection.sync();
         self.connection.wire.send()?;
@@ -201,7 +201,7 @@ impl Client {
         range: &Range<'_>,
         mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let name = self.scans.prepared(&mut self.connection, range);
+        let name = self.scans.prepare_scan(&mut self.connection, range);
         let ends: Vec<&[u8]> = [range.from, range.until].into_iter().flatten().collect();
         self.connection.execute(&name, &ends, ROWS);
         self.connection.flush();
@@ -212,7 +212,7 @@ impl Client {
         let ended = self.connection.answer();
         let shown = shown.and_then(|shown| ended.map(|_| shown));
         if shown.is_err() {
-            self.scans.failed(&name);
+            self.scans.forget_scan(&name);
         }
         shown
     }
@@ -221,12 +221,12 @@ impl Client {
         let mut shown = 0;
         let mut more = true;
         loop {
-            self.connection.wire.forget();
-            match self.connection.next()? {
+            self.connection.wire.discard_parsed();
+            match self.connection.next_message()? {
                 (b'D', row) => {
                     let columns = self.connection.columns(row);
                     let [Some(key), Some(value)] = columns.as_slice() else {
-                        return Err(nonsense("a row of other columns"));
+                        return Err(protocol_error("a row of other columns"));
                     };
                     let bytes =
                         |range: &std::ops::Range<usize>| self.connection.bytes(range.clone());
@@ -237,12 +237,12 @@ impl Client {
                 }
                 // More rows follow; after a break they are not fetched.
                 (b's', _) if more => {
-                    self.connection.go_on(ROWS);
+                    self.connection.request_rows(ROWS);
                     self.connection.flush();
                     self.connection.wire.send()?;
                 }
                 (b's' | b'C', _) => return Ok(shown),
-                (b'E', words) => return Err(refused(self.connection.bytes(words))),
+                (b'E', words) => return Err(server_error(self.connection.bytes(words))),
                 _ => {}
             }
         }
@@ -258,11 +258,11 @@ impl Session for Client {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         check(key)?;
-        self.done("put", &[key, value])
+        self.execute("put", &[key, value])
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.done("delete", &[key])
+        self.execute("delete", &[key])
     }
 
     fn scan(
@@ -282,21 +282,21 @@ impl Session for Client {
         keys: &[&[u8]],
         mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
-        self.connection.wire.forget();
+        self.connection.wire.discard_parsed();
         self.connection.execute("multiget", &[&array(keys)], 0);
         self.connection.sync();
         self.connection.wire.send()?;
         let mut records = HashMap::with_capacity(keys.len());
         let mut failed = Ok(());
         loop {
-            match self.connection.next()? {
+            match self.connection.next_message()? {
                 (b'D', row) => {
                     if let [Some(key), Some(value)] = self.connection.columns(row).as_slice() {
                         records.insert(self.connection.bytes(key.clone()).to_vec(), value.clone());
                     }
                 }
                 (b'E', words) => {
-                    failed = Err(refused(self.connection.bytes(words)));
+                    failed = Err(server_error(self.connection.bytes(words)));
                 }
                 (b'Z', _) => break,
                 _ => {}
@@ -334,7 +334,7 @@ impl Session for Client {
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
         self.connection.execute("get", &[key], 0);
         self.connection.sync();
-        self.tickets.take_on(ticket);
+        self.tickets.push(ticket);
         Ok(())
     }
 
@@ -342,12 +342,12 @@ impl Session for Client {
         check(key)?;
         self.connection.execute("put", &[key, value], 0);
         self.connection.sync();
-        self.tickets.take_on(ticket);
+        self.tickets.push(ticket);
         Ok(())
     }
 
     fn send(&mut self) -> Result<()> {
-        self.tickets.sent();
+        self.tickets.mark_sent();
         self.connection.wire.send()
     }
 

@@ -2,7 +2,7 @@
 //! results. Requests are collected and sent together; results are shown in the receive buffer.
 
 use kvdyno_attach::Scram;
-use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
+use kvdyno_engine::server::{Address, Answers, Wire, protocol_error};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ pub(crate) struct Connection {
 impl Connection {
     /// For records.
     pub(crate) fn open(address: &Address) -> Result<Self> {
-        let database = address.elsewhere().map_or("postgres", |remote| &remote.database);
+        let database = address.attached_server().map_or("postgres", |remote| &remote.database);
         let mut connection = Self::enter(address, database)?;
         connection.wire.expect_records();
         Ok(connection)
@@ -60,7 +60,7 @@ impl Connection {
     /// Connects to a database for information about the server.
     pub(crate) fn enter(address: &Address, database: &str) -> Result<Self> {
         let mut wire = Wire::open(address)?;
-        let elsewhere = address.elsewhere();
+        let elsewhere = address.attached_server();
         if elsewhere.is_some_and(|remote| remote.secrecy.is_some()) {
             hide(&mut wire, address)?;
         }
@@ -83,10 +83,12 @@ impl Connection {
     fn authenticate(&mut self, address: &Address) -> Result<()> {
         let mut scram = None;
         loop {
-            let (kind, contents) = self.next()?;
+            let (kind, contents) = self.next_message()?;
             let (how, message) = match kind {
-                b'R' => self.bytes(contents).split_first_chunk().ok_or_else(|| nonsense("R"))?,
-                b'E' => return Err(refused(self.bytes(contents))),
+                b'R' => {
+                    self.bytes(contents).split_first_chunk().ok_or_else(|| protocol_error("R"))?
+                }
+                b'E' => return Err(server_error(self.bytes(contents))),
                 b'Z' => return Ok(()),
                 _ => continue,
             };
@@ -94,7 +96,9 @@ impl Connection {
             match u32::from_be_bytes(*how) {
                 LET_IN => {}
                 // As it is, for it is hidden on its way.
-                OPENLY if address.elsewhere().is_some_and(|remote| remote.secrecy.is_some()) => {
+                OPENLY
+                    if address.attached_server().is_some_and(|remote| remote.secrecy.is_some()) =>
+                {
                     self.message(b'p', |out| text(out, address.password()));
                     self.wire.send()?;
                 }
@@ -105,7 +109,7 @@ impl Connection {
                 }
                 PROVED if message.split('\0').any(|method| method == METHOD) => {
                     let begun = Scram::begin("")?;
-                    let first = begun.first();
+                    let first = begun.first_message();
                     self.message(b'p', |out| {
                         text(out, METHOD);
                         out.extend_from_slice(&(first.len() as u32).to_be_bytes());
@@ -117,14 +121,16 @@ impl Connection {
                 GO_ON => {
                     let proof = match &mut scram {
                         Some(scram) => scram.prove(address.password(), &message)?,
-                        None => return Err(nonsense("an unexpected step of the authentication")),
+                        None => {
+                            return Err(protocol_error("an unexpected step of the authentication"));
+                        }
                     };
                     self.message(b'p', |out| out.extend_from_slice(proof.as_bytes()));
                     self.wire.send()?;
                 }
                 AT_LAST => match &scram {
                     Some(scram) => scram.check(&message)?,
-                    None => return Err(nonsense("an unexpected end of the authentication")),
+                    None => return Err(protocol_error("an unexpected end of the authentication")),
                 },
                 other => {
                     return Err(Error::invalid(format!(
@@ -184,12 +190,12 @@ impl Connection {
             out.extend_from_slice(&1_u16.to_be_bytes());
             out.extend_from_slice(&BINARY.to_be_bytes());
         });
-        self.go_on(rows);
+        self.request_rows(rows);
     }
 
     /// Continues the last statement for this many rows.
     #[inline]
-    pub(crate) fn go_on(&mut self, rows: u32) {
+    pub(crate) fn request_rows(&mut self, rows: u32) {
         self.message(b'E', |out| {
             out.push(0);
             out.extend_from_slice(&rows.to_be_bytes());
@@ -214,15 +220,15 @@ impl Connection {
         statements: &str,
         mut row: impl FnMut(&[String], &[Option<&str>]),
     ) -> Result<String> {
-        self.wire.forget();
+        self.wire.discard_parsed();
         self.message(b'Q', |out| text(out, statements));
         self.wire.send()?;
         let (mut names, mut done) = (Vec::new(), Ok(String::new()));
         loop {
-            match self.next()? {
+            match self.next_message()? {
                 (b'T', columns) => names = column_names(self.bytes(columns)),
                 (b'D', columns) => {
-                    let all = columns_of(self.wire.received(), columns);
+                    let all = split_columns(self.wire.received_bytes(), columns);
                     let words = |column: &Option<Range<usize>>| {
                         std::str::from_utf8(self.bytes(column.clone()?)).ok()
                     };
@@ -232,7 +238,7 @@ impl Connection {
                     let words = self.bytes(words).strip_suffix(&[0]).unwrap_or_default();
                     done = Ok(String::from_utf8_lossy(words).into_owned());
                 }
-                (b'E', words) => done = Err(refused(self.bytes(words))),
+                (b'E', words) => done = Err(server_error(self.bytes(words))),
                 (b'Z', _) => return done,
                 _ => {}
             }
@@ -241,19 +247,19 @@ impl Connection {
 
     /// Waits for the next message.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Message> {
+    pub(crate) fn next_message(&mut self) -> Result<Message> {
         self.wait_for(Self::parse)
     }
 
     #[inline]
     fn parse(&mut self) -> Result<Option<Message>> {
-        let (begin, unread) = self.wire.unread();
+        let (begin, unread) = self.wire.unread_bytes();
         let filled = begin + unread.len();
         let Some((&kind, rest)) = unread.split_first() else { return Ok(None) };
         let Some(length) = rest.first_chunk() else { return Ok(None) };
         let length = u32::from_be_bytes(*length) as usize;
         if length < 4 {
-            return Err(nonsense("a message without a length"));
+            return Err(protocol_error("a message without a length"));
         }
         self.wire.check_length(length, MESSAGE_BYTES_MAX)?;
         let contents = begin + 5..begin + 1 + length;
@@ -266,7 +272,7 @@ impl Connection {
 
     /// The columns of a row.
     pub(crate) fn columns(&self, row: Range<usize>) -> Vec<Option<Range<usize>>> {
-        columns_of(self.wire.received(), row)
+        split_columns(self.wire.received_bytes(), row)
     }
 }
 
@@ -289,12 +295,12 @@ impl Answers for Connection {
     /// The result of all statements up to an end.
     #[inline]
     fn parse_answer(&mut self) -> Result<Option<Answer>> {
-        let (begun, mut answer, mut failed) = (self.wire.unread().0, Answer::default(), None);
+        let (begun, mut answer, mut failed) = (self.wire.unread_bytes().0, Answer::default(), None);
         while let Some((kind, contents)) = self.parse()? {
             match kind {
-                b'D' => answer.value = first_column(self.wire.received(), contents),
+                b'D' => answer.value = first_column(self.wire.received_bytes(), contents),
                 b'E' => {
-                    failed = Some(refused(self.bytes(contents)));
+                    failed = Some(server_error(self.bytes(contents)));
                     self.complaint.clone_from(&failed);
                 }
                 b'Z' => {
@@ -316,10 +322,10 @@ fn hide(wire: &mut Wire, address: &Address) -> Result<()> {
     wire.send()?;
     wire.receive()?;
     // Exactly one byte: bytes that an attacker inserted here would be treated as encrypted.
-    match wire.unread().1 {
-        b"S" => wire.hide(address),
+    match wire.unread_bytes().1 {
+        b"S" => wire.start_tls(address),
         b"N" => Err(Error::invalid("the server has no TLS: use `?sslmode=disable`, or set up TLS")),
-        _ => Err(nonsense("asked for TLS")),
+        _ => Err(protocol_error("asked for TLS")),
     }
 }
 
@@ -349,7 +355,7 @@ fn first_column(received: &[u8], row: Range<usize>) -> Option<Range<usize>> {
     column(received, row.start + 2, row.end).0
 }
 
-fn columns_of(received: &[u8], row: Range<usize>) -> Vec<Option<Range<usize>>> {
+fn split_columns(received: &[u8], row: Range<usize>) -> Vec<Option<Range<usize>>> {
     let mut offset = row.start + 2;
     let mut all = Vec::new();
     while offset < row.end {
@@ -371,7 +377,7 @@ fn column_names(contents: &[u8]) -> Vec<String> {
 }
 
 /// The error and class for a server's error message: each field is a letter and a text.
-pub(crate) fn refused(contents: &[u8]) -> Error {
+pub(crate) fn server_error(contents: &[u8]) -> Error {
     let field = |letter: u8| {
         let mut fields = contents.split(|byte| *byte == 0);
         let text = fields.find(|field| field.first() == Some(&letter)).unwrap_or_default();
@@ -435,7 +441,7 @@ mod tests {
     #[test]
     fn a_column_that_is_cut_off_is_none() {
         let row = b"\0\x02\0\0\0\x01a\x3f\xff\xff\xffb";
-        assert_eq!(columns_of(row, 0..row.len()), [Some(6..7), None]);
+        assert_eq!(split_columns(row, 0..row.len()), [Some(6..7), None]);
         assert_eq!(first_column(b"\0", 0..1), None);
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             shares_threads: true,
             key_bytes_max: Some(KEY_BYTES_MAX),
             value_bytes_max: Some(256 << 20),
-            ..Capabilities::least([
+            ..Capabilities::minimal([
                 (
                     Durability::None,
                     PowerLoss::LosesLast,
@@ -65,7 +65,7 @@ const WAL: &str = "PostgreSQL's documentation, 30.5. WAL Configuration";
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::words(LISTEN, &LISTENS, "Transport: a Unix socket, or a port of 127.0.0.1."),
+        OptionSpec::choice(LISTEN, &LISTENS, "Transport: a Unix socket, or a port of 127.0.0.1."),
         OptionSpec::bytes("shared_buffers", 128 << 20, "The server's own cache of blocks.").tuned(
             "25%",
             "A reasonable starting value with 1 GB of RAM or more; the kernel's cache serves the \
@@ -93,14 +93,14 @@ fn options() -> Vec<OptionSpec> {
             "Each page goes whole into the log after a checkpoint: rarer ones write less.",
             WAL,
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "wal_compression",
             &["off", "pglz", "lz4", "zstd"],
             "Compression of whole pages in the log.",
         ),
         OptionSpec::flag("full_page_writes", true, "Whole pages into the log after a checkpoint."),
         OptionSpec::flag("autovacuum", true, "Cleans up after updates and deletes by itself."),
-        OptionSpec::words(
+        OptionSpec::choice(
             "settle",
             &["checkpoint", "vacuum"],
             "What settling does before it waits for autovacuum: write all blocks, or clean up and \

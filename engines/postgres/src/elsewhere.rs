@@ -20,13 +20,13 @@ const ASKED: &str = "SELECT current_setting('server_version'), current_setting('
 const OLDEST: u32 = 130_000;
 
 fn address(reference: &str, database: &str) -> Result<Address> {
-    let remote = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
+    let remote = kvdyno_attach::resolve_reference(reference, &SCHEMES, database)?;
     Ok(kvdyno_attach::address(remote))
 }
 
 /// By a database that is there already.
 fn enter(address: &Address) -> Result<Connection> {
-    let entrance = address.elsewhere().map(|remote| remote.entrance.as_str());
+    let entrance = address.attached_server().map(|remote| remote.entrance.as_str());
     let entrance = entrance.filter(|name| !name.is_empty()).unwrap_or(ENTRANCE);
     Connection::enter(address, entrance)
 }
@@ -53,17 +53,17 @@ fn look(address: &Address) -> Result<Look> {
 
 fn create(address: &Address) -> Result<()> {
     enter(address)?
-        .query(&format!("CREATE DATABASE {}", own_database(address)), |_, _| ())
+        .query(&format!("CREATE DATABASE {}", quoted_database(address)), |_, _| ())
         .map(drop)
 }
 
 /// Connections are closed by force: a killed client's may remain.
 fn remove(address: &Address) -> Result<()> {
-    let statement = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", own_database(address));
+    let statement = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", quoted_database(address));
     enter(address)?.query(&statement, |_, _| ()).map(drop)
 }
 
-fn own_database(address: &Address) -> String {
-    let name = address.elsewhere().map_or("", |remote| &remote.database);
+fn quoted_database(address: &Address) -> String {
+    let name = address.attached_server().map_or("", |remote| &remote.database);
     format!("\"{}\"", name.replace('"', "\"\""))
 }

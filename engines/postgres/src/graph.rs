@@ -7,12 +7,12 @@ mod statements;
 pub(crate) use statements::{NAMES, TABLES};
 
 use crate::client::Postgres;
-use crate::connection::{Connection, refused};
+use crate::connection::{Connection, server_error};
 use kvdyno_engine::graph::{
     Added, Audited, Chunk, Graph, GraphEngine, Isolation, Link, LinkKey, Node,
 };
 use kvdyno_engine::server::Answers as _;
-use kvdyno_engine::server::nonsense;
+use kvdyno_engine::server::protocol_error;
 use kvdyno_engine::{Error, ErrorClass, Result};
 use row::{Array, Row};
 use std::ops::RangeInclusive;
@@ -49,11 +49,11 @@ pub(crate) struct Handle {
 }
 
 /// The numbers of a table are signed.
-fn large(number: u64) -> [u8; 8] {
+fn bigint(number: u64) -> [u8; 8] {
     i64::try_from(number).unwrap_or(i64::MAX).to_be_bytes()
 }
 
-fn medium(number: u32) -> [u8; 4] {
+fn integer(number: u32) -> [u8; 4] {
     i32::try_from(number).unwrap_or(i32::MAX).to_be_bytes()
 }
 
@@ -66,22 +66,22 @@ impl Handle {
         visit: impl FnMut(Row<'_>) -> Result<()>,
     ) -> Result<u64> {
         self.connection.execute(statement, parameters, 0);
-        self.shown(visit)
+        self.visit_rows(visit)
     }
 
     /// Executes the queued statement, and shows each row. Returns the number of rows.
-    fn shown(&mut self, mut visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<u64> {
+    fn visit_rows(&mut self, mut visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<u64> {
         self.connection.sync();
         self.connection.wire.send()?;
         let (mut count, mut shown) = (0, Ok(()));
         loop {
-            self.connection.wire.forget();
-            match self.connection.next()? {
+            self.connection.wire.discard_parsed();
+            match self.connection.next_message()? {
                 (b'D', row) => {
                     count += 1;
                     shown = shown.and_then(|()| visit(Row::new(self.connection.bytes(row))));
                 }
-                (b'E', words) => shown = Err(refused(self.connection.bytes(words))),
+                (b'E', words) => shown = Err(server_error(self.connection.bytes(words))),
                 (b'Z', _) => return shown.map(|()| count),
                 _ => {}
             }
@@ -92,34 +92,34 @@ impl Handle {
     fn number(&mut self, statement: &str, parameters: &[&[u8]]) -> Result<Option<u64>> {
         let mut number = None;
         self.rows(statement, parameters, |mut row| {
-            number = Some(row.large()?);
+            number = Some(row.read_u64()?);
             Ok(())
         })?;
         Ok(number)
     }
 
     /// Executes a statement that is there to change rows, and answers with one for each.
-    fn changed(&mut self, statement: &str, parameters: &[&[u8]]) -> Result<bool> {
+    fn change_rows(&mut self, statement: &str, parameters: &[&[u8]]) -> Result<bool> {
         Ok(self.rows(statement, parameters, |_| Ok(()))? > 0)
     }
 
     /// Reads a count and then writes it, without protection from concurrent writers.
     fn recount(&mut self, link: LinkKey, time: u64, change: fn(u64) -> u64) -> Result<()> {
         let counted = change(self.count_links(link.id1, link.kind)?);
-        let numbers = [link.id1, link.kind, counted, time].map(large);
-        self.changed("put_count", &numbers.each_ref().map(<[u8; 8]>::as_slice)).map(drop)
+        let numbers = [link.id1, link.kind, counted, time].map(bigint);
+        self.change_rows("put_count", &numbers.each_ref().map(<[u8; 8]>::as_slice)).map(drop)
     }
 }
 
 impl Graph for Handle {
     fn add_node(&mut self, _id: u64, node: &Node<'_>) -> Result<()> {
-        let (kind, version, time) = (medium(node.kind), large(node.version), medium(node.time));
-        self.changed("add_node", &[&kind, &version, &time, node.data]).map(drop)
+        let (kind, version, time) = (integer(node.kind), bigint(node.version), integer(node.time));
+        self.change_rows("add_node", &[&kind, &version, &time, node.data]).map(drop)
     }
 
     fn get_node(&mut self, id: u64, visit: impl FnOnce(Option<Node<'_>>)) -> Result<()> {
         let mut visit = Some(visit);
-        self.rows("get_node", &[&large(id)], |mut row| {
+        self.rows("get_node", &[&bigint(id)], |mut row| {
             let node = row.node()?;
             if let Some(visit) = visit.take() {
                 visit(Some(node));
@@ -133,18 +133,18 @@ impl Graph for Handle {
     }
 
     fn update_node(&mut self, id: u64, node: &Node<'_>) -> Result<bool> {
-        let (kind, version, time) = (medium(node.kind), large(node.version), medium(node.time));
-        self.changed("update_node", &[&version, &time, node.data, &large(id), &kind])
+        let (kind, version, time) = (integer(node.kind), bigint(node.version), integer(node.time));
+        self.change_rows("update_node", &[&version, &time, node.data, &bigint(id), &kind])
     }
 
     fn delete_node(&mut self, id: u64) -> Result<bool> {
-        self.changed("delete_node", &[&large(id)])
+        self.change_rows("delete_node", &[&bigint(id)])
     }
 
     fn add_link(&mut self, link: &Link<'_>) -> Result<Added> {
         let LinkKey { id1, kind, id2 } = link.key;
         let ([id1, kind, id2, time], version) =
-            ([id1, kind, id2, link.time].map(large), medium(link.version));
+            ([id1, kind, id2, link.time].map(bigint), integer(link.version));
         let statement = if self.alone { "add_link_alone" } else { "add_link" };
         let parameters: [&[u8]; 6] = [&id1, &kind, &id2, link.data, &time, &version];
         let added = match self.number(statement, &parameters)? {
@@ -161,15 +161,15 @@ impl Graph for Handle {
     }
 
     fn delete_link(&mut self, link: LinkKey, time: u64) -> Result<bool> {
-        let [id1, kind, id2, now] = [link.id1, link.kind, link.id2, time].map(large);
+        let [id1, kind, id2, now] = [link.id1, link.kind, link.id2, time].map(bigint);
         if self.alone {
-            let hidden = self.changed("hide_link", &[&id1, &kind, &id2])?;
+            let hidden = self.change_rows("hide_link", &[&id1, &kind, &id2])?;
             if hidden {
                 self.recount(link, time, |links| links.saturating_sub(1))?;
             }
             return Ok(hidden);
         }
-        self.changed("delete_link", &[&id1, &kind, &id2, &now])
+        self.change_rows("delete_link", &[&id1, &kind, &id2, &now])
     }
 
     fn get_links(
@@ -179,9 +179,9 @@ impl Graph for Handle {
         id2s: &[u64],
         mut visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
-        let id2s = self.array.large(id2s.iter().copied());
-        self.connection.execute("get_links", &[&large(id1), &large(kind), id2s], 0);
-        self.shown(|mut row| {
+        let id2s = self.array.encode_bigints(id2s.iter().copied());
+        self.connection.execute("get_links", &[&bigint(id1), &bigint(kind), id2s], 0);
+        self.visit_rows(|mut row| {
             visit(row.link(id1, kind)?);
             Ok(())
         })
@@ -196,7 +196,7 @@ impl Graph for Handle {
         mut visit: impl FnMut(Link<'_>),
     ) -> Result<u64> {
         let (oldest, newest) = (*times.start(), *times.end());
-        let numbers = [id1, kind, oldest, newest, limit.into()].map(large);
+        let numbers = [id1, kind, oldest, newest, limit.into()].map(bigint);
         self.rows("list_links", &numbers.each_ref().map(<[u8; 8]>::as_slice), |mut row| {
             visit(row.link(id1, kind)?);
             Ok(())
@@ -204,7 +204,7 @@ impl Graph for Handle {
     }
 
     fn count_links(&mut self, id1: u64, kind: u64) -> Result<u64> {
-        Ok(self.number("get_count", &[&large(id1), &large(kind)])?.unwrap_or(0))
+        Ok(self.number("get_count", &[&bigint(id1), &bigint(kind)])?.unwrap_or(0))
     }
 
     /// Rows of one table are one statement, and all of them one transaction.
@@ -214,10 +214,10 @@ impl Graph for Handle {
         if !chunk.nodes.is_empty() {
             let nodes = || chunk.nodes.iter().map(|(_, node)| node);
             let parameters = [
-                first.large(chunk.nodes.iter().map(|(id, _)| *id)),
-                second.medium(nodes().map(|node| node.kind)),
-                third.large(nodes().map(|node| node.version)),
-                fourth.medium(nodes().map(|node| node.time)),
+                first.encode_bigints(chunk.nodes.iter().map(|(id, _)| *id)),
+                second.encode_integers(nodes().map(|node| node.kind)),
+                third.encode_bigints(nodes().map(|node| node.version)),
+                fourth.encode_integers(nodes().map(|node| node.time)),
                 fifth.bytes(nodes().map(|node| node.data)),
             ];
             self.connection.execute("load_nodes", &parameters, 0);
@@ -227,36 +227,36 @@ impl Graph for Handle {
         if !chunk.links.is_empty() {
             let links = || chunk.links.iter();
             let parameters = [
-                first.large(links().map(|link| link.key.id1)),
-                second.large(links().map(|link| link.key.id2)),
-                third.large(links().map(|link| link.key.kind)),
-                fourth.medium(links().map(|link| link.visible.into())),
+                first.encode_bigints(links().map(|link| link.key.id1)),
+                second.encode_bigints(links().map(|link| link.key.id2)),
+                third.encode_bigints(links().map(|link| link.key.kind)),
+                fourth.encode_integers(links().map(|link| link.visible.into())),
                 fifth.bytes(links().map(|link| link.data)),
-                sixth.large(links().map(|link| link.time)),
-                seventh.medium(links().map(|link| link.version)),
+                sixth.encode_bigints(links().map(|link| link.time)),
+                seventh.encode_integers(links().map(|link| link.version)),
             ];
             self.connection.execute("load_links", &parameters, 0);
         }
         if !chunk.counts.is_empty() {
             let counts = || chunk.counts.iter();
             let parameters = [
-                first.large(counts().map(|count| count.id)),
-                second.large(counts().map(|count| count.kind)),
-                third.large(counts().map(|count| count.links)),
-                fourth.large(counts().map(|count| count.time)),
+                first.encode_bigints(counts().map(|count| count.id)),
+                second.encode_bigints(counts().map(|count| count.kind)),
+                third.encode_bigints(counts().map(|count| count.links)),
+                fourth.encode_bigints(counts().map(|count| count.time)),
             ];
             self.connection.execute("load_counts", &parameters, 0);
         }
-        self.shown(|_| Ok(())).map(drop)
+        self.visit_rows(|_| Ok(())).map(drop)
     }
 
     fn audit(&mut self, go_on: impl Fn() -> bool, mut visit: impl FnMut(Audited)) -> Result<u64> {
         self.connection.execute("audit", &[], ROWS);
         self.connection.flush();
         self.connection.wire.send()?;
-        let audited = self.audited(&go_on, &mut visit);
+        let audited = self.read_audit_rows(&go_on, &mut visit);
         // The end of the transaction and of its remaining rows.
-        let ended = self.shown(|_| Ok(()));
+        let ended = self.visit_rows(|_| Ok(()));
         audited.and(ended.map(drop))?;
         if !go_on() {
             return Ok(0);
@@ -266,28 +266,28 @@ impl Graph for Handle {
 }
 
 impl Handle {
-    fn audited(
+    fn read_audit_rows(
         &mut self,
         go_on: &impl Fn() -> bool,
         visit: &mut impl FnMut(Audited),
     ) -> Result<()> {
         loop {
-            self.connection.wire.forget();
-            match self.connection.next()? {
+            self.connection.wire.discard_parsed();
+            match self.connection.next_message()? {
                 (b'D', row) => {
                     let mut row = Row::new(self.connection.bytes(row));
                     let [id, kind, count, links] =
-                        [row.large()?, row.large()?, row.large()?, row.large()?];
+                        [row.read_u64()?, row.read_u64()?, row.read_u64()?, row.read_u64()?];
                     // The index by time is the server's own affair.
                     visit(Audited { id, kind, count, links, listed: links });
                 }
                 (b's', _) if go_on() => {
-                    self.connection.go_on(ROWS);
+                    self.connection.request_rows(ROWS);
                     self.connection.flush();
                     self.connection.wire.send()?;
                 }
                 (b's' | b'C', _) => return Ok(()),
-                (b'E', words) => return Err(refused(self.connection.bytes(words))),
+                (b'E', words) => return Err(server_error(self.connection.bytes(words))),
                 _ => {}
             }
         }
@@ -295,6 +295,6 @@ impl Handle {
 }
 
 /// The error for an unexpected row.
-fn another() -> Error {
-    nonsense("a row of other columns")
+fn unexpected_row_error() -> Error {
+    protocol_error("a row of other columns")
 }

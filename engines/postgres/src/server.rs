@@ -21,7 +21,7 @@ pub(crate) static PROGRAM: ServerProgram = ServerProgram::new(ProgramSpec {
     version,
 });
 
-/// The folder of the database, below that of the server: it is to be empty when it is made.
+/// The directory of the database, below that of the server: it is to be empty when it is made.
 const DATA: &str = "data";
 const UNFINISHED: &str = "data.unfinished";
 
@@ -56,7 +56,7 @@ impl Served for Postgres {
 
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
         let program = &PROGRAM.find(None)?.path;
-        let made = site.folder.join(DATA).exists();
+        let made = site.dir.join(DATA).exists();
         let setup = if made { Vec::new() } else { make(site, program)? };
         let mut command = site.command(program);
         command.args(["-D", DATA]);
@@ -66,7 +66,7 @@ impl Served for Postgres {
         match &site.address {
             Address::Unix(_) | Address::Elsewhere(_) => {
                 set("listen_addresses", "");
-                // It is started in the folder of its data.
+                // It is started in the directory of its data.
                 set("unix_socket_directories", ".");
                 set("unix_socket_permissions", "0700");
             }
@@ -114,7 +114,7 @@ fn blocks(bytes: u64, kib: u64) -> u64 {
 /// Creates the database under another name and renames it, so that it is complete and on the drive,
 /// or absent: a kill or a power loss may happen meanwhile.
 fn make(site: &ServerDirectory, program: &Path) -> Result<Vec<Command>> {
-    let unfinished = site.folder.join(UNFINISHED);
+    let unfinished = site.dir.join(UNFINISHED);
     if unfinished.exists() {
         std::fs::remove_dir_all(unfinished)?;
     }

@@ -28,7 +28,11 @@ pub(crate) struct Scans(HashSet<String>);
 
 impl Scans {
     /// The name of the statement of a scan, prepared with the next that is sent.
-    pub(crate) fn prepared(&mut self, connection: &mut Connection, range: &Range<'_>) -> String {
+    pub(crate) fn prepare_scan(
+        &mut self,
+        connection: &mut Connection,
+        range: &Range<'_>,
+    ) -> String {
         let (name, statement) = range_statements(range);
         if self.0.contains(&name) {
             return name;
@@ -44,7 +48,7 @@ impl Scans {
     }
 
     /// A statement that failed may not be prepared.
-    pub(crate) fn failed(&mut self, name: &str) {
+    pub(crate) fn forget_scan(&mut self, name: &str) {
         self.0.remove(name);
     }
 }

@@ -42,11 +42,11 @@ impl Transaction for ActiveTransaction<'_> {
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         check(key)?;
-        self.0.done("put", &[key, value])
+        self.0.execute("put", &[key, value])
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.0.done("delete", &[key])
+        self.0.execute("delete", &[key])
     }
 
     fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {

@@ -13,17 +13,17 @@ mod table;
 
 use engine::Redb;
 use kvdyno_engine::{Durability, Engine, Result};
-use kvdyno_testing::turns::{self, Key, ROUNDS, Turns, by_trait, touch, warmed};
+use kvdyno_testing::turns::{self, Key, ROUNDS, Turns, read_by_trait, time_warm_reads, touch};
 use redb::ReadableDatabase as _;
 use std::path::PathBuf;
 use table::TABLE;
 
 fn main() -> Result<()> {
     let argument = std::env::args().nth(1).unwrap_or_else(|| "/var/tmp".to_owned());
-    let folder = PathBuf::from(argument).join("kvdyno-redb-reads");
+    let dir = PathBuf::from(argument).join("kvdyno-redb-reads");
     // With a cache that all of the data fits in.
     let options = [("cache_size", (1 << 30).into())];
-    let engine: Redb = turns::open(&folder, Durability::None, &options)?;
+    let engine: Redb = turns::open(&dir, Durability::None, &options)?;
     turns::load(&engine)?;
     let mut session = engine.session()?;
     let by_hand = |key: &Key| {
@@ -34,11 +34,11 @@ fn main() -> Result<()> {
     };
     let mut turns = Turns::new(["begin_read, open_table, get"]);
     for round in 0..ROUNDS {
-        let adapter = warmed(round, |key| by_trait(&mut session, key));
-        turns.add(adapter, [warmed(round, by_hand)]);
+        let adapter = time_warm_reads(round, |key| read_by_trait(&mut session, key));
+        turns.add(adapter, [time_warm_reads(round, by_hand)]);
     }
     println!("{turns}");
     drop(session);
     engine.close()?;
-    Ok(std::fs::remove_dir_all(folder)?)
+    Ok(std::fs::remove_dir_all(dir)?)
 }

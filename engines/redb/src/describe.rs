@@ -34,7 +34,7 @@ fn capabilities() -> Capabilities {
         concurrent_writers: Some(1),
         // Keys have the limit of values.
         value_bytes_max: Some(3 << 30),
-        ..Capabilities::least([
+        ..Capabilities::minimal([
             (
                 Durability::None,
                 PowerLoss::LosesLast,

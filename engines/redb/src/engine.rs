@@ -2,7 +2,7 @@
 //! transaction per get, as in an application that always reads the newest data.
 
 use crate::describe;
-use crate::table::{ActiveTransaction, TABLE, Walking, failed, scan};
+use crate::table::{ActiveTransaction, TABLE, Walking, redb_error, scan};
 use kvdyno_engine::{
     Counters, DataShape, Description, Durability, Engine, Location, Options, Range, Result,
     Session, Settled, Transaction as _, Value, Walk, Write,
@@ -48,13 +48,13 @@ impl Engine for Redb {
         let database = Database::builder()
             .set_cache_size(options.integer("cache_size")? as usize)
             .create(location.directory()?.join("data.redb"))
-            .map_err(failed)?;
+            .map_err(redb_error)?;
         let opened = Self { database, commits };
-        let reading = opened.database.begin_read().map_err(failed)?;
+        let reading = opened.database.begin_read().map_err(redb_error)?;
         match reading.open_table(TABLE) {
             Ok(_) => {}
             Err(TableError::TableDoesNotExist(_)) => opened.sync()?,
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(redb_error(error)),
         }
         Ok(opened)
     }
@@ -75,7 +75,7 @@ impl Engine for Redb {
     /// Writes that are not durable are committed first: closing alone would undo them.
     fn close(self) -> Result<()> {
         self.sync()?;
-        self.database.close().map_err(failed)
+        self.database.close().map_err(redb_error)
     }
 
     fn counters(&self) -> Counters {
@@ -84,7 +84,7 @@ impl Engine for Redb {
             counters.insert(name.to_owned(), Value::Integer(value));
         };
         count("cache_stats.used_bytes", self.database.cache_stats().used_bytes() as u64);
-        if let Ok(length) = self.table().and_then(|table| table.len().map_err(failed)) {
+        if let Ok(length) = self.table().and_then(|table| table.len().map_err(redb_error)) {
             count("len", length);
         }
         counters
@@ -95,7 +95,7 @@ impl Redb {
     /// The table as of the newest commit.
     #[inline]
     fn table(&self) -> Result<ReadOnlyTable<&'static [u8], &'static [u8]>> {
-        self.database.begin_read().map_err(failed)?.open_table(TABLE).map_err(failed)
+        self.database.begin_read().map_err(redb_error)?.open_table(TABLE).map_err(redb_error)
     }
 
     /// Runs `body` in a write transaction: committed if it succeeds, undone if it fails.
@@ -104,12 +104,13 @@ impl Redb {
         commits: Commits,
         body: impl FnOnce(&mut ActiveTransaction<'_>) -> Result<R>,
     ) -> Result<R> {
-        let mut transaction = self.database.begin_write().map_err(failed)?;
-        transaction.set_durability(commits.durability).map_err(failed)?;
+        let mut transaction = self.database.begin_write().map_err(redb_error)?;
+        transaction.set_durability(commits.durability).map_err(redb_error)?;
         transaction.set_two_phase_commit(commits.two_phase);
         transaction.set_quick_repair(commits.quick_repair);
-        let result = body(&mut ActiveTransaction(transaction.open_table(TABLE).map_err(failed)?))?;
-        transaction.commit().map_err(failed)?;
+        let result =
+            body(&mut ActiveTransaction(transaction.open_table(TABLE).map_err(redb_error)?))?;
+        transaction.commit().map_err(redb_error)?;
         Ok(result)
     }
 }
@@ -123,7 +124,10 @@ pub(crate) struct RedbSession<'e> {
 
 impl RedbSession<'_> {
     #[inline]
-    fn write_in<R>(&self, body: impl FnOnce(&mut ActiveTransaction<'_>) -> Result<R>) -> Result<R> {
+    fn run_in_transaction<R>(
+        &self,
+        body: impl FnOnce(&mut ActiveTransaction<'_>) -> Result<R>,
+    ) -> Result<R> {
         self.engine.write(self.engine.commits, body)
     }
 }
@@ -132,17 +136,17 @@ impl Session for RedbSession<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         let table = self.engine.table()?;
-        let value = table.get(key).map_err(failed)?;
+        let value = table.get(key).map_err(redb_error)?;
         Ok(visit(value.as_ref().map(AccessGuard::value)))
     }
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.write_in(|within| within.put(key, value))
+        self.run_in_transaction(|within| within.put(key, value))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.write_in(|within| within.delete(key))
+        self.run_in_transaction(|within| within.delete(key))
     }
 
     fn scan(
@@ -163,12 +167,12 @@ impl Session for RedbSession<'_> {
         if limit == 0 {
             return Ok(0);
         }
-        let mut walking = match self.walking.take().filter(|previous| previous.goes_on(walk)) {
+        let mut walking = match self.walking.take().filter(|previous| previous.can_continue(walk)) {
             Some(previous) => previous,
             None => Walking::begin(&self.engine.table()?, walk)?,
         };
         let shown = walking.show(walk, limit, visit)?;
-        self.walking = walk.last().is_some().then_some(walking);
+        self.walking = walk.last_key().is_some().then_some(walking);
         Ok(shown)
     }
 
@@ -176,7 +180,7 @@ impl Session for RedbSession<'_> {
         &mut self,
         body: impl FnOnce(&mut dyn kvdyno_engine::Transaction) -> Result<R>,
     ) -> Result<R> {
-        self.write_in(|within| body(within))
+        self.run_in_transaction(|within| body(within))
     }
 
     /// All from one snapshot.
@@ -187,14 +191,14 @@ impl Session for RedbSession<'_> {
     ) -> Result<()> {
         let table = self.engine.table()?;
         keys.iter().enumerate().try_for_each(|(index, &key)| {
-            let value = table.get(key).map_err(failed)?;
+            let value = table.get(key).map_err(redb_error)?;
             visit(index, value.as_ref().map(AccessGuard::value));
             Ok(())
         })
     }
 
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
-        self.write_in(|within| {
+        self.run_in_transaction(|within| {
             writes.iter().try_for_each(|write| match *write {
                 Write::Put { key, value } => within.put(key, value),
                 Write::Delete { key } => within.delete(key),
@@ -209,9 +213,9 @@ impl Session for RedbSession<'_> {
         change: impl FnOnce(Option<&[u8]>, &mut Vec<u8>),
     ) -> Result<bool> {
         buffer.clear();
-        self.write_in(|within| {
+        self.run_in_transaction(|within| {
             let existed = {
-                let old = within.0.get(key).map_err(failed)?;
+                let old = within.0.get(key).map_err(redb_error)?;
                 change(old.as_ref().map(AccessGuard::value), buffer);
                 old.is_some()
             };

@@ -15,7 +15,7 @@ type Guard<'t> = AccessGuard<'t, &'static [u8]>;
 
 /// redb's error with its class.
 #[cold]
-pub(crate) fn failed(error: impl Into<redb::Error>) -> Error {
+pub(crate) fn redb_error(error: impl Into<redb::Error>) -> Error {
     use redb::Error as Redb;
     let error = error.into();
     let class = match &error {
@@ -39,7 +39,7 @@ fn show<'t>(
     visit: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<(u64, Option<Guard<'t>>)> {
     show_records(way, direction, limit, |record| {
-        let (key, value) = record.map_err(failed)?;
+        let (key, value) = record.map_err(redb_error)?;
         let flow = visit(key.value(), value.value());
         Ok((key, flow))
     })
@@ -51,7 +51,7 @@ pub(crate) fn scan(
     range: &Range<'_>,
     mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<u64> {
-    let mut way = table.range::<&[u8]>(range.bounds()).map_err(failed)?;
+    let mut way = table.range::<&[u8]>(range.bounds()).map_err(redb_error)?;
     Ok(show(&mut way, range.direction, range.limit, &mut visit)?.0)
 }
 
@@ -65,8 +65,8 @@ pub(crate) struct Walking {
 
 impl Walking {
     /// Whether it is at the position of `walk`.
-    pub(crate) fn goes_on(&self, walk: &Walk) -> bool {
-        self.direction == walk.direction() && walk.last() == Some(&self.stands)
+    pub(crate) fn can_continue(&self, walk: &Walk) -> bool {
+        self.direction == walk.direction() && walk.last_key() == Some(&self.stands)
     }
 
     /// An iterator that begins after the position of `walk`.
@@ -74,7 +74,7 @@ impl Walking {
         table: &ReadOnlyTable<&'static [u8], &'static [u8]>,
         walk: &Walk,
     ) -> Result<Self> {
-        let way = table.range::<&[u8]>(walk.bounds()).map_err(failed)?;
+        let way = table.range::<&[u8]>(walk.bounds()).map_err(redb_error)?;
         Ok(Self { way, direction: walk.direction(), stands: Vec::new() })
     }
 
@@ -87,9 +87,9 @@ impl Walking {
     ) -> Result<u64> {
         let (count, last) = show(&mut self.way, walk.direction(), limit, &mut visit)?;
         match last {
-            None => walk.ended(),
+            None => walk.restart(),
             Some(last) => {
-                walk.passed(last.value());
+                walk.advance_to(last.value());
                 self.stands.clear();
                 self.stands.extend_from_slice(last.value());
             }
@@ -103,7 +103,7 @@ pub(crate) struct ActiveTransaction<'t>(pub(crate) Table<'t, &'static [u8], &'st
 
 impl Transaction for ActiveTransaction<'_> {
     fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
-        let value = self.0.get(key).map_err(failed)?;
+        let value = self.0.get(key).map_err(redb_error)?;
         visit(value.as_ref().map(AccessGuard::value));
         Ok(())
     }
@@ -113,11 +113,11 @@ impl Transaction for ActiveTransaction<'_> {
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.0.insert(key, value).map(drop).map_err(failed)
+        self.0.insert(key, value).map(drop).map_err(redb_error)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.0.remove(key).map(drop).map_err(failed)
+        self.0.remove(key).map(drop).map_err(redb_error)
     }
 
     fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {

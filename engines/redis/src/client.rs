@@ -3,7 +3,7 @@
 use crate::connection::{Answer, Connection};
 use crate::describe::{TIME_TO_LIVE, description};
 use crate::server::PROGRAM;
-use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, nonsense};
+use kvdyno_engine::server::{Address, Answers as _, ControlConnection, Tickets, protocol_error};
 use kvdyno_engine::{
     Counters, DataShape, Description, Durability, Engine, Location, Options, Result, Session,
     Settled, Value, Write,
@@ -27,7 +27,7 @@ impl Redis {
         let mut control = self.control.lock();
         match control.ask(&[b"INFO", b"everything"])? {
             Answer::Bytes(range) => Ok(String::from_utf8_lossy(control.bytes(range)).into_owned()),
-            other => Err(nonsense(&format!("{other:?}"))),
+            other => Err(protocol_error(&format!("{other:?}"))),
         }
     }
 }
@@ -40,7 +40,7 @@ impl Engine for Redis {
     }
 
     fn open(location: &Location, options: &Options, _data: &DataShape) -> Result<Self> {
-        let address = Address::for_engine::<Self>(location)?;
+        let address = Address::from_location::<Self>(location)?;
         let control = ControlConnection::new(Connection::open(&address)?);
         Ok(Self { address, durability: options.durability, control })
     }
@@ -68,10 +68,10 @@ impl Engine for Redis {
             Durability::Commit => Ok(()),
             Durability::Async => {
                 let setting = control.ask(&[b"CONFIG", b"GET", b"appendfsync"])?;
-                let Answer::Several(2) = setting else { return Err(nonsense("CONFIG GET")) };
+                let Answer::Several(2) = setting else { return Err(protocol_error("CONFIG GET")) };
                 control.answer()?;
                 let Answer::Bytes(policy) = control.answer()? else {
-                    return Err(nonsense("CONFIG GET"));
+                    return Err(protocol_error("CONFIG GET"));
                 };
                 let policy = control.bytes(policy).to_owned();
                 let commands: [&[&[u8]]; 5] = [
@@ -129,7 +129,7 @@ impl Session for Client {
         match self.connection.ask(&[b"GET", key])? {
             Answer::Bytes(range) => Ok(visit(Some(self.connection.bytes(range)))),
             Answer::Nothing => Ok(visit(None)),
-            other => Err(nonsense(&format!("{other:?}"))),
+            other => Err(protocol_error(&format!("{other:?}"))),
         }
     }
 
@@ -158,7 +158,7 @@ impl Session for Client {
         }
         let words: Vec<&[u8]> = std::iter::once(&b"MGET"[..]).chain(keys.iter().copied()).collect();
         let Answer::Several(count) = self.connection.ask(&words)? else {
-            return Err(nonsense("MGET"));
+            return Err(protocol_error("MGET"));
         };
         for index in 0..count {
             match self.connection.answer()? {
@@ -192,20 +192,20 @@ impl Session for Client {
                 }
                 failed
             }
-            Ok(other) => failed.and(Err(nonsense(&format!("{other:?}")))),
+            Ok(other) => failed.and(Err(protocol_error(&format!("{other:?}")))),
             Err(error) => failed.and(Err(error)),
         }
     }
 
     fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
         self.connection.command(&[b"GET", key]);
-        self.tickets.take_on(ticket);
+        self.tickets.push(ticket);
         Ok(())
     }
 
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
         self.connection.command(&[b"SET", key, value]);
-        self.tickets.take_on(ticket);
+        self.tickets.push(ticket);
         Ok(())
     }
 
@@ -217,12 +217,12 @@ impl Session for Client {
         ttl: Duration,
     ) -> Result<()> {
         self.connection.set_expiring(key, value, TIME_TO_LIVE.units(ttl));
-        self.tickets.take_on(ticket);
+        self.tickets.push(ticket);
         Ok(())
     }
 
     fn send(&mut self) -> Result<()> {
-        self.tickets.sent();
+        self.tickets.mark_sent();
         self.connection.wire.send()
     }
 

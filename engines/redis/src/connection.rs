@@ -1,7 +1,7 @@
 //! One connection, and the protocol (RESP2): commands are written into a buffer and sent together,
 //! answers are shown where they were received.
 
-use kvdyno_engine::server::{Address, Answers, Wire, nonsense};
+use kvdyno_engine::server::{Address, Answers, Wire, protocol_error};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::io::Write as _;
 use std::ops::Range;
@@ -44,8 +44,8 @@ impl Connection {
     /// For the server's own information.
     pub(crate) fn enter(address: &Address) -> Result<Self> {
         let mut connection = Self { wire: Wire::open(address)? };
-        connection.wire.hide(address)?;
-        let (password, elsewhere) = (address.password().as_bytes(), address.elsewhere());
+        connection.wire.start_tls(address)?;
+        let (password, elsewhere) = (address.password().as_bytes(), address.attached_server());
         let words = [b"AUTH", elsewhere.map_or("", |remote| &remote.user).as_bytes(), password];
         // Without a name it is the default user, which may need no password.
         let words: Vec<&[u8]> = words.into_iter().filter(|word| !word.is_empty()).collect();
@@ -64,13 +64,13 @@ impl Connection {
     fn authenticate(&mut self, words: &[&[u8]]) -> Result<()> {
         self.command(words);
         self.wire.send()?;
-        while self.wire.unread().1.is_empty() {
+        while self.wire.unread_bytes().1.is_empty() {
             self.wire.receive()?;
         }
-        let refuses = self.wire.unread().1.starts_with(b"-");
+        let refuses = self.wire.unread_bytes().1.starts_with(b"-");
         match self.answer() {
             Ok(_) => Ok(()),
-            Err(error) if refuses && !self.wire.is_gone() => Err(in_a_word(&error)),
+            Err(error) if refuses && !self.wire.is_gone() => Err(shorten_error(&error)),
             Err(error) => Err(error),
         }
     }
@@ -129,7 +129,7 @@ impl Answers for Connection {
 
     #[inline]
     fn parse_answer(&mut self) -> Result<Option<Answer>> {
-        let (begin, unread) = self.wire.unread();
+        let (begin, unread) = self.wire.unread_bytes();
         let filled = begin + unread.len();
         let Some(end) = unread.iter().position(|byte| *byte == b'\r') else {
             self.wire.check_length(unread.len(), LINE_BYTES_MAX)?;
@@ -161,11 +161,11 @@ impl Answers for Connection {
                 several.map_or(Answer::Nothing, Answer::Several)
             }
             b'-' => {
-                let error = refused(self.wire.bytes(line));
+                let error = server_error(self.wire.bytes(line));
                 self.wire.read_to(after);
                 return Err(error);
             }
-            other => return Err(nonsense(&format!("byte {other:#04x}"))),
+            other => return Err(protocol_error(&format!("byte {other:#04x}"))),
         };
         self.wire.read_to(after);
         Ok(Some(answer))
@@ -182,7 +182,7 @@ fn number(digits: &[u8]) -> Result<i64> {
     for digit in digits {
         let digit = digit.wrapping_sub(b'0');
         if digit > 9 || number > i64::MAX / 16 {
-            return Err(nonsense("invalid number"));
+            return Err(protocol_error("invalid number"));
         }
         number = number * 10 + i64::from(digit);
     }
@@ -190,13 +190,13 @@ fn number(digits: &[u8]) -> Result<i64> {
 }
 
 /// The error with only its first word.
-fn in_a_word(error: &Error) -> Error {
+fn shorten_error(error: &Error) -> Error {
     let word = error.message.split(' ').next().unwrap_or_default();
     Error::new(error.class, format!("the password was refused: {word}"))
 }
 
 /// The error and class for a server's error message.
-fn refused(words: &[u8]) -> Error {
+fn server_error(words: &[u8]) -> Error {
     let words = String::from_utf8_lossy(words).into_owned();
     let class = match words.split(' ').next().unwrap_or_default() {
         "OOM" => ErrorClass::Memory,

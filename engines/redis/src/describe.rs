@@ -41,7 +41,7 @@ pub(crate) fn description(program: Result<&Program>) -> Description {
             // One thread performs all commands.
             concurrent_writers: Some(1),
             value_bytes_max: Some(512 << 20),
-            ..Capabilities::least([
+            ..Capabilities::minimal([
                 (
                     Durability::None,
                     PowerLoss::LosesAll,
@@ -72,8 +72,8 @@ const CONF: &str = "redis.conf";
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::words(LISTEN, &LISTENS, "Transport: a Unix socket, or a port of 127.0.0.1."),
-        OptionSpec::words(
+        OptionSpec::choice(LISTEN, &LISTENS, "Transport: a Unix socket, or a port of 127.0.0.1."),
+        OptionSpec::choice(
             "appendfsync",
             &["everysec", "no"],
             "Class async: when the log is synced; no: when the kernel writes it.",
@@ -95,7 +95,7 @@ fn options() -> Vec<OptionSpec> {
             false,
             "Snapshots by its own schedule (save 3600 1 300 100 60 10000).",
         )
-        .as_it_comes(true, CONF),
+        .engine_default(true, CONF),
         OptionSpec::flag(
             "auto_aof_rewrite",
             true,

@@ -2,7 +2,7 @@
 //! one in the URL, or number 0, and it must be empty.
 
 use crate::connection::{Answer, Connection};
-use kvdyno_engine::server::{Address, Answers as _, Attachment, Look, nonsense};
+use kvdyno_engine::server::{Address, Answers as _, Attachment, Look, protocol_error};
 use kvdyno_engine::{Durability, Error, Result};
 
 pub(crate) const ATTACHMENT: Attachment = Attachment { address, look, create, remove };
@@ -14,7 +14,7 @@ const SCHEMES: [&str; 4] = ["redis", "rediss", "valkey", "valkeys"];
 const OWNER: &[u8] = b"kvdyno:owner";
 
 fn address(reference: &str, database: &str) -> Result<Address> {
-    let remote = kvdyno_attach::elsewhere(reference, &SCHEMES, database)?;
+    let remote = kvdyno_attach::resolve_reference(reference, &SCHEMES, database)?;
     if !remote.entrance.is_empty() && remote.entrance.parse::<u32>().is_err() {
         let what = format!("no database number in the URL of {reference}");
         return Err(Error::invalid(what + ": expected one after the host, such as /3"));
@@ -23,7 +23,7 @@ fn address(reference: &str, database: &str) -> Result<Address> {
 }
 
 fn own_database(address: &Address) -> (&str, &str) {
-    let remote = address.elsewhere();
+    let remote = address.attached_server();
     let number = remote.map_or("", |remote| &remote.entrance);
     (remote.map_or("", |remote| &remote.database), if number.is_empty() { "0" } else { number })
 }
@@ -32,7 +32,7 @@ fn look(address: &Address) -> Result<Look> {
     let mut control = Connection::enter(address)?;
     let info = match control.ask(&[b"INFO", b"server"])? {
         Answer::Bytes(range) => String::from_utf8_lossy(control.bytes(range)).into_owned(),
-        other => return Err(nonsense(&format!("{other:?}"))),
+        other => return Err(protocol_error(&format!("{other:?}"))),
     };
     let value_of = |name: &str| info.lines().find_map(|line| line.strip_prefix(name));
     let version =
@@ -50,12 +50,12 @@ fn look(address: &Address) -> Result<Look> {
 
 fn setting(control: &mut Connection, name: &[u8]) -> Result<String> {
     let Answer::Several(2) = control.ask(&[b"CONFIG", b"GET", name])? else {
-        return Err(nonsense("CONFIG GET"));
+        return Err(protocol_error("CONFIG GET"));
     };
     control.answer()?;
     match control.answer()? {
         Answer::Bytes(value) => Ok(String::from_utf8_lossy(control.bytes(value)).into_owned()),
-        other => Err(nonsense(&format!("{other:?}"))),
+        other => Err(protocol_error(&format!("{other:?}"))),
     }
 }
 
@@ -77,7 +77,7 @@ fn create(address: &Address) -> Result<()> {
                 keys - 1
             )))
         }
-        other => Err(nonsense(&format!("{other:?}"))),
+        other => Err(protocol_error(&format!("{other:?}"))),
     }
 }
 

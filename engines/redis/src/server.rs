@@ -46,7 +46,7 @@ impl Served for Redis {
     fn launch(site: &ServerDirectory, options: &Options, data: &DataShape) -> Result<Launch> {
         let mut command = site.command(&PROGRAM.find(None)?.path);
         if let Address::Tcp { secret, .. } = &site.address {
-            site.keep_secret(CONFIG, &format!("requirepass {secret}\n"))?;
+            site.write_secret(CONFIG, &format!("requirepass {secret}\n"))?;
             command.arg(CONFIG);
         }
         let mut set = |name: &str, value: &str| {

@@ -49,7 +49,7 @@ pub(crate) enum ShortGet {
 }
 
 impl ShortGet {
-    pub(crate) fn for_database(database: &Database) -> Self {
+    pub(crate) fn new(database: &Database) -> Self {
         match database.named {
             None => database.api.get_into_buffer.map_or(Self::Missing, Self::Default),
             Some(NamedFamily { calls, handle }) => {
@@ -74,10 +74,10 @@ pub(crate) enum Writes {
 }
 
 impl Writes {
-    pub(crate) fn for_database(database: &Database) -> Self {
+    pub(crate) fn new(database: &Database) -> Self {
         let locking = database.transactions.as_ref().and_then(TransactionDb::locking);
         let named = database.named;
-        match (locking, named, named.and_then(NamedFamily::in_transactions)) {
+        match (locking, named, named.and_then(NamedFamily::transaction_family)) {
             (Some((_, db)), _, Some((api, family))) => Self::NamedLocking(api, db, family),
             (Some((api, db)), ..) => Self::Locking(api, db),
             (None, Some(NamedFamily { calls, handle }), _) => Self::Named(calls.plain, handle),
@@ -95,14 +95,14 @@ pub(crate) unsafe fn fill_batch(database: &Database, batch: *mut api::Batch, wri
     // SAFETY: batch and database are live; keys and values are only read.
     unsafe {
         match database.named {
-            None => each_write(
+            None => apply_writes(
                 writes,
                 |(key, key_bytes), (value, bytes)| {
                     (api.writebatch_put)(batch, key, key_bytes, value, bytes);
                 },
                 |(key, bytes)| (api.writebatch_delete)(batch, key, bytes),
             ),
-            Some(NamedFamily { calls, handle }) => each_write(
+            Some(NamedFamily { calls, handle }) => apply_writes(
                 writes,
                 |(key, key_bytes), (value, bytes)| {
                     (calls.plain.writebatch_put_cf)(batch, handle, key, key_bytes, value, bytes);
@@ -117,7 +117,7 @@ pub(crate) unsafe fn fill_batch(database: &Database, batch: *mut api::Batch, wri
 type Slice = (*const c_char, usize);
 
 #[inline]
-fn each_write(writes: &[Write<'_>], put: impl Fn(Slice, Slice), delete: impl Fn(Slice)) {
+fn apply_writes(writes: &[Write<'_>], put: impl Fn(Slice, Slice), delete: impl Fn(Slice)) {
     let slice = |bytes: &[u8]| (bytes.as_ptr().cast(), bytes.len());
     for write in writes {
         match write.value() {

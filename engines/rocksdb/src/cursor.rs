@@ -17,7 +17,7 @@ pub(crate) fn pinned_value(api: &Api, pinned: *mut api::Pinned) -> Option<Owned<
 }
 
 #[inline]
-pub(crate) fn value_of<'p>(api: &Api, pinned: &'p Owned<api::Pinned>) -> &'p [u8] {
+pub(crate) fn pinned_bytes<'p>(api: &Api, pinned: &'p Owned<api::Pinned>) -> &'p [u8] {
     let mut length = 0;
     // SAFETY: the value lives as long as it is pinned.
     unsafe {
@@ -48,12 +48,12 @@ impl Ranged {
     }
 
     /// For reading of no range.
-    pub(crate) fn unbounded(&mut self) -> *mut api::ReadOptions {
-        self.bounded_by(&Range::all(Direction::Forward))
+    pub(crate) fn unbounded_options(&mut self) -> *mut api::ReadOptions {
+        self.bounded_options(&Range::all(Direction::Forward))
     }
 
     /// For an iterator that must not outlive `range`: it reads the bound where it lies.
-    pub(crate) fn bounded_by(&mut self, range: &Range<'_>) -> *mut api::ReadOptions {
+    pub(crate) fn bounded_options(&mut self, range: &Range<'_>) -> *mut api::ReadOptions {
         let (set, unset) = match range.direction {
             Direction::Forward => (
                 self.api.readoptions_set_iterate_upper_bound,
@@ -108,7 +108,7 @@ pub(crate) fn show(
         }
         if begun == Some(WalkPosition::Skips)
             && range.from.is_some()
-            && key_of(api, cursor) == range.from
+            && current_key(api, cursor) == range.from
         {
             step(raw);
         }
@@ -133,7 +133,7 @@ pub(crate) fn show(
 }
 
 /// The current key, if any.
-pub(crate) fn key_of<'c>(api: &Api, cursor: &'c Owned<api::Cursor>) -> Option<&'c [u8]> {
+pub(crate) fn current_key<'c>(api: &Api, cursor: &'c Owned<api::Cursor>) -> Option<&'c [u8]> {
     let mut length = 0;
     // SAFETY: the iterator is live, and was sought before.
     unsafe {

@@ -93,15 +93,15 @@ unsafe impl Send for Database {}
 unsafe impl Sync for Database {}
 
 impl Database {
-    /// Opens the database in `folder`, or makes one.
+    /// Opens the database in `dir`, or makes one.
     pub(crate) fn open(
         options: OpenOptions,
-        folder: &Path,
+        dir: &Path,
         families: &Families,
         semantics: Semantics,
     ) -> Result<Self> {
         let api = options.api;
-        let folder = c_string(&folder.to_string_lossy())?;
+        let dir = c_string(&dir.to_string_lossy())?;
         let names: Vec<_> = families.names.iter().map(|name| name.as_ptr()).collect();
         let all = options.raw().cast_const();
         let names_count = names.len();
@@ -119,7 +119,7 @@ impl Database {
                 let open = api.open_column_families;
                 // SAFETY: as many names, sets of options and handles as there are families.
                 let db = call_checked(api, |error| unsafe {
-                    open(all, folder.as_ptr(), count, names, options, handles, error)
+                    open(all, dir.as_ptr(), count, names, options, handles, error)
                 })?;
                 (db, None)
             }
@@ -128,14 +128,13 @@ impl Database {
                 let (open, each) = (api.open_column_families_with_ttl, vec![seconds; names_count]);
                 // SAFETY: as above, and as many times to live.
                 let db = call_checked(api, |error| unsafe {
-                    let (folder, each) = (folder.as_ptr(), each.as_ptr());
-                    open(all, folder, count, names, options, handles, each, error)
+                    let (dir, each) = (dir.as_ptr(), each.as_ptr());
+                    open(all, dir, count, names, options, handles, each, error)
                 })?;
                 (db, None)
             }
             Semantics::Transactions(open) => {
-                let opened =
-                    call_checked(api, |error| open(all, folder.as_ptr(), arguments, error))?;
+                let opened = call_checked(api, |error| open(all, dir.as_ptr(), arguments, error))?;
                 (opened.base(), Some(opened))
             }
         };
@@ -343,5 +342,5 @@ impl Drop for Database {
 
 pub(crate) fn c_string(text: &str) -> Result<CString> {
     CString::new(text)
-        .map_err(|_| Error::invalid("an option or the database's folder holds a zero byte"))
+        .map_err(|_| Error::invalid("an option or the database's directory holds a zero byte"))
 }

@@ -15,7 +15,11 @@ pub(crate) fn description(library: Result<&RocksLibrary>) -> Description {
     let (version, build, lacks) = match library {
         Ok(library) => {
             let facts = library.facts();
-            (facts.version.clone(), facts.build.clone(), lacks(library, line(&facts.version)))
+            (
+                facts.version.clone(),
+                facts.build.clone(),
+                unsupported_values(library, line(&facts.version)),
+            )
         }
         Err(error) => {
             let why = BTreeMap::from([("library".to_owned(), error.message)]);
@@ -50,7 +54,7 @@ fn capabilities() -> Capabilities {
         transactions: Transactions::Locking,
         library: true,
         value_bytes_max: Some(u64::from(u32::MAX)),
-        ..Capabilities::least([
+        ..Capabilities::minimal([
             (
                 Durability::None,
                 PowerLoss::LosesLast,
@@ -87,7 +91,7 @@ fn line(version: &str) -> u64 {
 
 /// Option values that the library does not support: a suite with one is refused before it
 /// begins.
-fn lacks(library: &RocksLibrary, line: u64) -> Vec<&'static str> {
+fn unsupported_values(library: &RocksLibrary, line: u64) -> Vec<&'static str> {
     let available = &library.facts().compressions;
     // If the library does not report them, all may be tried.
     let compressions = ["snappy", "zlib", "lz4", "zstd"].into_iter();
@@ -140,7 +144,7 @@ impl Entry {
             Default::Count(count) => OptionSpec::count(name, i32::MAX as u64, *count, help),
             Default::Words(words) => {
                 let supported = words.iter().copied().filter(|word| !lacks.contains(word));
-                OptionSpec::words(name, &supported.collect::<Vec<_>>(), help)
+                OptionSpec::choice(name, &supported.collect::<Vec<_>>(), help)
             }
             Default::Text(text) => OptionSpec::text(name, text, help),
         }
@@ -211,18 +215,18 @@ const OPTIONS: &[Entry] = &[
     Entry("options", Home::Code, Default::Text(""), "Any other options in RocksDB's own form, `a=1;b=2`; applied last. None that put files elsewhere (wal_dir, db_paths, ...)."),
 ];
 
-/// Options for paths outside of the database's folder, which a run must not write to and cannot
+/// Options for paths outside of the database's directory, which a run must not write to and cannot
 /// clean up.
 const ELSEWHERE: &[&str] = &["wal_dir", "db_log_dir", "db_paths", "cf_paths", "env"];
 
 /// The user's own options, in `RocksDB`'s form.
-pub(crate) fn own_options(options: &Options) -> Result<&str> {
+pub(crate) fn user_options(options: &Options) -> Result<&str> {
     let text = options.text("options")?;
     let names = text.split([';', '{', '}']).filter_map(|part| part.split('=').next());
     match names.map(str::trim).find(|name| ELSEWHERE.contains(name)) {
         None => Ok(text),
         Some(name) => Err(Error::invalid(format!(
-            "options: {name} would put files outside the database's folder"
+            "options: {name} would put files outside the database's directory"
         ))),
     }
 }

@@ -59,15 +59,15 @@ impl Engine for RocksDb {
         let base = OpenOptions::new(api, BlockCache::from_options(options, data)?.as_ref())?;
         let described = base.with(&describe::options_string(options)?)?;
         // On top of the described ones, so that a nested `{..}` adds to them and does not replace.
-        let effective = described.with(describe::own_options(options)?)?;
+        let effective = described.with(describe::user_options(options)?)?;
         let samples = options.boolean("statistics")?.then(|| {
             effective.enable_statistics();
             Samples::default()
         });
         let semantics = semantics(library, options)?;
         let expires = matches!(semantics, Semantics::Expiring { .. });
-        existing::refuse_other_semantics(&directory, describe::own_options(options)?, expires)?;
-        let families = Families::in_folder(library, &effective, &directory, options)?;
+        existing::refuse_other_semantics(&directory, describe::user_options(options)?, expires)?;
+        let families = Families::from_dir(library, &effective, &directory, options)?;
         let events = Events::listen(api, &effective, &directory);
         let database = Database::open(effective, &directory, &families, semantics)?;
         Ok(Self {
@@ -187,7 +187,7 @@ impl RocksDb {
 /// The kind of the database, by the options.
 fn semantics(library: &'static RocksLibrary, options: &Options) -> Result<Semantics> {
     let seconds = options.integer("db_ttl").unwrap_or(0);
-    match transactions::opening(library, options)? {
+    match transactions::parse_transactions(library, options)? {
         Some(_) if seconds > 0 => Err(Error::invalid(
             "expected transactions = off beside db_ttl: RocksDB's database with a time to live has \
              none",

@@ -24,11 +24,11 @@ pub(crate) struct ListenerState {
 }
 
 impl Events {
-    /// Records the events of a `RocksDB` that is opened in `folder` with `options`.
-    pub(crate) fn listen(api: &'static Api, options: &OpenOptions, folder: &Path) -> Self {
+    /// Records the events of a `RocksDB` that is opened in `dir` with `options`.
+    pub(crate) fn listen(api: &'static Api, options: &OpenOptions, dir: &Path) -> Self {
         let listener = api.eventlistener_create.zip(api.options_add_eventlistener);
         let Some((create, add)) = listener else {
-            return Self::Logged(Mutex::new(Log::follow(folder)));
+            return Self::Logged(Mutex::new(Log::follow(dir)));
         };
         let state_of_listener = Arc::new(ListenerState { api, events: EventLog::default() });
         let state = Arc::into_raw(Arc::clone(&state_of_listener)).cast_mut().cast();
@@ -93,7 +93,7 @@ macro_rules! details {
     }};
 }
 
-fn whole(number: c_int) -> Value {
+fn integer(number: c_int) -> Value {
     Value::Integer(number as u64)
 }
 
@@ -107,7 +107,7 @@ unsafe extern "C" fn release(state: *mut c_void) {
 }
 
 unsafe extern "C" fn flush_begin(state: *mut c_void, _db: *mut Db, info: *const FlushInfo) {
-    let detail = |api: &Api| details!(api, info: "job_id" flushjobinfo_job_id whole;);
+    let detail = |api: &Api| details!(api, info: "job_id" flushjobinfo_job_id integer;);
     // SAFETY: the listener calls this with its state; so in all callbacks below.
     unsafe { record(state, EventKind::Flush, Edge::Begin, detail) };
 }
@@ -115,7 +115,7 @@ unsafe extern "C" fn flush_begin(state: *mut c_void, _db: *mut Db, info: *const 
 unsafe extern "C" fn flush_completed(state: *mut c_void, _db: *mut Db, info: *const FlushInfo) {
     let detail = |api: &Api| {
         details!(api, info:
-            "job_id" flushjobinfo_job_id whole;
+            "job_id" flushjobinfo_job_id integer;
             "triggered_writes_slowdown" flushjobinfo_triggered_writes_slowdown flag;
             "triggered_writes_stop" flushjobinfo_triggered_writes_stop flag;
         )
@@ -148,9 +148,9 @@ unsafe extern "C" fn compaction_completed(
 /// Records that a compaction begins or ends. Only its callbacks call this, while `info` is live.
 fn compaction(api: &Api, info: *const CompactionInfo) -> Detail {
     details!(api, info:
-        "job_id" compactionjobinfo_job_id whole;
-        "base_input_level" compactionjobinfo_base_input_level whole;
-        "output_level" compactionjobinfo_output_level whole;
+        "job_id" compactionjobinfo_job_id integer;
+        "base_input_level" compactionjobinfo_base_input_level integer;
+        "output_level" compactionjobinfo_output_level integer;
         "compaction_reason" compactionjobinfo_compaction_reason
             |code| Value::Integer(u64::from(code));
         "num_input_files" compactionjobinfo_num_input_files |files| Value::Integer(files as u64);

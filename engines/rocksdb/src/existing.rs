@@ -29,7 +29,7 @@ pub(crate) fn refuse_other_semantics(
 ) -> Result<()> {
     let has_operator = own_options.contains("merge_operator");
     let Some(text) = newest_options_file(directory) else { return Ok(()) };
-    refuse_in(&text, has_operator)?;
+    check_options_text(&text, has_operator)?;
     let made_with_ttl = text.contains(TTL_FILTER);
     if made_with_ttl == expires {
         return Ok(());
@@ -39,7 +39,7 @@ pub(crate) fn refuse_other_semantics(
     Err(Error::invalid(format!("this database was made {made} a time to live: expected {wanted}")))
 }
 
-fn refuse_in(text: &str, has_operator: bool) -> Result<()> {
+fn check_options_text(text: &str, has_operator: bool) -> Result<()> {
     let mut family = "";
     for line in text.lines().map(str::trim) {
         if let Some(name) = line.strip_prefix("[CFOptions \"") {
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_file_without_column_families_is_no_reason_to_refuse() {
-        assert_eq!(refuse_in("", false), Ok(()));
-        assert_eq!(refuse_in("[DBOptions]\n  stats_dump_period_sec=600\n", false), Ok(()));
+        assert_eq!(check_options_text("", false), Ok(()));
+        assert_eq!(check_options_text("[DBOptions]\n  stats_dump_period_sec=600\n", false), Ok(()));
     }
 }

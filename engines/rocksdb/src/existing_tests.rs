@@ -18,23 +18,23 @@ use std::ptr::null_mut;
 use std::time::Duration;
 
 fn has_library(test: &str) -> bool {
-    let has = !kvdyno_engine::library::installed("rocksdb").is_empty();
+    let has = !kvdyno_engine::library::list_installed("rocksdb").is_empty();
     if !has {
-        kvdyno_testing::skipped("rocksdb", test, "no library of RocksDB is installed");
+        kvdyno_testing::report_skip("rocksdb", test, "no library of RocksDB is installed");
     }
     has
 }
 
 /// Makes a database with these column families, the default one first: in each the keys `a` to `c`,
 /// whose values are the name of the family.
-fn make(folder: &Path, families: &[&str], options: &str) {
+fn make(dir: &Path, families: &[&str], options: &str) {
     let library = library::load(None).unwrap();
     let (api, calls) = (&library.api, library.families.as_ref().unwrap());
     let options = OpenOptions::new(api, None)
         .unwrap()
         .with(&format!("create_if_missing=true;create_missing_column_families=true;{options}"));
     let options = options.unwrap();
-    let folder = c_string(&folder.to_string_lossy()).unwrap();
+    let dir = c_string(&dir.to_string_lossy()).unwrap();
     let names: Vec<CString> = families.iter().map(|name| CString::new(*name).unwrap()).collect();
     let names: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
     let each = vec![options.raw().cast_const(); names.len()];
@@ -45,7 +45,7 @@ fn make(folder: &Path, families: &[&str], options: &str) {
         let db = call_checked(api, |error| {
             (api.open_column_families)(
                 options.raw(),
-                folder.as_ptr(),
+                dir.as_ptr(),
                 names.len() as c_int,
                 names.as_ptr(),
                 each.as_ptr(),
@@ -70,14 +70,14 @@ fn make(folder: &Path, families: &[&str], options: &str) {
     }
 }
 
-fn open(folder: &Path, changes: &[(&str, &str)]) -> Result<RocksDb> {
+fn open(dir: &Path, changes: &[(&str, &str)]) -> Result<RocksDb> {
     let description = RocksDb::describe();
     let mut options = Options::defaults(&description, Durability::Async);
     for (name, value) in changes {
         options.values.insert((*name).to_owned(), Value::Text((*value).to_owned()));
     }
     let options = options.resolve(&description)?;
-    RocksDb::open(&Location::Directory(folder.to_owned()), &options, &DataShape::uniform(10, 1, 8))
+    RocksDb::open(&Location::Directory(dir.to_owned()), &options, &DataShape::uniform(10, 1, 8))
 }
 
 fn keys(session: &mut impl Session) -> String {
@@ -96,8 +96,8 @@ fn value(session: &mut impl Session, key: &[u8]) -> Option<String> {
 }
 
 #[track_caller]
-fn assert_refused(folder: &Path, family: &str, message: &str) {
-    let error = open(folder, &[("column_family", family)]).err().expect("it opened");
+fn assert_refused(dir: &Path, family: &str, message: &str) {
+    let error = open(dir, &[("column_family", family)]).err().expect("it opened");
     assert_eq!((error.class, error.message.as_str()), (ErrorClass::Invalid, message));
 }
 
@@ -111,19 +111,19 @@ fn a_column_family_is_read_and_written() {
         for (short_gets, multigets) in
             [("get_into_buffer", "batched_multi_get_cf"), ("get_pinned", "multi_get")]
         {
-            let folder = tempfile::tempdir().unwrap();
-            make(folder.path(), &["default", "users", "others"], "");
+            let dir = tempfile::tempdir().unwrap();
+            make(dir.path(), &["default", "users", "others"], "");
             let calls = [
                 ("column_family", "users"),
                 ("transactions", transactions),
                 ("short_gets", short_gets),
                 ("multigets", multigets),
             ];
-            let engine = open(folder.path(), &calls).unwrap();
+            let engine = open(dir.path(), &calls).unwrap();
             use_family(&engine, transactions != "off");
             engine.close().unwrap();
             for (family, expected) in [("users", "bcdfg"), ("default", "abc"), ("others", "abc")] {
-                let engine = open(folder.path(), &[("column_family", family)]).unwrap();
+                let engine = open(dir.path(), &[("column_family", family)]).unwrap();
                 assert_eq!(keys(&mut engine.session().unwrap()), expected, "{family}");
                 engine.close().unwrap();
             }
@@ -170,10 +170,10 @@ fn a_missing_column_family_is_refused_with_those_that_are_there() {
     if !has_library("a_missing_column_family_is_refused_with_those_that_are_there") {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    make(folder.path(), &["default", "users"], "");
+    let dir = tempfile::tempdir().unwrap();
+    make(dir.path(), &["default", "users"], "");
     assert_refused(
-        folder.path(),
+        dir.path(),
         "user",
         "expected a column family `user` in the database, found `default`, `users`",
     );
@@ -184,12 +184,12 @@ fn a_new_database_gets_the_column_family() {
     if !has_library("a_new_database_gets_the_column_family") {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let engine = open(folder.path(), &[("column_family", "new")]).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path(), &[("column_family", "new")]).unwrap();
     engine.session().unwrap().put(b"k", b"v").unwrap();
     engine.close().unwrap();
     for (family, expected) in [("new", "k"), ("default", "")] {
-        let engine = open(folder.path(), &[("column_family", family)]).unwrap();
+        let engine = open(dir.path(), &[("column_family", family)]).unwrap();
         assert_eq!(keys(&mut engine.session().unwrap()), expected);
         engine.close().unwrap();
     }
@@ -200,24 +200,24 @@ fn other_orders_and_merge_operators_are_refused_by_name() {
     if !has_library("other_orders_and_merge_operators_are_refused_by_name") {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    make(folder.path(), &["default"], "comparator=rocksdb.ReverseBytewiseComparator");
+    let dir = tempfile::tempdir().unwrap();
+    make(dir.path(), &["default"], "comparator=rocksdb.ReverseBytewiseComparator");
     assert_refused(
-        folder.path(),
+        dir.path(),
         "default",
         "column family `default` has comparator `rocksdb.ReverseBytewiseComparator`: expected \
          leveldb.BytewiseComparator",
     );
-    let folder = tempfile::tempdir().unwrap();
-    make(folder.path(), &["default", "sums"], "merge_operator=uint64add");
+    let dir = tempfile::tempdir().unwrap();
+    make(dir.path(), &["default", "sums"], "merge_operator=uint64add");
     assert_refused(
-        folder.path(),
+        dir.path(),
         "sums",
         "column family `default` has merge operator `UInt64AddOperator`: expected none; hint: name \
          it in option `options` if it is one of RocksDB's own",
     );
     let named = [("column_family", "sums"), ("options", "merge_operator=uint64add")];
-    let engine = open(folder.path(), &named).unwrap();
+    let engine = open(dir.path(), &named).unwrap();
     assert_eq!(keys(&mut engine.session().unwrap()), "abc");
     engine.close().unwrap();
 }

@@ -100,9 +100,10 @@ fn crc32(library: &Library) -> Option<String> {
     // and the library is one of libstdc++, its strings are as before 2015: a pointer to bytes that
     // end with a zero. Those of other libraries of C++ (libc++) are not looked at.
     unsafe {
-        let new = called::<CppString>(library, "_ZN7rocksdb6crc32c20IsFastCrc32SupportedB5cxx11Ev");
+        let new =
+            call_by_name::<CppString>(library, "_ZN7rocksdb6crc32c20IsFastCrc32SupportedB5cxx11Ev");
         let old = if is_of_old_libstdcxx(library) {
-            called::<*const c_char>(library, "_ZN7rocksdb6crc32c20IsFastCrc32SupportedEv")
+            call_by_name::<*const c_char>(library, "_ZN7rocksdb6crc32c20IsFastCrc32SupportedEv")
         } else {
             None
         };
@@ -139,7 +140,7 @@ fn compressions(library: &Library) -> Vec<&'static str> {
     // SAFETY: `std::vector<CompressionType> rocksdb::GetSupportedCompressions()`, a reference to
     // one in the 10 line and later; its elements are bytes.
     let codes = unsafe {
-        match called::<CppVector>(library, "_ZN7rocksdb24GetSupportedCompressionsEv") {
+        match call_by_name::<CppVector>(library, "_ZN7rocksdb24GetSupportedCompressionsEv") {
             Some(codes) if !codes.begin.is_null() && codes.begin < codes.end => {
                 let length = codes.end.offset_from_unsigned(codes.begin);
                 std::slice::from_raw_parts(codes.begin, length)
@@ -159,7 +160,7 @@ fn compressions(library: &Library) -> Vec<&'static str> {
 /// The function `name` returns a `T` by value or by reference, whose destructor is not
 /// needed.
 #[cfg(target_arch = "x86_64")]
-unsafe fn called<T>(library: &Library, name: &str) -> Option<&'static T> {
+unsafe fn call_by_name<T>(library: &Library, name: &str) -> Option<&'static T> {
     type Function<T> = unsafe extern "C" fn(*mut T) -> *const T;
     // SAFETY: the caller's promise.
     unsafe {
@@ -171,7 +172,7 @@ unsafe fn called<T>(library: &Library, name: &str) -> Option<&'static T> {
 
 /// Elsewhere the place is given in a register that Rust cannot name: not known.
 #[cfg(not(target_arch = "x86_64"))]
-unsafe fn called<T>(_library: &Library, _name: &str) -> Option<&'static T> {
+unsafe fn call_by_name<T>(_library: &Library, _name: &str) -> Option<&'static T> {
     None
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct NamedFamily {
 
 impl NamedFamily {
     /// Calls and handle, for transactions.
-    pub(crate) fn in_transactions(
+    pub(crate) fn transaction_family(
         self,
     ) -> Option<(&'static TransactionFamilyApi, *mut api::Family)> {
         self.calls.transactions.map(|calls| (calls, self.handle))
@@ -47,19 +47,19 @@ pub(crate) struct Families {
 }
 
 impl Families {
-    /// Of the database in `folder`, or of the one that is to be created there. Refuses a chosen
+    /// Of the database in `dir`, or of the one that is to be created there. Refuses a chosen
     /// name that the database does not have.
-    pub(crate) fn in_folder(
+    pub(crate) fn from_dir(
         library: &'static RocksLibrary,
         open_options: &OpenOptions,
-        folder: &Path,
+        dir: &Path,
         options: &Options,
     ) -> Result<Self> {
         let chosen = options.text("column_family")?;
         let named = named_calls(library, options)?;
-        let exists = folder.join("CURRENT").exists();
+        let exists = dir.join("CURRENT").exists();
         let names = match &library.families {
-            Some(api) if exists => list(library, api, open_options, folder)?,
+            Some(api) if exists => list(library, api, open_options, dir)?,
             _ if chosen == DEFAULT_FAMILY => vec![CString::from(c"default")],
             _ => vec![CString::from(c"default"), c_string(chosen)?],
         };
@@ -92,17 +92,17 @@ fn named_calls(library: &'static RocksLibrary, options: &Options) -> Result<Opti
     Ok(Some(FamilyCalls { plain, transactions }))
 }
 
-/// The names of all column families of the database in `folder`.
+/// The names of all column families of the database in `dir`.
 fn list(
     library: &RocksLibrary,
     api: &FamilyApi,
     options: &OpenOptions,
-    folder: &Path,
+    dir: &Path,
 ) -> Result<Vec<CString>> {
-    let (folder, mut count) = (c_string(&folder.to_string_lossy())?, 0);
-    // SAFETY: the options are live, the folder is a C string, `count` an out parameter.
+    let (dir, mut count) = (c_string(&dir.to_string_lossy())?, 0);
+    // SAFETY: the options are live, the directory is a C string, `count` an out parameter.
     let names = call_checked(&library.api, |error| unsafe {
-        (api.list_column_families)(options.raw(), folder.as_ptr(), &raw mut count, error)
+        (api.list_column_families)(options.raw(), dir.as_ptr(), &raw mut count, error)
     })?;
     // SAFETY: `count` C strings, copied and then freed once.
     unsafe {

@@ -53,7 +53,7 @@ fn open(path: Option<&Path>) -> Result<RocksLibrary> {
         let what = format!(
             "version {version} has no function `{missing}`; expected RocksDB 6.29 or later"
         );
-        SPEC.refused(&path, &what)
+        SPEC.unusable_error(&path, &what)
     })?;
     let transactions = TransactionApi::load(&library).ok();
     let families = FamilyApi::load(&library).ok();

@@ -20,9 +20,9 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Of the database that is about to be opened in `folder`: it begins a new LOG.
-    pub(crate) fn follow(folder: &Path) -> Self {
-        Self { path: folder.join("LOG"), read_bytes: 0 }
+    /// Of the database that is about to be opened in `dir`: it begins a new LOG.
+    pub(crate) fn follow(dir: &Path) -> Self {
+        Self { path: dir.join("LOG"), read_bytes: 0 }
     }
 
     /// The text added since the last read.
@@ -48,7 +48,7 @@ impl Log {
 fn event(line: &str) -> Option<EngineEvent> {
     match line.split_once(EVENT) {
         Some((_, json)) => job(json),
-        None => stall(line),
+        None => parse_stall(line),
     }
 }
 
@@ -79,7 +79,7 @@ fn job(json: &str) -> Option<EngineEvent> {
 
 /// `2026/11/22-04:34:55.123456 140 [WARN] [/column_family.cc:1018] [default] Stalling writes
 /// because we have 20 level-0 files rate 16777216`
-fn stall(line: &str) -> Option<EngineEvent> {
+fn parse_stall(line: &str) -> Option<EngineEvent> {
     let messages = [("Stalling writes because", "delayed"), ("Stopping writes because", "stopped")];
     let (position, condition) =
         messages.iter().find_map(|(words, condition)| Some((line.find(words)?, condition)))?;
@@ -106,8 +106,8 @@ mod tests {
 
     #[test]
     fn jobs_and_stalls_are_read_once_and_only_whole_lines() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut log = Log::follow(folder.path());
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = Log::follow(dir.path());
         assert_eq!(log.drain(), []);
         let head = "2022/03/30-13:41:11.000005 7f";
         let (begun, rest) = (
@@ -122,14 +122,14 @@ mod tests {
             ),
         );
         let (half, other_half) = rest.split_at(40);
-        std::fs::write(folder.path().join("LOG"), format!("{begun}{half}")).unwrap();
+        std::fs::write(dir.path().join("LOG"), format!("{begun}{half}")).unwrap();
         let events = log.drain();
         assert_eq!(events.len(), 1);
         assert_eq!((events[0].kind, events[0].edge), (EventKind::Flush, Edge::Begin));
         assert_eq!(events[0].at_unix_ns, 1_648_647_671_000_000_000);
         let named: Vec<_> = events[0].detail.keys().map(String::as_str).collect();
         assert_eq!(named, ["flush_reason", "job_id"]);
-        std::fs::write(folder.path().join("LOG"), format!("{begun}{half}{other_half}")).unwrap();
+        std::fs::write(dir.path().join("LOG"), format!("{begun}{half}{other_half}")).unwrap();
         let events = log.drain();
         assert_eq!(events.len(), 1);
         assert_eq!((events[0].kind, events[0].edge), (EventKind::Stall, Edge::Point));

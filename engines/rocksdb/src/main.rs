@@ -41,9 +41,9 @@ mod tests {
 
     /// Whether there is a library to test; otherwise prints that the test is skipped.
     fn has_library(test: &str) -> bool {
-        let has = !library::installed("rocksdb").is_empty();
+        let has = !library::list_installed("rocksdb").is_empty();
         if !has {
-            kvdyno_testing::skipped("rocksdb", test, "no library of RocksDB is installed");
+            kvdyno_testing::report_skip("rocksdb", test, "no library of RocksDB is installed");
         }
         has
     }
@@ -81,8 +81,8 @@ mod tests {
     }
 
     #[test]
-    fn options_that_lead_out_of_its_folder_are_refused() {
-        if !has_library("options_that_lead_out_of_its_folder_are_refused") {
+    fn options_that_lead_out_of_its_directory_are_refused() {
+        if !has_library("options_that_lead_out_of_its_directory_are_refused") {
             return;
         }
         let scratch = tempfile::tempdir().unwrap();
@@ -95,12 +95,12 @@ mod tests {
         }
     }
 
-    fn opened(folder: &std::path::Path, values: &[(&str, Value)]) -> RocksDb {
+    fn opened(dir: &std::path::Path, values: &[(&str, Value)]) -> RocksDb {
         let mut options = Options::defaults(&RocksDb::describe(), Durability::Async);
         for (name, value) in values {
             assert!(options.values.insert((*name).to_owned(), value.clone()).is_some(), "{name}");
         }
-        RocksDb::open(&Location::Directory(folder.to_owned()), &options, &SHAPE).unwrap()
+        RocksDb::open(&Location::Directory(dir.to_owned()), &options, &SHAPE).unwrap()
     }
 
     /// `RocksDB` reports the options that were set, and long values are in blob files.

@@ -51,7 +51,7 @@ pub(crate) fn check_error(api: &Api, error: *mut c_char) -> Result<()> {
 
 #[cold]
 fn failure(api: &Api, error: *mut c_char) -> Error {
-    classified(&owned_text(api, error).unwrap_or_default())
+    error_from_message(&owned_text(api, error).unwrap_or_default())
 }
 
 pub(crate) fn owned_text(api: &Api, text: *mut c_char) -> Option<String> {
@@ -67,7 +67,7 @@ pub(crate) fn owned_text(api: &Api, text: *mut c_char) -> Option<String> {
 }
 
 /// An error message of `RocksDB` begins with its class.
-fn classified(message: &str) -> Error {
+fn error_from_message(message: &str) -> Error {
     let class = match message.split(':').next().unwrap_or_default() {
         _ if message.contains("No space left") => ErrorClass::Full,
         _ if message.contains("Cannot allocate memory") => ErrorClass::Memory,

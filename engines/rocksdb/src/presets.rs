@@ -13,7 +13,7 @@ const COMES: &str = "OPTIONS and LOG of a database opened without options";
 /// The option with its presets, for releases of this `line`: 6, 7, .. 11. A value that the library
 /// does not know is none.
 pub(crate) fn with_presets(option: OptionSpec, line: u64) -> OptionSpec {
-    let mut option = tuned(as_it_comes(option, line));
+    let mut option = add_tuned_preset(add_defaults_preset(option, line));
     let supported: Vec<bool> =
         option.presets.iter().map(|setting| is_known(&option, setting.preset)).collect();
     let mut supported = supported.into_iter();
@@ -23,22 +23,22 @@ pub(crate) fn with_presets(option: OptionSpec, line: u64) -> OptionSpec {
 
 fn is_known(option: &OptionSpec, preset: Preset) -> bool {
     const ANY: u64 = 1 << 30;
-    option.value_of(preset, ANY).is_ok()
+    option.preset_value(preset, ANY).is_ok()
 }
 
-fn as_it_comes(option: OptionSpec, line: u64) -> OptionSpec {
+fn add_defaults_preset(option: OptionSpec, line: u64) -> OptionSpec {
     match (option.name.as_str(), line) {
-        ("block_cache", ..8) => option.as_it_comes(8_u64 << 20, COMES),
+        ("block_cache", ..8) => option.engine_default(8_u64 << 20, COMES),
         ("level_compaction_dynamic_level_bytes", ..8) | ("optimize_filters_for_memory", ..9) => {
-            option.as_it_comes(false, COMES)
+            option.engine_default(false, COMES)
         }
-        ("cache_type", 10..) => option.as_it_comes("auto_hyper_clock_cache", COMES),
-        ("compression", 11..) => option.as_it_comes("lz4", COMES),
+        ("cache_type", 10..) => option.engine_default("auto_hyper_clock_cache", COMES),
+        ("compression", 11..) => option.engine_default("lz4", COMES),
         _ => option,
     }
 }
 
-fn tuned(option: OptionSpec) -> OptionSpec {
+fn add_tuned_preset(option: OptionSpec) -> OptionSpec {
     match option.name.as_str() {
         "block_cache" => {
             option.tuned("33%", "About a third of the memory; what is left caches files.", BASICS)
@@ -94,7 +94,7 @@ mod tests {
     use kvdyno_engine::Value;
 
     fn words(words: &[&str]) -> OptionSpec {
-        OptionSpec::words("compression", words, "")
+        OptionSpec::choice("compression", words, "")
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
     fn a_line_comes_with_its_own_defaults_and_shares_are_of_the_memory() {
         let value_of = |line, preset| {
             let cache = OptionSpec::bytes("block_cache", 32 << 20, "");
-            with_presets(cache, line).value_of(preset, 300 << 20).unwrap()
+            with_presets(cache, line).preset_value(preset, 300 << 20).unwrap()
         };
         assert_eq!(value_of(7, Preset::Defaults), Some(Value::Integer(8 << 20)));
         assert_eq!(value_of(9, Preset::Defaults), None);

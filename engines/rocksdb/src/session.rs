@@ -4,7 +4,7 @@
 
 use crate::api::{self, TransactionApi};
 use crate::calls::{ShortGet, Writes, fill_batch};
-use crate::cursor::{Ranged, WalkPosition, bytes, key_of, pinned_value, show, value_of};
+use crate::cursor::{Ranged, WalkPosition, bytes, current_key, pinned_bytes, pinned_value, show};
 use crate::database::Database;
 use crate::families::NamedFamily;
 use crate::owned::{Owned, call_checked, check_error};
@@ -108,13 +108,13 @@ impl<'e> RocksDbSession<'e> {
             (api.writeoptions_disable_WAL)(write.raw(), no_log);
         }
         let is_short = calls.into_buffer && value_bytes_max <= SHORT_BYTES;
-        let short_get = if is_short { ShortGet::for_database(database) } else { ShortGet::Missing };
+        let short_get = if is_short { ShortGet::new(database) } else { ShortGet::Missing };
         let short = match short_get {
             ShortGet::Missing => Vec::new(),
             // At least one byte, so that a buffer exists even if every value is empty.
             _ => vec![0; value_bytes_max.max(1) as usize],
         };
-        let family = database.named.and_then(NamedFamily::in_transactions);
+        let family = database.named.and_then(NamedFamily::transaction_family);
         Self {
             database,
             read,
@@ -122,7 +122,7 @@ impl<'e> RocksDbSession<'e> {
             batch,
             short,
             short_get,
-            writes: Writes::for_database(database),
+            writes: Writes::new(database),
             many: Many::default(),
             batched: api.batched_multi_get_cf.filter(|_| calls.batched),
             ranged: Ranged::new(api),
@@ -190,7 +190,7 @@ impl<'e> RocksDbSession<'e> {
             outcome = outcome.and(check_error(api, error));
             let pinned = pinned_value(api, pinned);
             if outcome.is_ok() {
-                visit(index, pinned.as_ref().map(|pinned| value_of(api, pinned)));
+                visit(index, pinned.as_ref().map(|pinned| pinned_bytes(api, pinned)));
             }
         }
         outcome
@@ -270,7 +270,7 @@ impl Session for RocksDbSession<'_> {
             }
         })?;
         let pinned = pinned_value(api, pinned);
-        Ok(visit(pinned.as_ref().map(|pinned| value_of(api, pinned))))
+        Ok(visit(pinned.as_ref().map(|pinned| pinned_bytes(api, pinned))))
     }
 
     #[inline]
@@ -324,7 +324,7 @@ impl Session for RocksDbSession<'_> {
         mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let api = self.database.api;
-        let options = self.ranged.bounded_by(&range);
+        let options = self.ranged.bounded_options(&range);
         // SAFETY: database and options are live longer than the iterator.
         let cursor = unsafe {
             let raw = self.database.create_iterator(options);
@@ -344,7 +344,7 @@ impl Session for RocksDbSession<'_> {
             return Ok(0);
         }
         let api = self.database.api;
-        let stands = |cursor: &Owned<api::Cursor>| key_of(api, cursor) == walk.last();
+        let stands = |cursor: &Owned<api::Cursor>| current_key(api, cursor) == walk.last_key();
         let walking = self.walking.take().filter(stands);
         let goes_on = walking.is_some();
         // SAFETY: the database is live as long as the session, and the options as well.
@@ -352,14 +352,14 @@ impl Session for RocksDbSession<'_> {
             let raw = self.database.create_iterator(self.read.raw());
             Owned::new(raw, api.iter_destroy)
         });
-        let range = Range { from: walk.last(), ..Range::all(walk.direction()).limit(limit) };
+        let range = Range { from: walk.last_key(), ..Range::all(walk.direction()).limit(limit) };
         let begun = if goes_on { WalkPosition::Stands } else { WalkPosition::Skips };
         let shown = show(api, &cursor, &range, Some(begun), &mut visit)?;
-        match key_of(api, &cursor) {
-            None => walk.ended(),
+        match current_key(api, &cursor) {
+            None => walk.restart(),
             Some(last) => {
                 if shown > 0 {
-                    walk.passed(last);
+                    walk.advance_to(last);
                 }
                 self.walking = Some(cursor);
             }

@@ -4,7 +4,7 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::api::{self, Api, TransactionApi, TransactionFamilyApi};
-use crate::cursor::{Ranged, pinned_value, show, value_of};
+use crate::cursor::{Ranged, pinned_bytes, pinned_value, show};
 use crate::library::RocksLibrary;
 use crate::owned::{Owned, call_checked};
 use kvdyno_engine::{Error, Options, Range, Records, Result, Transaction, ValueVisitor};
@@ -36,7 +36,7 @@ pub(crate) struct FamilyArguments {
     pub(crate) handles: *mut *mut api::Family,
 }
 
-/// Opens such a database: options, folder, families, an error.
+/// Opens such a database: options, directory, families, an error.
 pub(crate) type OpenTransactions = Box<
     dyn FnOnce(
         *const api::Options,
@@ -47,7 +47,7 @@ pub(crate) type OpenTransactions = Box<
 >;
 
 /// How the database is to be opened that `options` ask for; none: a plain one.
-pub(crate) fn opening(
+pub(crate) fn parse_transactions(
     library: &'static RocksLibrary,
     options: &Options,
 ) -> Result<Option<OpenTransactions>> {
@@ -58,17 +58,17 @@ pub(crate) fn opening(
     let lacks = || Error::invalid(format!("this version of RocksDB has no transactions = {word}"));
     let api = library.transactions.as_ref().ok_or_else(lacks)?;
     if word == "optimistic" {
-        return Ok(Some(Box::new(|options, folder, families, error| {
+        return Ok(Some(Box::new(|options, dir, families, error| {
             let open = api.optimistictransactiondb_open_column_families;
             let FamilyArguments { count, names, options: each, handles } = families;
             // SAFETY: the caller's: arrays of `count` elements.
-            let db = unsafe { open(options, folder, count, names, each, handles, error) };
+            let db = unsafe { open(options, dir, count, names, each, handles, error) };
             TransactionDb { api, kind: Kind::Optimistic(db) }
         })));
     }
     let base = api.transactiondb_get_base_db.zip(api.transactiondb_close_base_db);
     let (base_of, close_base) = base.ok_or_else(lacks)?;
-    Ok(Some(Box::new(move |options, folder, families, error| {
+    Ok(Some(Box::new(move |options, dir, families, error| {
         let open = api.transactiondb_open_column_families;
         let FamilyArguments { count, names, options: each, handles } = families;
         // SAFETY: the caller's: arrays of `count` elements; the database copies its options.
@@ -76,7 +76,7 @@ pub(crate) fn opening(
             let transaction_options = (api.transactiondb_options_create)();
             let transaction_options =
                 Owned::new(transaction_options, api.transactiondb_options_destroy);
-            open(options, transaction_options.raw(), folder, count, names, each, handles, error)
+            open(options, transaction_options.raw(), dir, count, names, each, handles, error)
         };
         TransactionDb { api, kind: Kind::Locking(db, base_of, close_base) }
     })))
@@ -199,9 +199,13 @@ impl<'e> RocksTransaction<'e> {
         }
     }
 
-    fn shown(&self, pinned: Result<*mut api::Pinned>, visit: &mut ValueVisitor<'_>) -> Result<()> {
+    fn visit_pinned(
+        &self,
+        pinned: Result<*mut api::Pinned>,
+        visit: &mut ValueVisitor<'_>,
+    ) -> Result<()> {
         let pinned = pinned_value(self.plain, pinned?);
-        visit(pinned.as_ref().map(|pinned| value_of(self.plain, pinned)));
+        visit(pinned.as_ref().map(|pinned| pinned_bytes(self.plain, pinned)));
         Ok(())
     }
 }
@@ -220,7 +224,7 @@ impl Transaction for RocksTransaction<'_> {
         let get = self.database.api.transaction_get_pinned;
         let (key, bytes) = (key.as_ptr().cast(), key.len());
         // SAFETY: transaction and options are live; the key is only read.
-        let options = self.read.unbounded();
+        let options = self.read.unbounded_options();
         let pinned = call_checked(self.plain, |error| unsafe {
             match self.family {
                 None => get(self.transaction, options, key, bytes, error),
@@ -230,14 +234,14 @@ impl Transaction for RocksTransaction<'_> {
                 }
             }
         });
-        self.shown(pinned, visit)
+        self.visit_pinned(pinned, visit)
     }
 
     fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
         const ALONE: u8 = 1;
         let get = self.database.api.transaction_get_pinned_for_update;
         let (key, bytes) = (key.as_ptr().cast(), key.len());
-        let options = self.read.unbounded();
+        let options = self.read.unbounded_options();
         // SAFETY: as above.
         let pinned = call_checked(self.plain, |error| unsafe {
             match self.family {
@@ -248,7 +252,7 @@ impl Transaction for RocksTransaction<'_> {
                 }
             }
         });
-        self.shown(pinned, visit)
+        self.visit_pinned(pinned, visit)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -283,7 +287,7 @@ impl Transaction for RocksTransaction<'_> {
 
     fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {
         let create = self.database.api.transaction_create_iterator;
-        let options = self.read.bounded_by(&range);
+        let options = self.read.bounded_options(&range);
         // SAFETY: transaction and options are live longer than the iterator.
         let cursor = unsafe {
             let raw = match self.family {

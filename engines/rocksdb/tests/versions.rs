@@ -2,7 +2,7 @@
 //! one `RocksDB`, so the worker is started anew for each.
 
 use kvdyno_engine::library;
-use kvdyno_testing::skipped;
+use kvdyno_testing::report_skip;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -26,9 +26,9 @@ fn text(bytes: &[u8]) -> String {
 
 /// What is installed; says so where nothing is.
 fn libraries(test: &str) -> Vec<library::Installed> {
-    let libraries = library::installed("rocksdb");
+    let libraries = library::list_installed("rocksdb");
     if libraries.is_empty() {
-        skipped("rocksdb", test, "no library of RocksDB is installed");
+        report_skip("rocksdb", test, "no library of RocksDB is installed");
     }
     libraries
 }

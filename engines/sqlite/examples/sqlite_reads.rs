@@ -23,7 +23,7 @@ mod table;
 
 use engine::Sqlite;
 use kvdyno_engine::{Durability, Engine, Error};
-use kvdyno_testing::turns::{self, Key, ROUNDS, Turns, by_adapter, touch, warmed};
+use kvdyno_testing::turns::{self, Key, ROUNDS, Turns, time_adapter, time_warm_reads, touch};
 use libsqlite3_sys as ffi;
 use std::ffi::CString;
 use std::path::Path;
@@ -34,23 +34,23 @@ const CACHE_KIB: u64 = 512 << 10;
 
 fn main() -> Result<(), Error> {
     let argument = std::env::args().nth(1).unwrap_or_else(|| "/var/tmp".to_owned());
-    let folder = Path::new(&argument).join("kvdyno-sqlite-reads");
-    let engine = open(&folder)?;
+    let dir = Path::new(&argument).join("kvdyno-sqlite-reads");
+    let engine = open(&dir)?;
     turns::load(&engine)?;
     engine.close()?;
     let mut turns = Turns::new(["sqlite3_step by hand"]);
     for round in 0..ROUNDS {
         // Opened in turn, so that neither has the other's shared memory.
-        let adapter = by_adapter(open(&folder)?, round)?;
-        let mut hand = Hand::open(&folder);
-        turns.add(adapter, [warmed(round, |key| hand.by_statement(key))]);
+        let adapter = time_adapter(open(&dir)?, round)?;
+        let mut hand = Hand::open(&dir);
+        turns.add(adapter, [time_warm_reads(round, |key| hand.by_statement(key))]);
     }
     println!("{turns}");
-    Ok(std::fs::remove_dir_all(folder)?)
+    Ok(std::fs::remove_dir_all(dir)?)
 }
 
-fn open(folder: &Path) -> Result<Sqlite, Error> {
-    turns::open(folder, Durability::Async, &[("cache_size", (CACHE_KIB << 10).into())])
+fn open(dir: &Path) -> Result<Sqlite, Error> {
+    turns::open(dir, Durability::Async, &[("cache_size", (CACHE_KIB << 10).into())])
 }
 
 /// The same calls without the trait, the closure, or the types of the adapter.

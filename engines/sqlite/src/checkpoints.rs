@@ -20,22 +20,22 @@ impl Checkpoints {
     ///
     /// # Safety
     /// `db` is open, and is closed before `checkpoints` is dropped.
-    pub(crate) unsafe fn hook(checkpoints: &Arc<Self>, db: *mut ffi::sqlite3) {
+    pub(crate) unsafe fn install_hook(checkpoints: &Arc<Self>, db: *mut ffi::sqlite3) {
         let state = Arc::as_ptr(checkpoints).cast_mut().cast();
         // SAFETY: the caller's promise: the state lives as long as the hook can be called.
-        unsafe { ffi::sqlite3_wal_hook(db, Some(committed), state) };
+        unsafe { ffi::sqlite3_wal_hook(db, Some(checkpoint_after_commit), state) };
     }
 }
 
 /// Runs after a commit that left `pages` in the log: a checkpoint that does not wait. Its failure
 /// is not the commit's, as in `SQLite`'s own hook.
-unsafe extern "C" fn committed(
+unsafe extern "C" fn checkpoint_after_commit(
     state: *mut c_void,
     db: *mut ffi::sqlite3,
     schema: *const c_char,
     pages: c_int,
 ) -> c_int {
-    // SAFETY: `hook` gave it, and it lives as long as the connection.
+    // SAFETY: `install_hook` gave it, and it lives as long as the connection.
     let checkpoints = unsafe { &*state.cast::<Checkpoints>() };
     if checkpoints.after_pages == 0 || (pages as u64) < checkpoints.after_pages {
         return ffi::SQLITE_OK;

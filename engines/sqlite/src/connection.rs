@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::checkpoints::Checkpoints;
-use crate::statement::{Statement, class_of, error};
+use crate::statement::{Statement, error, error_class};
 use kvdyno_engine::{Error, Result};
 use libsqlite3_sys as ffi;
 use std::ffi::{CStr, CString, c_int};
@@ -43,14 +43,14 @@ impl Connection {
         unsafe {
             let rc = ffi::sqlite3_open_v2(path.as_ptr(), &raw mut db, flags, null());
             if db.is_null() {
-                return Err(Error::new(class_of(rc), "sqlite3_open_v2: no memory"));
+                return Err(Error::new(error_class(rc), "sqlite3_open_v2: no memory"));
             }
             let opened = Self { db, _checkpoints: Arc::clone(checkpoints) };
             if rc != ffi::SQLITE_OK {
                 return Err(error(db, "sqlite3_open_v2"));
             }
             ffi::sqlite3_extended_result_codes(db, 1);
-            Checkpoints::hook(checkpoints, db);
+            Checkpoints::install_hook(checkpoints, db);
             Ok(opened)
         }
     }
@@ -62,7 +62,7 @@ impl Connection {
 
     /// The first column of the first row of a statement, as text; empty: there is no row.
     pub(crate) fn text(&self, sql: &str) -> Result<String> {
-        self.prepare(sql)?.first(&[], |row| row.map(|row| row.text(0)).unwrap_or_default())
+        self.prepare(sql)?.first_row(&[], |row| row.map(|row| row.text(0)).unwrap_or_default())
     }
 
     /// The order of a column's texts, by name.
@@ -85,7 +85,7 @@ impl Connection {
                 null_mut(),
             );
             if rc != ffi::SQLITE_OK {
-                return Err(self.failed("sqlite3_table_column_metadata"));
+                return Err(self.call_error("sqlite3_table_column_metadata"));
             }
             Ok(CStr::from_ptr(collation).to_string_lossy().into_owned())
         }
@@ -104,7 +104,7 @@ impl Connection {
         if rc == ffi::SQLITE_OK {
             Ok((log, done))
         } else {
-            Err(unsafe { self.failed("checkpoint") })
+            Err(unsafe { self.call_error("checkpoint") })
         }
     }
 
@@ -119,13 +119,13 @@ impl Connection {
                 let name = c"main".as_ptr();
                 let rc = ffi::sqlite3_file_control(self.db, name, which, (&raw mut file).cast());
                 if rc != ffi::SQLITE_OK {
-                    return Err(self.failed("sqlite3_file_control"));
+                    return Err(self.call_error("sqlite3_file_control"));
                 }
                 let methods = file.as_ref().and_then(|file| file.pMethods.as_ref());
                 let Some(sync) = methods.and_then(|methods| methods.xSync) else { continue };
                 let rc = sync(file, ffi::SQLITE_SYNC_FULL);
                 if rc != ffi::SQLITE_OK {
-                    return Err(Error::new(class_of(rc), format!("xSync: {rc}")));
+                    return Err(Error::new(error_class(rc), format!("xSync: {rc}")));
                 }
             }
         }
@@ -151,7 +151,7 @@ impl Connection {
     /// # Safety
     /// A call on the connection has just failed.
     #[cold]
-    unsafe fn failed(&self, call: &str) -> Error {
+    unsafe fn call_error(&self, call: &str) -> Error {
         // SAFETY: the connection is open, and its thread's alone.
         unsafe { error(self.db, call) }
     }

@@ -42,7 +42,7 @@ fn capabilities() -> Capabilities {
         concurrent_writers: Some(1),
         // SQLITE_MAX_LENGTH is 10^9 for a row as a whole.
         value_bytes_max: Some(999_000_000),
-        ..Capabilities::least([
+        ..Capabilities::minimal([
             (
                 Durability::None,
                 PowerLoss::Damages,
@@ -78,20 +78,20 @@ fn options() -> Vec<OptionSpec> {
 /// The file and its journal.
 fn database() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::words(
+        OptionSpec::choice(
             "journal_mode",
             &["auto", "wal", "delete", "truncate", "persist", "memory", "off"],
             "auto: memory in class none, else wal; memory and off are for class none alone. With \
              off nothing can be rolled back: there are no transactions, and a batch that fails \
              leaves a damaged file.",
         )
-        .as_it_comes("delete", "sqlite.org/pragma.html#pragma_journal_mode")
+        .engine_default("delete", "sqlite.org/pragma.html#pragma_journal_mode")
         .tuned(
             "wal",
             "Significantly faster in most scenarios, and readers do not block writers.",
             "sqlite.org/wal.html",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "synchronous",
             &["auto", "off", "normal", "full", "extra"],
             "auto: the least that the durability class needs; less is refused.",
@@ -113,13 +113,13 @@ fn database() -> Vec<OptionSpec> {
             "v",
             "Column of the values. Puts change no other column of a record.",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "table",
             &["without_rowid", "rowid"],
             "Kind of a table that is created. without_rowid: one B-tree with key and value; rowid: \
              the values in a B-tree by number, and an index from keys to numbers.",
         )
-        .as_it_comes("rowid", "sqlite.org/withoutrowid.html"),
+        .engine_default("rowid", "sqlite.org/withoutrowid.html"),
         OptionSpec::bytes("page_size", 4096, "Of the file; a power of two from 512 to 65536."),
     ]
 }
@@ -152,19 +152,19 @@ fn memory_and_locks() -> Vec<OptionSpec> {
             "Pages in the log at which a commit runs a checkpoint, within its own time; 0: only \
              settling and closing run one.",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "locking_mode",
             &["normal", "exclusive"],
             "exclusive: file locks are acquired once and kept, and the log has no shared memory; \
              for one session.",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "writers",
             &["queue", "busy_timeout"],
             "How concurrent writers wait: in the queue of a lock of the process, or by retries on \
              the locked file every 1 to 100 ms (sqlite3_busy_timeout).",
         )
-        .as_it_comes("busy_timeout", "sqlite.org/c3ref/busy_timeout.html"),
+        .engine_default("busy_timeout", "sqlite.org/c3ref/busy_timeout.html"),
         OptionSpec::count(
             "busy_timeout",
             i32::MAX as u64,

@@ -80,8 +80,8 @@ impl Engine for Sqlite {
         statements.connection.sync_files()?;
         self.give_back(statements);
         // Of files that were made or removed since.
-        if let Some(folder) = self.path.parent() {
-            std::fs::File::open(folder)?.sync_all()?;
+        if let Some(dir) = self.path.parent() {
+            std::fs::File::open(dir)?.sync_all()?;
         }
         Ok(())
     }

@@ -15,11 +15,11 @@ use std::path::Path;
 use std::ptr::null_mut;
 use tempfile::TempDir;
 
-/// A folder with the database `app.db` that these statements make.
+/// A directory with the database `app.db` that these statements make.
 fn made_by(sql: &str) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    execute(&folder.path().join("app.db"), sql);
-    folder
+    let dir = tempfile::tempdir().unwrap();
+    execute(&dir.path().join("app.db"), sql);
+    dir
 }
 
 fn execute(path: &Path, sql: &str) {
@@ -35,14 +35,14 @@ fn execute(path: &Path, sql: &str) {
     }
 }
 
-fn open(folder: &TempDir, changes: &[(&str, &str)]) -> Result<Sqlite> {
+fn open(dir: &TempDir, changes: &[(&str, &str)]) -> Result<Sqlite> {
     let description = Sqlite::describe();
     let mut options = Options::defaults(&description, Durability::Async);
     for (name, value) in [("file", "app.db")].iter().chain(changes) {
         options.values.insert((*name).to_owned(), Value::Text((*value).to_owned()));
     }
     let options = options.resolve(&description).unwrap();
-    let location = Location::Directory(folder.path().to_owned());
+    let location = Location::Directory(dir.path().to_owned());
     Sqlite::open(&location, &options, &DataShape::uniform(10, 3, 8))
 }
 
@@ -50,8 +50,8 @@ const USERS: [(&str, &str); 3] =
     [("table_name", "users"), ("key_column", "name"), ("value_column", "data")];
 
 #[track_caller]
-fn assert_refused(folder: &TempDir, changes: &[(&str, &str)], message: &str) {
-    let error = open(folder, changes).err().expect("it opened");
+fn assert_refused(dir: &TempDir, changes: &[(&str, &str)], message: &str) {
+    let error = open(dir, changes).err().expect("it opened");
     assert_eq!((error.class, error.message.as_str()), (ErrorClass::Invalid, message));
 }
 
@@ -70,8 +70,8 @@ fn value(session: &mut impl Session, key: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Reads and changes the records ann, bob, and zoe.
-fn use_users(folder: &TempDir) {
-    let engine = open(folder, &USERS).unwrap();
+fn use_users(dir: &TempDir) {
+    let engine = open(dir, &USERS).unwrap();
     let mut session = engine.session().unwrap();
     let forward = Range::all(Direction::Forward);
     assert_eq!(value(&mut session, b"bob").as_deref(), Some(&b"22"[..]));
@@ -81,7 +81,7 @@ fn use_users(folder: &TempDir) {
     assert_eq!(keys(&mut session, forward.from(b"b").until(b"zoe")), ["bob"]);
     let mut walk = Walk::new(Direction::Reverse);
     assert_eq!(session.walk(&mut walk, 2, |_, _| ControlFlow::Continue(())), Ok(2));
-    assert_eq!(walk.last(), Some(&b"bob"[..]));
+    assert_eq!(walk.last_key(), Some(&b"bob"[..]));
     session.put(b"bob", b"two").unwrap();
     session.put(b"eve", b"4").unwrap();
     session.delete(b"ann").unwrap();
@@ -94,8 +94,8 @@ fn use_users(folder: &TempDir) {
 }
 
 /// One row of text: what the statement's first column is.
-fn ask(folder: &TempDir, sql: &str) -> String {
-    let path = folder.path().join("app.db");
+fn ask(dir: &TempDir, sql: &str) -> String {
+    let path = dir.path().join("app.db");
     let checkpoints = std::sync::Arc::new(crate::checkpoints::Checkpoints {
         after_pages: 0,
         events: kvdyno_engine::EventLog::default(),
@@ -105,40 +105,40 @@ fn ask(folder: &TempDir, sql: &str) -> String {
 
 #[test]
 fn text_keys_are_read_and_written_as_text() {
-    let folder = made_by(
+    let dir = made_by(
         "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT UNIQUE, data TEXT, age INT); \
          INSERT INTO users (name, data, age) VALUES ('zoe', '333', 9), ('ann', '1', 7), \
          ('bob', '22', 8); CREATE TABLE others (k TEXT)",
     );
-    use_users(&folder);
+    use_users(&dir);
     let types = "SELECT group_concat(typeof(name) || typeof(data), ' ') FROM users";
-    assert_eq!(ask(&folder, types), "texttext texttext texttext texttext");
-    assert_eq!(ask(&folder, "SELECT id || age FROM users WHERE name = 'bob'"), "38");
+    assert_eq!(ask(&dir, types), "texttext texttext texttext texttext");
+    assert_eq!(ask(&dir, "SELECT id || age FROM users WHERE name = 'bob'"), "38");
 }
 
 #[test]
 fn blob_keys_are_read_and_written_as_blobs() {
     for kind in ["", "WITHOUT ROWID"] {
-        let folder = made_by(&format!(
+        let dir = made_by(&format!(
             "CREATE TABLE users (data BLOB, name BLOB PRIMARY KEY) {kind}; \
              INSERT INTO users (name, data) VALUES (x'7a6f65', x'333333'), (x'616e6e', x'31'), \
              (x'626f62', x'3232')"
         ));
-        use_users(&folder);
+        use_users(&dir);
         let types = "SELECT group_concat(typeof(name) || typeof(data), ' ') FROM users";
-        assert_eq!(ask(&folder, types), "blobblob blobblob blobblob blobblob");
+        assert_eq!(ask(&dir, types), "blobblob blobblob blobblob blobblob");
     }
 }
 
 #[test]
 fn names_are_quoted() {
-    let folder = made_by(
+    let dir = made_by(
         "CREATE TABLE \"a \"\"table\" (\"the 'key'\" TEXT PRIMARY KEY, \"order\" TEXT); \
          INSERT INTO \"a \"\"table\" VALUES ('ann', '1')",
     );
     let names =
         [("table_name", "a \"table"), ("key_column", "the 'key'"), ("value_column", "order")];
-    let engine = open(&folder, &names).unwrap();
+    let engine = open(&dir, &names).unwrap();
     let mut session = engine.session().unwrap();
     session.put(b"bob", b"2").unwrap();
     assert_eq!(value(&mut session, b"ann").as_deref(), Some(&b"1"[..]));
@@ -147,27 +147,27 @@ fn names_are_quoted() {
 
 #[test]
 fn names_that_are_missing_are_refused_with_those_that_are_there() {
-    let folder = made_by("CREATE TABLE users (name TEXT PRIMARY KEY, data); CREATE TABLE b (x)");
+    let dir = made_by("CREATE TABLE users (name TEXT PRIMARY KEY, data); CREATE TABLE b (x)");
     assert_refused(
-        &folder,
+        &dir,
         &[],
         "expected a table `kv` in the database, found `b`, `users`; choose one with option \
          `table_name`",
     );
     assert_refused(
-        &folder,
+        &dir,
         &[("table_name", "users")],
         "expected a column `k` in table `users`, found `name`, `data`; choose one with option \
          `key_column`",
     );
     assert_refused(
-        &folder,
+        &dir,
         &[("table_name", "users"), ("key_column", "name")],
         "expected a column `v` in table `users`, found `name`, `data`; choose one with option \
          `value_column`",
     );
     assert_refused(
-        &folder,
+        &dir,
         &[("file", "../app.db")],
         "file: expected a name without `/`, found `../app.db`",
     );
@@ -185,7 +185,7 @@ fn keys_must_be_unique_and_no_numbers() {
     ] {
         assert_refused(&made_by(schema), &USERS, needs);
     }
-    for (schema, found) in [
+    for (schema, content) in [
         ("CREATE TABLE users (name INTEGER PRIMARY KEY, data)", "type INTEGER"),
         (
             "CREATE TABLE users (name INTEGER PRIMARY KEY, data); INSERT INTO users VALUES (1, 2)",
@@ -197,7 +197,7 @@ fn keys_must_be_unique_and_no_numbers() {
         ),
     ] {
         let message = format!(
-            "column `name` of table `users` has {found}: expected keys that are BLOB or TEXT"
+            "column `name` of table `users` has {content}: expected keys that are BLOB or TEXT"
         );
         assert_refused(&made_by(schema), &USERS, &message);
     }
@@ -215,11 +215,11 @@ fn keys_must_be_unique_and_no_numbers() {
 
 #[test]
 fn a_column_that_no_put_can_fill_is_named_by_the_put() {
-    let folder = made_by(
+    let dir = made_by(
         "CREATE TABLE users (name TEXT PRIMARY KEY, data, age INT NOT NULL); \
          INSERT INTO users VALUES ('ann', '1', 7)",
     );
-    let engine = open(&folder, &USERS).unwrap();
+    let engine = open(&dir, &USERS).unwrap();
     let mut session = engine.session().unwrap();
     assert_eq!(value(&mut session, b"ann").as_deref(), Some(&b"1"[..]));
     let error = session.put(b"bob", b"2").unwrap_err();
@@ -231,11 +231,11 @@ fn a_column_that_no_put_can_fill_is_named_by_the_put() {
 
 #[test]
 fn an_empty_database_gets_the_table() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     for _ in 0..2 {
-        let engine = open(&folder, &USERS).unwrap();
+        let engine = open(&dir, &USERS).unwrap();
         engine.session().unwrap().put(b"key", b"value").unwrap();
         engine.close().unwrap();
     }
-    assert_eq!(ask(&folder, "SELECT count(*) || typeof(name) FROM users"), "1blob");
+    assert_eq!(ask(&dir, "SELECT count(*) || typeof(name) FROM users"), "1blob");
 }

@@ -61,7 +61,7 @@ impl Statements {
 
     #[inline]
     fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        self.get.first(&[key], |row| visit(row.map(|row| row.bytes(0))))
+        self.get.first_row(&[key], |row| visit(row.map(|row| row.bytes(0))))
     }
 
     fn scan(
@@ -119,7 +119,7 @@ impl<'e> SqliteSession<'e> {
 
     /// The statements, none of them under way.
     #[inline]
-    fn at_rest(&mut self) -> &mut Statements {
+    fn idle_statements(&mut self) -> &mut Statements {
         let statements = self.statements.as_mut().expect("a session has a connection");
         if let Some((_, way)) = self.walking.take() {
             way(statements).reset();
@@ -128,28 +128,31 @@ impl<'e> SqliteSession<'e> {
     }
 
     /// Whether the open walk is at the position of `walk`.
-    fn stands(&mut self, walk: &Walk) -> bool {
+    fn can_continue(&mut self, walk: &Walk) -> bool {
         let Some((direction, way)) = self.walking else { return false };
         let statements = self.statements.as_mut().expect("a session has a connection");
-        direction == walk.direction() && walk.last() == Some(way(statements).row().bytes(0))
+        direction == walk.direction() && walk.last_key() == Some(way(statements).row().bytes(0))
     }
 
     /// Begins a walk, or continues it from its last key, which is read again.
-    fn set_out(&mut self, walk: &Walk) -> Result<StatementPicker> {
-        let (way, inputs): (StatementPicker, &[&[u8]]) = match (walk.direction(), walk.last()) {
+    fn begin_walk(&mut self, walk: &Walk) -> Result<StatementPicker> {
+        let (way, inputs): (StatementPicker, &[&[u8]]) = match (walk.direction(), walk.last_key()) {
             (Direction::Forward, last) => (|all| &mut all.forward, &[last.unwrap_or_default()]),
             (Direction::Reverse, None) => (|all| &mut all.reverse, &[&[]]),
             (Direction::Reverse, Some(last)) => (|all| &mut all.reverse_from, &[last, &[]]),
         };
-        way(self.at_rest()).begin(inputs)?;
+        way(self.idle_statements()).begin(inputs)?;
         self.walking = Some((walk.direction(), way));
         Ok(way)
     }
 
     /// Runs `body` in a write transaction: committed if it succeeds, undone if it fails.
-    fn in_transaction<R>(&mut self, body: impl FnOnce(&mut Statements) -> Result<R>) -> Result<R> {
+    fn run_in_transaction<R>(
+        &mut self,
+        body: impl FnOnce(&mut Statements) -> Result<R>,
+    ) -> Result<R> {
         let engine = self.engine;
-        let statements = self.at_rest();
+        let statements = self.idle_statements();
         let _turn = engine.turn();
         statements.begin.execute(&[])?;
         let done = body(statements).and_then(|result| {
@@ -165,7 +168,7 @@ impl<'e> SqliteSession<'e> {
 
 impl Drop for SqliteSession<'_> {
     fn drop(&mut self) {
-        self.at_rest();
+        self.idle_statements();
         if let Some(statements) = self.statements.take() {
             self.engine.give_back(statements);
         }
@@ -175,19 +178,19 @@ impl Drop for SqliteSession<'_> {
 impl Session for SqliteSession<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        self.at_rest().get(key, visit)
+        self.idle_statements().get(key, visit)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let engine = self.engine;
-        let statements = self.at_rest();
+        let statements = self.idle_statements();
         let _turn = engine.turn();
         statements.put.execute(&[key, value])
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         let engine = self.engine;
-        let statements = self.at_rest();
+        let statements = self.idle_statements();
         let _turn = engine.turn();
         statements.delete.execute(&[key])
     }
@@ -197,7 +200,7 @@ impl Session for SqliteSession<'_> {
         range: Range<'_>,
         mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        self.at_rest().scan(&range, &mut visit)
+        self.idle_statements().scan(&range, &mut visit)
     }
 
     /// With one statement from its beginning to its end; without a log it would keep writers out.
@@ -211,21 +214,21 @@ impl Session for SqliteSession<'_> {
             return Ok(0);
         }
         if self.engine.journal() != Journal::Wal {
-            return walk.by_scan(self, limit, visit);
+            return walk.continue_by_scan(self, limit, visit);
         }
-        let stands = self.stands(walk);
+        let stands = self.can_continue(walk);
         let way = if stands { self.walking.map(|(_, way)| way) } else { None };
-        let way = way.map_or_else(|| self.set_out(walk), Ok)?;
+        let way = way.map_or_else(|| self.begin_walk(walk), Ok)?;
         let statement = way(self.statements.as_mut().expect("a session has a connection"));
         let mut shown = 0;
         while shown < limit {
             if !statement.step()? {
-                walk.ended();
-                self.at_rest();
+                walk.restart();
+                self.idle_statements();
                 return Ok(shown);
             }
             let row = statement.row();
-            if shown == 0 && walk.last() == Some(row.bytes(0)) {
+            if shown == 0 && walk.last_key() == Some(row.bytes(0)) {
                 continue;
             }
             shown += 1;
@@ -233,7 +236,7 @@ impl Session for SqliteSession<'_> {
                 break;
             }
         }
-        walk.passed(statement.row().bytes(0));
+        walk.advance_to(statement.row().bytes(0));
         Ok(shown)
     }
 
@@ -244,11 +247,11 @@ impl Session for SqliteSession<'_> {
         if self.engine.journal() == Journal::Off {
             return Err(Error::unsupported("transactions with `journal_mode = off`"));
         }
-        self.in_transaction(|statements| body(statements))
+        self.run_in_transaction(|statements| body(statements))
     }
 
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
-        self.in_transaction(|statements| statements.write(writes))
+        self.run_in_transaction(|statements| statements.write(writes))
     }
 
     fn read_modify_write(
@@ -258,7 +261,7 @@ impl Session for SqliteSession<'_> {
         change: impl FnOnce(Option<&[u8]>, &mut Vec<u8>),
     ) -> Result<bool> {
         buffer.clear();
-        self.in_transaction(|statements| {
+        self.run_in_transaction(|statements| {
             let existed = statements.get(key, |value| {
                 change(value, buffer);
                 value.is_some()

@@ -111,7 +111,7 @@ impl Statement {
 
     /// Runs it with `inputs` to its first row, and shows that or `None`.
     #[inline]
-    pub(crate) fn first<R>(
+    pub(crate) fn first_row<R>(
         &mut self,
         inputs: &Inputs<'_>,
         visit: impl FnOnce(Option<Row<'_>>) -> R,
@@ -126,7 +126,7 @@ impl Statement {
     /// Runs it without reading rows.
     #[inline]
     pub(crate) fn execute(&mut self, inputs: &Inputs<'_>) -> Result<()> {
-        self.first(inputs, |_| ())
+        self.first_row(inputs, |_| ())
     }
 
     /// Begins a run that [`Self::step`] continues.
@@ -250,11 +250,11 @@ pub(crate) unsafe fn error(db: *mut ffi::sqlite3, call: &str) -> Error {
         }
         _ => "",
     };
-    Error::new(class_of(code), format!("{call}: {message} ({code}){hint}"))
+    Error::new(error_class(code), format!("{call}: {message} ({code}){hint}"))
 }
 
 /// A code's low byte is its kind, the rest is more specific.
-pub(crate) fn class_of(code: c_int) -> ErrorClass {
+pub(crate) fn error_class(code: c_int) -> ErrorClass {
     match (code & 0xff, code) {
         (ffi::SQLITE_FULL, _) => ErrorClass::Full,
         (ffi::SQLITE_NOMEM, _) | (_, ffi::SQLITE_IOERR_NOMEM) => ErrorClass::Memory,

@@ -30,7 +30,7 @@ impl Table {
         )?;
         if tables.is_empty() {
             let kind = if options.text("table")? == "rowid" { "" } else { " WITHOUT ROWID" };
-            let (name, key, value) = (quoted(name), quoted(key), quoted(value));
+            let (name, key, value) = (quote_name(name), quote_name(key), quote_name(value));
             // Another process may have created it since.
             connection.text(&format!(
                 "CREATE TABLE IF NOT EXISTS {name} ({key} BLOB PRIMARY KEY, {value} BLOB){kind}"
@@ -76,9 +76,9 @@ impl Existing<'_> {
             format!("SELECT wr FROM pragma_table_list({table}) WHERE schema='main'");
         let without_rowid = self.connection.text(&without_rowid)? == "1";
         Ok(Table {
-            name: quoted(self.name),
-            key: quoted(self.key),
-            value: quoted(self.value),
+            name: quote_name(self.name),
+            key: quote_name(self.key),
+            value: quote_name(self.value),
             keys,
             values,
             replaces_rows: without_rowid && columns.len() == 2,
@@ -91,8 +91,8 @@ impl Existing<'_> {
         match (stored.as_str(), affinity(&declared)) {
             ("blob", _) | ("", Affinity::Blob) => Ok(Kind::Blob),
             ("text", _) | ("", Affinity::Text) => Ok(Kind::Text),
-            ("", Affinity::Number) => Err(self.wrong_key(&format!("type {declared}"))),
-            (stored, _) => Err(self.wrong_key(&format!("{stored} keys"))),
+            ("", Affinity::Number) => Err(self.wrong_key_error(&format!("type {declared}"))),
+            (stored, _) => Err(self.wrong_key_error(&format!("{stored} keys"))),
         }
     }
 
@@ -103,17 +103,17 @@ impl Existing<'_> {
         Ok(if is_text { Kind::Text } else { Kind::Blob })
     }
 
-    fn wrong_key(&self, found: &str) -> Error {
+    fn wrong_key_error(&self, content: &str) -> Error {
         let (name, key) = (self.name, self.key);
         Error::invalid(format!(
-            "column `{key}` of table `{name}` has {found}: expected keys that are BLOB or TEXT"
+            "column `{key}` of table `{name}` has {content}: expected keys that are BLOB or TEXT"
         ))
     }
 
     /// The type of the first value that is not NULL, empty where there is none, and the declared
     /// type.
     fn types(&self, column: &str) -> Result<(String, String)> {
-        let (table, quoted_column) = (quoted(self.name), quoted(column));
+        let (table, quoted_column) = (quote_name(self.name), quote_name(column));
         let stored = self.connection.text(&format!(
             "SELECT typeof({quoted_column}) FROM {table} WHERE {quoted_column} IS NOT NULL LIMIT 1"
         ))?;
@@ -195,7 +195,7 @@ fn texts(connection: &Connection, sql: &str) -> Result<Vec<String>> {
 }
 
 /// A name in a statement.
-fn quoted(name: &str) -> String {
+fn quote_name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 

@@ -15,16 +15,16 @@ mod transaction;
 
 use engine::SurrealKv;
 use kvdyno_engine::{Durability, Engine, Result};
-use kvdyno_testing::turns::{self, Key, ROUNDS, Turns, by_trait, touch, warmed};
+use kvdyno_testing::turns::{self, Key, ROUNDS, Turns, read_by_trait, time_warm_reads, touch};
 use std::path::PathBuf;
 use surrealkv::Mode;
 
 fn main() -> Result<()> {
     let argument = std::env::args().nth(1).unwrap_or_else(|| "/var/tmp".to_owned());
-    let folder = PathBuf::from(argument).join("kvdyno-surrealkv-reads");
+    let dir = PathBuf::from(argument).join("kvdyno-surrealkv-reads");
     // With a cache that all of the data fits in.
     let options = [("block_cache_capacity", (1 << 30).into())];
-    let engine: SurrealKv = turns::open(&folder, Durability::Async, &options)?;
+    let engine: SurrealKv = turns::open(&dir, Durability::Async, &options)?;
     turns::load(&engine)?;
     let mut session = engine.session()?;
     let by_hand = |key: &Key| {
@@ -34,10 +34,10 @@ fn main() -> Result<()> {
     };
     let mut turns = Turns::new(["begin_with_mode(ReadOnly), get"]);
     for round in 0..ROUNDS {
-        let adapter = warmed(round, |key| by_trait(&mut session, key));
-        turns.add(adapter, [warmed(round, by_hand)]);
+        let adapter = time_warm_reads(round, |key| read_by_trait(&mut session, key));
+        turns.add(adapter, [time_warm_reads(round, by_hand)]);
     }
     println!("{turns}");
     engine.close()?;
-    Ok(std::fs::remove_dir_all(folder)?)
+    Ok(std::fs::remove_dir_all(dir)?)
 }

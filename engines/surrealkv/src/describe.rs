@@ -38,7 +38,7 @@ fn capabilities() -> Capabilities {
         batch: BatchKind::Atomic,
         atomic_read_modify_write: true,
         transactions: Transactions::Optimistic,
-        ..Capabilities::least([
+        ..Capabilities::minimal([
             (
                 Durability::Async,
                 PowerLoss::LosesLast,
@@ -78,12 +78,12 @@ fn options() -> Vec<OptionSpec> {
             16 << 10,
             "Size of a partition of a table's index and of its filter.",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "compression",
             &["none", "snappy", "zstd"],
             "Compression of data blocks in all levels but the first.",
         ),
-        OptionSpec::words(
+        OptionSpec::choice(
             "filter",
             &["bloom", "ribbon", "none"],
             "Filter of a table, of 10 bits a key.",
@@ -123,11 +123,11 @@ fn options() -> Vec<OptionSpec> {
 }
 
 /// The options as surrealkv takes them.
-pub(crate) fn own_options(folder: &Path, options: &Options) -> Result<surrealkv::Options> {
+pub(crate) fn surrealkv_options(dir: &Path, options: &Options) -> Result<surrealkv::Options> {
     const BITS_PER_KEY: usize = 10;
     let size = |name| options.integer(name).map(|bytes| bytes as usize);
     let mut engine_options = surrealkv::Options::new()
-        .with_path(folder.to_owned())
+        .with_path(dir.to_owned())
         .with_block_cache_capacity(options.integer("block_cache_capacity")?)
         .with_max_memtable_size(size("max_memtable_size")?)
         .with_block_size(size("block_size")?)

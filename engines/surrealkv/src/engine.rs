@@ -3,7 +3,7 @@
 
 use crate::describe;
 use crate::events;
-use crate::transaction::{ActiveTransaction, failed, scan};
+use crate::transaction::{ActiveTransaction, scan, surrealkv_error};
 use kvdyno_engine::{
     Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, ErrorClass, Location,
     Options, Range, Result, Session, Settled, Value, Write,
@@ -39,11 +39,11 @@ impl Engine for SurrealKv {
             runtime.worker_threads(threads as usize);
         }
         let runtime = runtime.thread_name("surrealkv").enable_time().build()?;
-        let engine_options = describe::own_options(location.directory()?, options)?;
+        let engine_options = describe::surrealkv_options(location.directory()?, options)?;
         let tree = {
             // Its tasks are spawned on the runtime that this thread is in.
             let _entered = runtime.enter();
-            surrealkv::TreeBuilder::with_options(engine_options).build().map_err(failed)?
+            surrealkv::TreeBuilder::with_options(engine_options).build().map_err(surrealkv_error)?
         };
         Ok(Self { tree, durability, runtime })
     }
@@ -56,26 +56,26 @@ impl Engine for SurrealKv {
     fn settle(&self, limit: Duration) -> Result<Settled> {
         const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
         let deadline = Instant::now() + limit.min(LONGEST);
-        let mut idle = events::come_to_rest(deadline);
+        let mut idle = events::wait_until_idle(deadline);
         if idle {
             let flush = CompactRangeOptions {
                 flush_memtable: true,
                 target_level: Some(0),
                 rewrite_bottommost: false,
             };
-            self.tree.compact_range(None, None, &flush).map_err(failed)?;
-            idle = events::come_to_rest(deadline);
+            self.tree.compact_range(None, None, &flush).map_err(surrealkv_error)?;
+            idle = events::wait_until_idle(deadline);
         }
         let note = "compact_range to level 0 (a flush); no flush or compaction for 100 ms";
         Ok(Settled { idle, note: note.to_owned() })
     }
 
     fn sync(&self) -> Result<()> {
-        self.tree.flush_wal(true).map_err(failed)
+        self.tree.flush_wal(true).map_err(surrealkv_error)
     }
 
     fn close(self) -> Result<()> {
-        self.runtime.block_on(self.tree.close()).map_err(failed)
+        self.runtime.block_on(self.tree.close()).map_err(surrealkv_error)
     }
 
     fn counters(&self) -> Counters {
@@ -100,19 +100,19 @@ pub(crate) struct SurrealKvSession<'e> {
 impl SurrealKvSession<'_> {
     #[inline]
     fn begin(&self, mode: Mode) -> Result<Transaction> {
-        let begun = self.engine.tree.begin_with_mode(mode).map_err(failed)?;
+        let begun = self.engine.tree.begin_with_mode(mode).map_err(surrealkv_error)?;
         Ok(begun.with_durability(self.engine.durability))
     }
 
     /// The commit is a task of the runtime's own, which answers this thread.
     #[inline]
     fn commit(&self, mut transaction: Transaction) -> Result<()> {
-        self.engine.runtime.block_on(transaction.commit()).map_err(failed)
+        self.engine.runtime.block_on(transaction.commit()).map_err(surrealkv_error)
     }
 
     /// Writes that depend on nothing they read; where another transaction wrote the same key in the
     /// meantime, they are made again.
-    fn written(&self, body: impl Fn(&mut Transaction) -> Result<()>) -> Result<()> {
+    fn write_with_retry(&self, body: impl Fn(&mut Transaction) -> Result<()>) -> Result<()> {
         loop {
             let mut transaction = self.begin(Mode::WriteOnly)?;
             body(&mut transaction)?;
@@ -128,16 +128,16 @@ impl Session for SurrealKvSession<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], visit: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         let transaction = self.begin(Mode::ReadOnly)?;
-        Ok(visit(transaction.get(key).map_err(failed)?.as_deref()))
+        Ok(visit(transaction.get(key).map_err(surrealkv_error)?.as_deref()))
     }
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.written(|transaction| transaction.set(key, value).map_err(failed))
+        self.write_with_retry(|transaction| transaction.set(key, value).map_err(surrealkv_error))
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.written(|transaction| transaction.delete(key).map_err(failed))
+        self.write_with_retry(|transaction| transaction.delete(key).map_err(surrealkv_error))
     }
 
     fn scan(
@@ -166,19 +166,19 @@ impl Session for SurrealKvSession<'_> {
     ) -> Result<()> {
         let transaction = self.begin(Mode::ReadOnly)?;
         keys.iter().enumerate().try_for_each(|(index, &key)| {
-            visit(index, transaction.get(key).map_err(failed)?.as_deref());
+            visit(index, transaction.get(key).map_err(surrealkv_error)?.as_deref());
             Ok(())
         })
     }
 
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
-        self.written(|transaction| {
+        self.write_with_retry(|transaction| {
             writes.iter().try_for_each(|write| {
                 match *write {
                     Write::Put { key, value } => transaction.set(key, value),
                     Write::Delete { key } => transaction.delete(key),
                 }
-                .map_err(failed)
+                .map_err(surrealkv_error)
             })
         })
     }
@@ -192,9 +192,9 @@ impl Session for SurrealKvSession<'_> {
     ) -> Result<bool> {
         buffer.clear();
         let mut transaction = self.begin(Mode::ReadWrite)?;
-        let old = transaction.get(key).map_err(failed)?;
+        let old = transaction.get(key).map_err(surrealkv_error)?;
         change(old.as_deref(), buffer);
-        transaction.set(key, buffer.as_slice()).map_err(failed)?;
+        transaction.set(key, buffer.as_slice()).map_err(surrealkv_error)?;
         self.commit(transaction)?;
         Ok(old.is_some())
     }

@@ -97,7 +97,7 @@ pub(crate) fn listen() {
 }
 
 /// Waits until no task has been at work for a while; false: the deadline was first.
-pub(crate) fn come_to_rest(deadline: Instant) -> bool {
+pub(crate) fn wait_until_idle(deadline: Instant) -> bool {
     const PAUSE: Duration = Duration::from_millis(10);
     const QUIET: Duration = Duration::from_millis(100);
     let begun = Instant::now();

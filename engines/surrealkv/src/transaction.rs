@@ -7,7 +7,7 @@ use surrealkv::{LSMIterator as _, ReadOptions, Transaction};
 /// surrealkv's error with its class.
 #[cold]
 #[expect(clippy::needless_pass_by_value, reason = "as map_err passes it")]
-pub(crate) fn failed(error: surrealkv::Error) -> Error {
+pub(crate) fn surrealkv_error(error: surrealkv::Error) -> Error {
     use surrealkv::Error as Surreal;
     let class = match &error {
         Surreal::Io(error) => Error::from(std::io::Error::from(error.kind())).class,
@@ -58,16 +58,16 @@ pub(crate) fn scan(
     if range.limit == 0 || is_empty(range) {
         return Ok(0);
     }
-    let mut way = transaction.range_with_options(&bounds).map_err(failed)?;
+    let mut way = transaction.range_with_options(&bounds).map_err(surrealkv_error)?;
     let mut valid = match range.direction {
         Direction::Forward => way.seek_first(),
         Direction::Reverse => way.seek_last(),
     }
-    .map_err(failed)?;
+    .map_err(surrealkv_error)?;
     let mut shown = 0;
     while valid {
         shown += 1;
-        let value = way.value().map_err(failed)?;
+        let value = way.value().map_err(surrealkv_error)?;
         if visit(way.key().user_key(), &value).is_break() || shown == range.limit {
             break;
         }
@@ -75,7 +75,7 @@ pub(crate) fn scan(
             Direction::Forward => way.next(),
             Direction::Reverse => way.prev(),
         }
-        .map_err(failed)?;
+        .map_err(surrealkv_error)?;
     }
     Ok(shown)
 }
@@ -93,21 +93,21 @@ pub(crate) struct ActiveTransaction(pub(crate) Transaction);
 
 impl kvdyno_engine::Transaction for ActiveTransaction {
     fn get(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
-        visit(self.0.get(key).map_err(failed)?.as_deref());
+        visit(self.0.get(key).map_err(surrealkv_error)?.as_deref());
         Ok(())
     }
 
     fn get_for_update(&mut self, key: &[u8], visit: &mut ValueVisitor<'_>) -> Result<()> {
-        visit(self.0.get_for_update(key).map_err(failed)?.as_deref());
+        visit(self.0.get_for_update(key).map_err(surrealkv_error)?.as_deref());
         Ok(())
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.0.set(key, value).map_err(failed)
+        self.0.set(key, value).map_err(surrealkv_error)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.0.delete(key).map_err(failed)
+        self.0.delete(key).map_err(surrealkv_error)
     }
 
     fn scan(&mut self, range: Range<'_>, visit: &mut Records<'_>) -> Result<u64> {

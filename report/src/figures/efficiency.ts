@@ -30,7 +30,7 @@ function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "efficiency");
   const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
   const list: BarPanel[] = [
-    { title: "share of the raw-device baseline", format: percent, bars: cases.flatMap((one) => shareBar(one)), ...shareGaps(view, cases) },
+    { title: "share of the raw-device ceiling", format: percent, bars: cases.flatMap((one) => shareBar(one)), ...shareGaps(view, cases) },
     { title: "share of peak IOPS", format: percent, bars: cases.flatMap((one) => bar(one, "drive_share_percent")), ...barGaps(view, cases, (one) => costOf(one, "drive_share_percent")) },
     { title: "I/Os per op", format: si, bars: cases.flatMap((one) => ios(one)), ...barGaps(view, cases, (one) => costOf(one, "device_reads_per_s")) },
   ].filter((panel) => panel.bars.length > 0);
@@ -38,14 +38,14 @@ function draw(view: View): Drawing | null {
   return {
     title: "How far from the drive",
     note: `Device IOPS over those of the bare drive, and what limits: neither way is better; ${trialsNote(view)}.`,
-    how: paragraphs("The baseline is the bare drive with as many requests in flight; the peak is the highest of this run. The share says how full the drive is.",
+    how: paragraphs("The ceiling is the bare drive with as many requests in flight; the peak is the highest of this run. The share says how full the drive is.",
       "What limits took half or more of the threads' time; cached: memory was measured. I/Os per op: pale are writes.", alone(cases), why(cases)),
     controls: [threads],
     cases,
     whiskers: true,
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({
-      head: ["engine", "limit", "baseline", "threads", "baseline, IOPS", "reads/s", "writes/s", "share", "range", "of peak", "I/Os/op", "CPU", "queue", "why no share"],
+      head: ["engine", "limit", "ceiling", "threads", "ceiling, IOPS", "reads/s", "writes/s", "share", "range", "of peak", "I/Os/op", "CPU", "queue", "why no share"],
       words: 3,
       rows: view.cases.filter((one) => !one.engine.loadGenerator).map((one) => row(one)),
     }),
@@ -91,7 +91,7 @@ function ios(one: Case): Bar[] {
 /** Whose writes no ceiling covers. */
 function alone(cases: Case[]): string {
   const engines = cases.filter((one) => one.run?.efficiency?.reads_alone && one.run.efficiency.ceiling).map((one) => one.engine.name);
-  return engines.length > 0 ? `${engines.join(", ")}: only reads are compared with it, because no baseline here covers its writes. ` : "";
+  return engines.length > 0 ? `${engines.join(", ")}: only reads are compared with it, because no ceiling here covers its writes. ` : "";
 }
 
 /** Why engines have no share, each reason once. */

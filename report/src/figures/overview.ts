@@ -91,7 +91,7 @@ function panel(view: View, shown: Shown, cases: Case[], counts: number[]): LineP
   const drive = shown.rate != null && readsOnly(view, shown.rate) ? driveLine(view) : null;
   const values = lines.flatMap((line) => line.points.map((point) => point.y)).filter((value) => value > 0);
   const far = Math.max(...values) > 30 * Math.min(...values);
-  // A baseline far above what engines do would press their lines together.
+  // A ceiling far above what engines do would press their lines together.
   const near = drive && drive.points.every((point) => point.y <= 4 * Math.max(...values));
   return {
     title: shown.title,

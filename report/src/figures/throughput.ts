@@ -21,7 +21,7 @@ function draw(view: View): Drawing | null {
   const far = Math.max(...values) > 30 * Math.min(...values);
   const scale = control(view, "throughput.scale", "scale", [{ value: "value", label: "linear" }, { value: "log", label: "logarithmic" }], far ? "log" : "value");
   const drive = list.some((panel) => panel.lines.some((line) => line.engine.drive))
-    ? " Dotted grey: raw-device baseline, reads/s of the bare drive with as many requests in flight as the run has threads in all; an operation that needs one read of the device cannot go above it." : "";
+    ? " Dotted grey: raw-device ceiling, reads/s of the bare drive with as many requests in flight as the run has threads in all; an operation that needs one read of the device cannot go above it." : "";
   const { study } = view.model.data.summary;
   const source = study && threads.length > 1 && list.some((panel) => panel.lines.some((line) => line.published)) ? ` Hollow: published, ${sourceOf(study)}, on another machine.` : "";
   const loadGenerator = view.model.data.summary.load_generator;

@@ -46,9 +46,9 @@ export function runs(root: HTMLElement, first: RunsData): void {
   const show = (): void => {
     const there = choice.runs.filter((name) => data.runs.some((run) => run.name === name));
     if (there.length !== choice.runs.length) remember({ ...choice, runs: there });
-    keepFocus(list, "run", () => list.replaceChildren(data.runs.length === 0 ? none(data) : table(picked([...data.runs], choice.picks), data.folder == null, choice, choose)));
+    keepFocus(list, "run", () => list.replaceChildren(data.runs.length === 0 ? none(data) : table(picked([...data.runs], choice.picks), data.dir == null, choice, choose)));
     if (!filters.contains(document.activeElement)) filters.replaceChildren(...controls(data.runs, choice.picks, pick));
-    if (data.folder != null) bar.replaceChildren(...chooser(data, choice, swap));
+    if (data.dir != null) bar.replaceChildren(...chooser(data, choice, swap));
   };
   const pick = (name: Pick, value: string): void => {
     const { [name]: _, ...others } = choice.picks;
@@ -87,14 +87,14 @@ export function runs(root: HTMLElement, first: RunsData): void {
   });
   document.title = "Runs: kvdyno";
   root.replaceChildren(
-    h("header", { class: "head row" }, h("div", {}, h("p", { class: "kicker" }, ["kvdyno", data.program].join(" ") + (data.folder == null ? "" : ` · ${data.folder}`)), h("h1", {}, "Runs")), button),
+    h("header", { class: "head row" }, h("div", {}, h("p", { class: "kicker" }, ["kvdyno", data.program].join(" ") + (data.dir == null ? "" : ` · ${data.dir}`)), h("h1", {}, "Runs")), button),
     missing, filters, list, bar);
   show();
   addEventListener("hashchange", () => {
     choice = parse(location.hash);
     show();
   });
-  if (data.folder == null) return;
+  if (data.dir == null) return;
   const pace = (): number => (data.runs.some((run) => run.state === "running") ? EVERY_MS.running : EVERY_MS.idle);
   poll("/runs.json", pace, (text) => {
     if (text !== seen) {
@@ -112,7 +112,7 @@ export function runs(root: HTMLElement, first: RunsData): void {
 }
 
 const none = (data: RunsData): HTMLElement =>
-  h("p", {}, `There are no runs${data.folder == null ? "" : ` in ${data.folder}`}. `, h("code", {}, "kvdyno run quick"), " makes one.");
+  h("p", {}, `There are no runs${data.dir == null ? "" : ` in ${data.dir}`}. `, h("code", {}, "kvdyno run quick"), " makes one.");
 
 function table(runs: RunEntry[], site: boolean, choice: Choice, choose: (name: string, on: boolean) => void): HTMLElement {
   const heads = [...(site ? [] : [""]), "run", "began (UTC)", "took", "engines", "cases", "findings", "state"];

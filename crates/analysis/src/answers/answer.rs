@@ -18,7 +18,7 @@ use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::engines::name;
 use crate::figures::group::{Group, RoleRow, RunRow};
-use crate::figures::lists::{list, several, together, unique};
+use crate::figures::lists::{group_equal, has_several, list, unique};
 use crate::figures::metric::Metric;
 use crate::judge::claim::Claimed;
 use clause::Standing;
@@ -79,7 +79,7 @@ fn settings(figures: &Figures) -> Vec<Setting<'_>> {
     let competing = figures.groups.iter().filter(|group| group.competes());
     // What comes after the first measured phase may be more than an engine can do.
     let first = |group: &Group| group.runs.first().map(|run| run.peers.answer);
-    let sets = together(competing, |a, b| match (first(a), first(b)) {
+    let sets = group_equal(competing, |a, b| match (first(a), first(b)) {
         (None, None) => a.load_peers == b.load_peers,
         (a, b) => a == b,
     });
@@ -100,7 +100,7 @@ impl<'s> Setting<'s> {
         let loads = |group: &&&Group| group.load.is_some() && group.load_peers == first.load_peers;
         let peers = self.groups.iter().filter(loads).copied();
         // Where each number of threads has its own load, the first one represents the engine.
-        let peers = together(peers, |a, b| a.label == b.label);
+        let peers = group_equal(peers, |a, b| a.label == b.label);
         peers.into_iter().map(|groups| groups[0]).collect()
     }
 
@@ -114,7 +114,7 @@ impl<'s> Setting<'s> {
 
     /// Uses the number of threads at which most engines have figures; of several, the largest.
     fn run_sentence(&self, phase: &str) -> Option<String> {
-        let chosen = self.chosen(phase)?;
+        let chosen = self.pick_peers(phase)?;
         let roles = &chosen[0].run(phase)?.roles;
         if let Some(sentence) = self.opening_sentence(&chosen, phase) {
             return Some(sentence);
@@ -139,8 +139,8 @@ impl<'s> Setting<'s> {
     }
 
     /// The engines at that number of threads.
-    fn chosen(&self, phase: &str) -> Option<Vec<&'s Group>> {
-        self.by_threads(phase).into_iter().max_by_key(|peers| {
+    fn pick_peers(&self, phase: &str) -> Option<Vec<&'s Group>> {
+        self.groups_by_threads(phase).into_iter().max_by_key(|peers| {
             let threads = peers[0].threads;
             let figures = peers.iter().filter(|group| rate(group, phase, 0).is_some()).count();
             (figures, threads)
@@ -154,24 +154,24 @@ impl<'s> Setting<'s> {
     }
 
     /// Groups that differ in their engine alone, for each number of threads.
-    fn by_threads(&self, phase: &str) -> Vec<Vec<&'s Group>> {
+    fn groups_by_threads(&self, phase: &str) -> Vec<Vec<&'s Group>> {
         let peers = |group: &Group| group.run(phase).map(|run| run.peers.engines);
         let groups = self.groups.iter().copied().filter(|group| peers(group).is_some());
-        together(groups, |a, b| peers(a) == peers(b))
+        group_equal(groups, |a, b| peers(a) == peers(b))
     }
 
     fn role_clause(&self, chosen: &[&'s Group], phase: &str, role: usize) -> Option<String> {
         let row = chosen[0].run(phase)?.roles.get(role)?;
         if row.open_loop {
             let offered = row.metrics.value(&c::OFFERED_OPS_PER_S);
-            let each = row.by_operation().enumerate().filter_map(|(op, (name, _))| {
+            let each = row.metrics_by_operation().enumerate().filter_map(|(op, (name, _))| {
                 let response = |group: &'s Group| {
                     let row = group.run(phase)?.roles.get(role)?;
-                    let (_, metrics) = row.by_operation().nth(op)?;
+                    let (_, metrics) = row.metrics_by_operation().nth(op)?;
                     metrics.get(&c::RESPONSE_P99)
                 };
                 let who = if row.is_mix() {
-                    format!("{} of {}", words::of_operation(name), row.role)
+                    format!("{} of {}", words::format_operations(name), row.role)
                 } else {
                     row.role.clone()
                 };
@@ -185,7 +185,7 @@ impl<'s> Setting<'s> {
         let rates = |groups: &[&'s Group]| self.standings(groups, |group| rate(group, phase, role));
         let text = clause::rates(rates(chosen), &Words::for_mix(&row.mix))?;
         let leader = clause::leader(rates(chosen));
-        let reversed = self.by_threads(phase).into_iter().filter(|peers| {
+        let reversed = self.groups_by_threads(phase).into_iter().filter(|peers| {
             let other = clause::leader(rates(peers));
             leader.is_some() && other.is_some() && other != leader
         });
@@ -219,7 +219,7 @@ impl<'s> Setting<'s> {
 
     /// The engine's usual name, unless the suite labels it.
     fn name(&self, group: &'s Group) -> &'s str {
-        let one_part = !several(self.groups.iter().map(|group| &group.part));
+        let one_part = !has_several(self.groups.iter().map(|group| &group.part));
         name(&self.figures.engines, group, one_part)
     }
 }

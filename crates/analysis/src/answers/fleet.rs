@@ -10,7 +10,7 @@ use super::trend::entry::{Entry, ScopeFigures};
 use crate::figures::lists::unique;
 use crate::figures::metric::{Definition, Direction};
 use crate::judge::versus::FigureChoice;
-use crate::judge::versus::least;
+use crate::judge::versus::least_difference;
 use crate::stats::{median, outliers};
 pub use member::Member;
 use schemars::JsonSchema;
@@ -129,7 +129,7 @@ impl Fleet {
         };
         let spreads = FigureSeries::collect(&runs, &runs, figures, judge);
         let facts = facts(&hosts);
-        let apart = apart(hosts.len(), &spreads, &facts);
+        let apart = find_outlier_hosts(hosts.len(), &spreads, &facts);
         Some(Self {
             suite,
             hosts: hosts.into_iter().map(FleetHost::from).collect(),
@@ -182,8 +182,9 @@ impl Spread {
     fn measure(definition: &Definition, values: &[Option<f64>]) -> Self {
         let (indices, finite): (Vec<usize>, Vec<f64>) = present(values).unzip();
         let median = median(&finite).unwrap_or(f64::NAN);
-        let far =
-            |index: &usize| (finite[*index] - median).abs() > least(definition.name) * median.abs();
+        let far = |index: &usize| {
+            (finite[*index] - median).abs() > least_difference(definition.name) * median.abs()
+        };
         let direction = definition.direction;
         let outliers = outlier_hosts(&finite).into_iter().filter(far).map(|index| Outlier {
             host: indices[index],
@@ -223,7 +224,7 @@ fn facts(hosts: &[Member]) -> Vec<Fact> {
     differing.collect()
 }
 
-fn apart(hosts: usize, spreads: &[HostSeries], facts: &[Fact]) -> Vec<OutlierHost> {
+fn find_outlier_hosts(hosts: usize, spreads: &[HostSeries], facts: &[Fact]) -> Vec<OutlierHost> {
     let outlying = |host: usize, better: bool| {
         let is_outlier = |spread: &HostSeries| {
             spread.outlier(host).is_some_and(|outlier| outlier.better == better)

@@ -70,7 +70,7 @@ impl Step {
     }
 
     /// ` +8%` where it changed the figure; else an empty string.
-    pub fn mark(&self) -> String {
+    pub fn format_change(&self) -> String {
         let Some(ratio) = self.ratio.filter(|_| self.is_change()) else { return String::new() };
         format!(" {:+.0}%", 100.0 * (ratio - 1.0))
     }
@@ -103,7 +103,7 @@ impl VersionSeries {
         let steps = std::iter::once(&None).chain(&self.judgement.steps);
         let cell = |(value, step): (&Option<Sample>, &Option<Step>)| {
             let value = value.and_then(|sample| sample.value);
-            let mark = step.as_ref().map_or_else(String::new, Step::mark);
+            let mark = step.as_ref().map_or_else(String::new, Step::format_change);
             value.map_or_else(|| "-".to_owned(), |value| words(value) + &mark)
         };
         self.values.iter().zip(steps).map(cell).collect()

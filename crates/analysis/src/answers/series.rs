@@ -85,7 +85,7 @@ fn choose<'e>(
         let chosen = catalogue::ALL.iter().filter(move |definition| {
             figures.figures.contains_key(definition.name)
                 && definition.direction != Direction::Neither
-                && choice.wants(definition.name, definition.direction, figures.scope())
+                && choice.includes(definition.name, definition.direction, figures.scope())
         });
         chosen.map(move |definition| (figures, *definition))
     })

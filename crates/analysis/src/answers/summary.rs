@@ -10,7 +10,7 @@ use crate::judge::claim::{self, Claimed};
 use crate::judge::comparison;
 use crate::judge::ranking::{self, Ranking};
 use crate::judge::verdicts::Verdicts;
-use kvdyno_record::files::{RecordError, RunFolder};
+use kvdyno_record::files::{RecordError, RunDir};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::{Deref, DerefMut};
@@ -39,8 +39,8 @@ pub struct Summary {
 
 impl Summary {
     /// Reads a run and computes its summary.
-    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
-        Self::from_evidence(&Evidence::read(folder)?)
+    pub fn read(dir: &RunDir) -> Result<Self, RecordError> {
+        Self::from_evidence(&Evidence::read(dir)?)
     }
 
     /// Computes the summary of a record.

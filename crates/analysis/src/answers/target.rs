@@ -32,7 +32,7 @@ pub enum Meets {
 
 impl Meets {
     /// In a table.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Yes => "meets it",
             Self::No => "misses it",
@@ -106,13 +106,13 @@ pub fn judge_target(
     // Times under a counter of instructions are none.
     let counts = |group: &&Group| (group.competes() || !engines) && !group.is_counted();
     let groups: Vec<&Group> = figures.groups.iter().filter(counts).collect();
-    let naming = Naming::for_groups(&groups);
+    let naming = Naming::from_groups(&groups);
     let (mut rows, mut refused) = (Vec::new(), None);
     for group in groups {
         let cases: Vec<&CaseEvidence> =
             evidence.cases.iter().filter(|case| case.case.key == group.key).collect();
         let Some(first) = cases.first() else { continue };
-        for phase in measured(&first.case.phases) {
+        for phase in measured_phases(&first.case.phases) {
             if let Err(error) = target.check(phase.mix) {
                 refused.get_or_insert(error);
                 continue;
@@ -138,7 +138,7 @@ pub fn judge_target(
 }
 
 /// The measured phases; of one in windows the last.
-fn measured(phases: &[Phase]) -> impl Iterator<Item = MeasuredPhase<'_>> {
+fn measured_phases(phases: &[Phase]) -> impl Iterator<Item = MeasuredPhase<'_>> {
     let of_window = |phase: &Phase| phase.window.as_ref().map(|window| window.phase.clone());
     let is_last = move |index: usize| {
         let window = of_window(&phases[index]);
@@ -159,7 +159,7 @@ fn find_percentile(group: &Group, phase: MeasuredPhase<'_>, clause: &Clause) -> 
     let values =
         list_operations(group.run(phase.name)?, phase.mix, clause).map(|(row, metrics)| {
             let clock = if row.open_loop { "response" } else { "service" };
-            metrics.named(&format!("{clock}_ns_p{percentile}"))?.value
+            metrics.get_by_name(&format!("{clock}_ns_p{percentile}"))?.value
         });
     values.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
 }
@@ -174,7 +174,7 @@ fn list_operations<'r>(
         mix.roles.iter().any(|role| role.name == row.role && clause.concerns(role))
     };
     let rows = run.roles.iter().filter(concerns);
-    rows.flat_map(|row| row.by_operation().map(move |(op, metrics)| (row, op, metrics)))
+    rows.flat_map(|row| row.metrics_by_operation().map(move |(op, metrics)| (row, op, metrics)))
         .filter(|(_, op, _)| clause.counts(op))
         .map(|(row, _, metrics)| (row, metrics))
 }

@@ -13,7 +13,7 @@ use crate::figures::metric::{Definition, Direction};
 use crate::judge::versus::FigureChoice;
 use crate::judge::versus::gate::{Gate, NotJudged};
 use crate::judge::versus::judge::Verdict;
-use crate::judge::versus::least;
+use crate::judge::versus::least_difference;
 use crate::stats::{change_points, median};
 use entry::{Entry, ScopeFigures};
 use schemars::JsonSchema;
@@ -105,13 +105,15 @@ impl Trend {
         let newest = entries.last()?;
         let (mut included, mut left_out) = (Vec::new(), Vec::new());
         for entry in entries {
-            match stranger(entry, newest, question) {
+            match explain_exclusion(entry, newest, question) {
                 Some(why) => left_out.push(LeftOut { run: entry.run.clone(), reason: why }),
                 None => included.push(entry),
             }
         }
-        let included: Vec<Entry> =
-            included.into_iter().map(|entry| with_rates_of(newest, entry, &mut left_out)).collect();
+        let included: Vec<Entry> = included
+            .into_iter()
+            .map(|entry| drop_other_rates(newest, entry, &mut left_out))
+            .collect();
         let included: Vec<&Entry> = included.iter().collect();
         let judge = |definition: &Definition, figures: &ScopeFigures, values: &[Option<f64>]| {
             let primary = question.figures.judges(definition.name, figures.scope());
@@ -130,7 +132,7 @@ impl Trend {
     }
 
     /// Changes by run, the newest first: the run's index, and its changes.
-    pub fn by_run(&self) -> Vec<(usize, Vec<(&RunSeries, &Change)>)> {
+    pub fn changes_by_run(&self) -> Vec<(usize, Vec<(&RunSeries, &Change)>)> {
         let indices = self
             .figures
             .iter()
@@ -151,7 +153,7 @@ impl Trend {
 }
 
 /// Why a run cannot be compared with the newest one; none: it can.
-fn stranger(entry: &Entry, newest: &Entry, question: &Question) -> Option<String> {
+fn explain_exclusion(entry: &Entry, newest: &Entry, question: &Question) -> Option<String> {
     if entry.suite != newest.suite {
         return Some(format!("its suite is {}, the newest run's {}", entry.suite, newest.suite));
     }
@@ -168,7 +170,7 @@ fn stranger(entry: &Entry, newest: &Entry, question: &Question) -> Option<String
 
 /// A run without the phases in which the schedules asked for another rate than in the newest run:
 /// other roles did other work beside it.
-fn with_rates_of(newest: &Entry, entry: &Entry, left_out: &mut Vec<LeftOut>) -> Entry {
+fn drop_other_rates(newest: &Entry, entry: &Entry, left_out: &mut Vec<LeftOut>) -> Entry {
     let has_other_rate = |series: &ScopeFigures| {
         let same = newest.series.iter().find(|other| other.is_same_work(series));
         same.is_some_and(|same| !series.is_rate_alike(same))
@@ -187,9 +189,9 @@ fn runs(entries: &[&Entry]) -> Vec<TrendRun> {
     let before = std::iter::once(None).chain(entries.iter().map(|entry| Some(*entry)));
     let run = |(entry, before): (&&Entry, Option<&Entry>)| TrendRun {
         run: entry.run.clone(),
-        label: entry.called().to_owned(),
+        label: entry.display_name().to_owned(),
         started_unix_ns: entry.started_unix_ns,
-        differs: before.map(|before| entry.differs(before)).unwrap_or_default(),
+        differs: before.map(|before| entry.list_differences(before)).unwrap_or_default(),
     };
     entries.iter().zip(before).map(run).collect()
 }
@@ -197,7 +199,7 @@ fn runs(entries: &[&Entry]) -> Vec<TrendRun> {
 impl Levels {
     fn find(definition: &Definition, primary: bool, values: &[Option<f64>]) -> Self {
         let (indices, finite): (Vec<usize>, Vec<f64>) = present(values).unzip();
-        let least = least(definition.name);
+        let least = least_difference(definition.name);
         let points = change_points(&finite, least);
         let starts = std::iter::once(0).chain(points.iter().copied());
         let ends = points.iter().copied().chain(std::iter::once(finite.len()));
@@ -221,7 +223,7 @@ impl Levels {
 
 fn gate(allowed: f64, figures: &[RunSeries], entries: &[&Entry]) -> Gate {
     let mut lists = level::judge_newest(figures, allowed);
-    lists.not_judged.extend(lost(entries));
+    lists.not_judged.extend(list_lost_cases(entries));
     if !figures.iter().any(|series| series.judgement.primary) {
         let why = "the newest run has no figure to judge".to_owned();
         lists.not_judged.push(NotJudged {
@@ -234,7 +236,7 @@ fn gate(allowed: f64, figures: &[RunSeries], entries: &[&Entry]) -> Gate {
 }
 
 /// Cases of the previous run that the newest lacks.
-fn lost(entries: &[&Entry]) -> Vec<NotJudged> {
+fn list_lost_cases(entries: &[&Entry]) -> Vec<NotJudged> {
     let [.., before, newest] = entries else { return Vec::new() };
     let gone = before.series.iter().filter(|old| !newest.series.iter().any(|s| s.key == old.key));
     let cases = unique(gone.map(|series| series.case.clone()));

@@ -44,8 +44,8 @@ mod tests {
     #[test]
     fn drives_and_the_load_generator_are_not_what_a_run_is_about() {
         let fixture = Fixture::new();
-        let folder = crate::fixture::make_folder();
-        let mut evidence = Evidence::read(&fixture.write(&folder.path().join("run"))).unwrap();
+        let dir = crate::fixture::make_dir();
+        let mut evidence = Evidence::read(&fixture.write(&dir.path().join("run"))).unwrap();
         let before = engines(&evidence);
         assert!(!before.iter().any(|label| label == "null"), "{before:?}");
         evidence.cases[0].case.ceiling = true;

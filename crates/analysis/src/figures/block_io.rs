@@ -6,7 +6,7 @@ use super::group::Group;
 use crate::stats::quantile_of_counts;
 use kvdyno_record::blockio::{BlockIo, IoKind, IoOwner, Watch, slot_begin_ns};
 use kvdyno_record::case::{PhaseRecord, RoleResult};
-use kvdyno_record::files::{CaseFolder, RecordError};
+use kvdyno_record::files::{CaseDir, RecordError};
 use kvdyno_record::operations::OpInfo;
 use kvdyno_record::workload::reads;
 use schemars::JsonSchema;
@@ -74,11 +74,11 @@ pub(crate) fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<PhaseIo>
         let group = groups.iter().position(|group| group.key == case.case.key)?;
         Some((group, case))
     }) {
-        let Some(file) = case.folder().map(CaseFolder::block_io).transpose()?.flatten() else {
+        let Some(file) = case.dir().map(CaseDir::block_io).transpose()?.flatten() else {
             continue;
         };
         for phase in &file.phases {
-            let Some(record) = case.shown(&phase.phase) else { continue };
+            let Some(record) = case.shown_phase(&phase.phase) else { continue };
             let existing =
                 all.iter().position(|(one, _)| one.group == group && one.phase == phase.phase);
             let index = existing.unwrap_or_else(|| {

@@ -6,9 +6,9 @@
 
 use super::catalogue as c;
 use super::group::{Group, RunRow};
-use super::lists::together;
+use super::lists::group_equal;
 use super::metric::Definition;
-use super::rates::in_window;
+use super::rates::window_rate;
 use std::collections::BTreeMap;
 
 /// A larger difference between the shares of an operation makes two mixes different work.
@@ -52,7 +52,7 @@ pub fn mix(run: &RunRow) -> Option<BTreeMap<&str, f64>> {
     }
     let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
     for role in &run.roles {
-        for (op, metrics) in role.by_operation() {
+        for (op, metrics) in role.metrics_by_operation() {
             *counts.entry(op).or_default() += metrics.value(&c::OPERATIONS).unwrap_or(0.0);
         }
     }
@@ -61,7 +61,7 @@ pub fn mix(run: &RunRow) -> Option<BTreeMap<&str, f64>> {
 }
 
 /// Why costs per operation of these phases may not be compared: null where they may.
-pub fn different_mixes(runs: &[(&str, &RunRow)]) -> Option<String> {
+pub fn describe_mix_difference(runs: &[(&str, &RunRow)]) -> Option<String> {
     let mixes: Vec<(&str, BTreeMap<&str, f64>)> =
         runs.iter().filter_map(|(label, run)| Some((*label, mix(run)?))).collect();
     let ops = mixes.iter().flat_map(|(_, mix)| mix.keys());
@@ -72,13 +72,13 @@ pub fn different_mixes(runs: &[(&str, &RunRow)]) -> Option<String> {
         high - low > MIX_DIFFERENCE_MAX
     };
     ops.clone().any(differ).then(|| {
-        let words: Vec<String> = mixes.iter().map(|(label, mix)| in_words(label, mix)).collect();
+        let words: Vec<String> = mixes.iter().map(|(label, mix)| format_mix(label, mix)).collect();
         format!("per operation of different mixes: {}", words.join("; "))
     })
 }
 
 /// Why the loads of two engines are not the same work; none where they are.
-pub(crate) fn different_loads(base: &Group, new: &Group) -> Option<String> {
+pub(crate) fn describe_load_difference(base: &Group, new: &Group) -> Option<String> {
     let single = match (base.commits_singly, new.commits_singly) {
         (true, false) => &base.label,
         (false, true) => &new.label,
@@ -88,7 +88,7 @@ pub(crate) fn different_loads(base: &Group, new: &Group) -> Option<String> {
 }
 
 /// `LMDB 84 % get, 16 % update`, the most done first.
-fn in_words(label: &str, mix: &BTreeMap<&str, f64>) -> String {
+fn format_mix(label: &str, mix: &BTreeMap<&str, f64>) -> String {
     let mut shares: Vec<(&str, f64)> = mix.iter().map(|(op, share)| (*op, *share)).collect();
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
     let shares: Vec<String> =
@@ -97,11 +97,13 @@ fn in_words(label: &str, mix: &BTreeMap<&str, f64>) -> String {
 }
 
 /// Marks each measured phase whose costs per operation are of other work than its peers'.
-pub(crate) fn mark(groups: &mut [Group]) {
+pub(crate) fn mark_different_mixes(groups: &mut [Group]) {
     let marks: Vec<Vec<Option<String>>> = groups
         .iter()
         .map(|group| {
-            (0..group.runs.len()).map(|index| why_not_comparable(groups, group, index)).collect()
+            (0..group.runs.len())
+                .map(|index| mix_difference_from_peers(groups, group, index))
+                .collect()
         })
         .collect();
     for (group, marks) in groups.iter_mut().zip(marks) {
@@ -111,7 +113,7 @@ pub(crate) fn mark(groups: &mut [Group]) {
     }
 }
 
-fn why_not_comparable(groups: &[Group], group: &Group, index: usize) -> Option<String> {
+fn mix_difference_from_peers(groups: &[Group], group: &Group, index: usize) -> Option<String> {
     if !group.competes() {
         return None;
     }
@@ -120,7 +122,7 @@ fn why_not_comparable(groups: &[Group], group: &Group, index: usize) -> Option<S
     let runs = competing.filter_map(|other| Some((other.label.as_str(), other.run(&run.phase)?)));
     let runs: Vec<(&str, &RunRow)> =
         runs.filter(|(_, other)| other.peers.engines == run.peers.engines).collect();
-    different_mixes(&runs)
+    describe_mix_difference(&runs)
 }
 
 /// Engines that are compared by their readers, and whose writers ran at unequal rates.
@@ -158,7 +160,7 @@ pub fn unequal_writers<'g>(groups: &'g [Group]) -> Vec<UnequalWriters<'g>> {
             slow: (&slow.0.label, slow.2),
         })
     };
-    together(each, peers).into_iter().filter_map(unequal).collect()
+    group_equal(each, peers).into_iter().filter_map(unequal).collect()
 }
 
 /// The writers' rate, where the phase also has readers and no offered rate.
@@ -168,7 +170,7 @@ fn writers(run: &RunRow) -> Option<f64> {
     if run.roles.iter().all(|role| role.does.writes) {
         return None;
     }
-    closed.map(|role| in_window(&role.metrics)?.value).sum()
+    closed.map(|role| window_rate(&role.metrics)?.value).sum()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::findings::{self, Finding, Id, Severity};
 use super::group::Group;
 use super::hiccups::HiccupRow;
 use super::instructions;
-use super::lists::{together, unique};
+use super::lists::{group_equal, unique};
 use super::load_generator::LoadGenerator;
 use super::profile;
 use super::ranks;
@@ -30,11 +30,11 @@ impl Figures {
         let evidence = &*evidence.results();
         let host = &evidence.run.host_before;
         let mut groups = Vec::new();
-        for cases in by_key(&evidence.cases) {
+        for cases in group_by_key(&evidence.cases) {
             groups.push(Group::read(&cases, host, &evidence.plan)?);
         }
         instructions::subtract_load_generator(&mut groups);
-        comparable::mark(&mut groups);
+        comparable::mark_different_mixes(&mut groups);
         efficiency::judge(&mut groups);
         let load_generator = LoadGenerator::from_groups(evidence, &groups);
         let block_io = block_io::read(evidence, &groups)?;
@@ -57,9 +57,9 @@ impl Figures {
             profile: profile::summarise(evidence, &groups),
             ranks: ranks::read(evidence, &groups),
             explained,
-            not_measured: not_measured(&groups),
+            not_measured: list_not_measured(&groups),
             verdict: verdict(evidence, &findings),
-            disturbance: disturbance(&findings, evidence.recorded().count()),
+            disturbance: disturbance(&findings, evidence.recorded_cases().count()),
             groups,
             findings,
         })
@@ -77,7 +77,7 @@ fn disturbance(findings: &[Finding], recorded: usize) -> Option<String> {
 /// where an engine failed. An engine that does not fit its RAM limit has not failed: that is a
 /// result.
 fn verdict(evidence: &Evidence, findings: &[Finding]) -> Exit {
-    if evidence.engine_failed() {
+    if evidence.has_failed_engine() {
         Exit::EngineFailed
     } else if findings.iter().any(|finding| finding.severity == Severity::Invalid) {
         Exit::Invalid
@@ -88,15 +88,15 @@ fn verdict(evidence: &Evidence, findings: &[Finding]) -> Exit {
 
 /// Each volume as it was first made; a later one differs only in its device's number.
 fn volumes(evidence: &Evidence) -> Vec<VolumeRecord> {
-    let records = evidence.recorded().filter_map(|(_, record)| record.volume.as_ref());
-    let volumes = together(records, |a, b| a.name == b.name);
+    let records = evidence.recorded_cases().filter_map(|(_, record)| record.volume.as_ref());
+    let volumes = group_equal(records, |a, b| a.name == b.name);
     volumes.into_iter().map(|volumes_of_name| volumes_of_name[0].clone()).collect()
 }
 
 /// Each memory tier as it was first, with all that was not enforced in any case.
 fn tiers(evidence: &Evidence) -> Vec<TierRecord> {
     let mut tiers: Vec<TierRecord> = Vec::new();
-    for tier in evidence.recorded().filter_map(|(_, record)| record.ram_limit.tier.as_ref()) {
+    for tier in evidence.recorded_cases().filter_map(|(_, record)| record.ram_limit.tier.as_ref()) {
         match tiers.iter_mut().find(|existing| existing.name == tier.name) {
             Some(existing) => {
                 let more = tier.not_enforced.iter().filter(|w| !existing.not_enforced.contains(w));
@@ -110,13 +110,13 @@ fn tiers(evidence: &Evidence) -> Vec<TierRecord> {
 }
 
 /// Cases with equal keys, in the order of the suite.
-pub(super) fn by_key(cases: &[CaseEvidence]) -> Vec<Vec<&CaseEvidence>> {
-    let mut groups = together(cases, |a, b| a.case.key == b.case.key);
+pub(super) fn group_by_key(cases: &[CaseEvidence]) -> Vec<Vec<&CaseEvidence>> {
+    let mut groups = group_equal(cases, |a, b| a.case.key == b.case.key);
     groups.sort_by_key(|group| group[0].case.listed);
     groups
 }
 
-fn not_measured(groups: &[Group]) -> Vec<String> {
+fn list_not_measured(groups: &[Group]) -> Vec<String> {
     let trials = groups.iter().flat_map(|group| &group.trials);
     unique(trials.flat_map(|trial| trial.not_measured.iter().cloned()))
 }

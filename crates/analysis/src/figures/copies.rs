@@ -1,7 +1,7 @@
 //! Copies of databases that cases worked on, one line for each engine and volume.
 
 use super::evidence::Evidence;
-use super::lists::together;
+use super::lists::group_equal;
 use crate::stats::median;
 use kvdyno_record::case::{CopyRecord, Copying};
 use kvdyno_record::units;
@@ -32,13 +32,13 @@ type KeyedCopy<'e> = ((String, Option<String>, Copying), &'e CopyRecord);
 
 /// All copies of a run.
 pub(crate) fn list_copies(evidence: &Evidence) -> Vec<Copies> {
-    let results = evidence.recorded().filter(|(case, _)| !case.case.is_pilot());
+    let results = evidence.recorded_cases().filter(|(case, _)| !case.case.is_pilot());
     let copies = results.filter_map(|(case, record)| {
         let copy = record.database_copy.as_ref()?;
         let volume = case.case.volume.as_ref().map(|volume| volume.name.clone());
         Some(((case.case.label.clone(), volume, copy.method), copy))
     });
-    let groups = together(copies, |(a, _), (b, _)| a == b).into_iter();
+    let groups = group_equal(copies, |(a, _), (b, _)| a == b).into_iter();
     let sum_up = |group: Vec<KeyedCopy<'_>>| {
         let middle = |figure: fn(&CopyRecord) -> u64| {
             median(&group.iter().map(|(_, copy)| figure(copy) as f64).collect::<Vec<_>>())
@@ -55,7 +55,7 @@ pub(crate) fn list_copies(evidence: &Evidence) -> Vec<Copies> {
 impl Copies {
     /// `lmdb on xfs: each of 6 cases began on a reflink of what was loaded (6.99 MiB, made in
     /// 3.00 ms)`.
-    pub fn words(&self) -> String {
+    pub fn description(&self) -> String {
         let volume =
             self.volume.as_ref().map_or_else(String::new, |volume| format!(" on {volume}"));
         let who = match self.copies {

@@ -4,7 +4,7 @@
 use super::catalogue as c;
 use super::evidence::CaseEvidence;
 use super::metric::{Definition, Metrics, Reading, Why};
-use super::spent::{NO_FILES, Spent, device, over, resident};
+use super::spent::{NO_FILES, Spent, device, quotient, resident};
 use super::trials::Trials;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::host::Host;
@@ -12,7 +12,7 @@ use kvdyno_record::plan::Counting;
 use kvdyno_record::usage::{DatabaseSize, DeviceUsage, ProcessorUsage, Residency, Snapshot};
 
 /// The figures of a measured phase, with those of the settle phase that follows it.
-pub(super) fn of_measure(
+pub(super) fn measure_metrics(
     trials: &Trials<'_>,
     phase: &str,
     settle: Option<&str>,
@@ -21,23 +21,24 @@ pub(super) fn of_measure(
     let mut metrics = Metrics::default();
     common(&mut metrics, trials, phase, settle, host);
     let written = |pick: fn(&DeviceUsage) -> u64| {
-        trials.of_phase(phase, |spent, case| device_settled(spent, case, settle, pick))
+        trials.phase_readings(phase, |spent, case| device_settled(spent, case, settle, pick))
     };
     let written_per_op = |pick: fn(&DeviceUsage) -> u64| {
-        trials
-            .of_phase(phase, |spent, case| spent.per_op(device_settled(spent, case, settle, pick)))
+        trials.phase_readings(phase, |spent, case| {
+            spent.per_op(device_settled(spent, case, settle, pick))
+        })
     };
     metrics.add(&c::DEVICE_WRITES_PER_OP, written_per_op(|device| device.writes));
     metrics.add(&c::DEVICE_WRITE_BYTES_PER_OP, written_per_op(|device| device.write_bytes));
     metrics.add(&c::DEVICE_WRITES, written(|device| device.writes));
     metrics.add(&c::DEVICE_WRITE_BYTES, written(|device| device.write_bytes));
-    let amplification = trials.of_phase(phase, |spent, case| {
+    let amplification = trials.phase_readings(phase, |spent, case| {
         let device = device_settled(spent, case, settle, |device| device.write_bytes)?;
-        over(device, spent.written_bytes() as f64, "nothing was written")
+        quotient(device, spent.written_bytes() as f64, "nothing was written")
     });
     metrics.add(&c::WRITE_AMPLIFICATION, amplification);
     let mut per_op = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
-        metrics.add(definition, trials.of_phase(phase, |spent, _| spent.per_op(read(spent))));
+        metrics.add(definition, trials.phase_readings(phase, |spent, _| spent.per_op(read(spent))));
     };
     per_op(&c::CPU_PER_OP, &|spent| spent.cpu_ns());
     if trials.cases.iter().any(|(case, _)| case.is_server()) {
@@ -53,24 +54,24 @@ pub(super) fn of_measure(
         per_op(&c::SWAP_OUT_BYTES_PER_OP, &|spent| spent.swap(|swap| swap.write_bytes));
     }
     let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
-        metrics.add(definition, trials.of_phase(phase, |spent, _| read(spent)));
+        metrics.add(definition, trials.phase_readings(phase, |spent, _| read(spent)));
     };
     // Excludes what is still dirty at the end of the window.
     let per_s = |spent: Spent<'_>, count: Reading| {
-        over(count? * 1e9, spent.phase.wall_ns as f64, "it took no time")
+        quotient(count? * 1e9, spent.phase.wall_ns as f64, "it took no time")
     };
     add(&c::DEVICE_READS_PER_S, &|spent| per_s(spent, spent.device(|device| device.reads)));
     add(&c::DEVICE_WRITES_PER_S, &|spent| per_s(spent, spent.device(|device| device.writes)));
     add(&c::READ_AMPLIFICATION, &|spent| {
         let device = spent.device(|device| device.read_bytes)?;
-        over(device, spent.read_bytes() as f64, "nothing was read")
+        quotient(device, spent.read_bytes() as f64, "nothing was read")
     });
-    let ios = trials.of_phase(phase, |spent, case| {
+    let ios = trials.phase_readings(phase, |spent, case| {
         let ios = device_ios(spent, case, settle)?;
-        over(ios, spent.items() as f64, "no record was dealt with")
+        quotient(ios, spent.items() as f64, "no record was dealt with")
     });
     metrics.add(&c::DEVICE_IOS_PER_RECORD, ios);
-    by_processor(&mut metrics, trials, phase);
+    add_processor_counts(&mut metrics, trials, phase);
     space(&mut metrics, trials, phase, settle, host);
     metrics
 }
@@ -84,7 +85,7 @@ fn device_settled(
 ) -> Reading {
     let end = match settle {
         Some(name) => end_of_settle(case.phase(name)?),
-        None => spent.synced()?,
+        None => spent.synced_snapshot()?,
     };
     device(&spent.phase.before, end, pick)
 }
@@ -96,14 +97,14 @@ fn device_ios(spent: Spent<'_>, case: &CaseEvidence, settle: Option<&str>) -> Re
 }
 
 /// What the processor counted, where the plan requires it.
-fn by_processor(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str) {
+fn add_processor_counts(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str) {
     if !trials.cases.iter().any(|(case, _)| case.case.count == Some(Counting::Processor)) {
         return;
     }
     for (definition, (name, pick)) in c::BY_PROCESSOR.into_iter().zip(ProcessorUsage::ALL) {
-        let readings = trials.of_phase(phase, |spent, case| {
+        let readings = trials.phase_readings(phase, |spent, case| {
             let not_measured = case.record.as_ref().map_or(&[][..], |record| &record.not_measured);
-            let why = ProcessorUsage::why_not(name, not_measured);
+            let why = ProcessorUsage::uncounted_reason(name, not_measured);
             spent.per_op(spent.processor(pick, why))
         });
         metrics.add(definition, readings);
@@ -111,7 +112,7 @@ fn by_processor(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str) {
 }
 
 /// The figures of a load, with those of the settle phase that follows it.
-pub(crate) fn of_load(
+pub(crate) fn load_metrics(
     trials: &Trials<'_>,
     phase: &str,
     settle: Option<&str>,
@@ -119,26 +120,30 @@ pub(crate) fn of_load(
 ) -> Metrics {
     let mut metrics = Metrics::default();
     // Counts the records written, not those planned.
-    let walls = trials.of_phase(phase, |spent, _| Ok(spent.phase.wall_ns as f64));
+    let walls = trials.phase_readings(phase, |spent, _| Ok(spent.phase.wall_ns as f64));
     let deferred = trials.deferred_ns(phase, settle);
     let both = walls.iter().cloned().zip(deferred);
     let paid: Vec<Reading> = both.map(|(wall, deferred)| Ok(wall? + deferred?)).collect();
-    let records = trials.of_phase(phase, |spent, case| Ok(spent.records(&case.case.data)));
-    let bytes = trials.of_phase(phase, |spent, _| Ok(spent.written_bytes() as f64));
+    let records = trials.phase_readings(phase, |spent, case| Ok(spent.records(&case.case.data)));
+    let bytes = trials.phase_readings(phase, |spent, _| Ok(spent.written_bytes() as f64));
     metrics.add(&c::RECORDS_PER_S, per_s(&records, &paid));
     metrics.add(&c::BURST_RECORDS_PER_S, per_s(&records, &walls));
     metrics.add(&c::USER_BYTES_PER_S, per_s(&bytes, &paid));
     metrics.add(&c::RATE_WINDOW, paid);
     common(&mut metrics, trials, phase, settle, host);
     let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
-        metrics.add(definition, trials.of_phase(phase, read));
+        metrics.add(definition, trials.phase_readings(phase, read));
     };
     add(&c::FS_OUTPUTS_PER_RECORD, &|spent, case| {
         let outputs = spent.process(|usage| usage.output_blocks_512)?;
-        over(outputs, spent.records(&case.case.data), "nothing was loaded")
+        quotient(outputs, spent.records(&case.case.data), "nothing was loaded")
     });
     add(&c::DEVICE_IOS_PER_RECORD, &|spent, case| {
-        over(device_ios(spent, case, settle)?, spent.records(&case.case.data), "nothing was loaded")
+        quotient(
+            device_ios(spent, case, settle)?,
+            spent.records(&case.case.data),
+            "nothing was loaded",
+        )
     });
     let together = |spent: Spent<'_>, case: &CaseEvidence| {
         device_settled(spent, case, settle, |device| device.write_bytes)
@@ -146,14 +151,14 @@ pub(crate) fn of_load(
     add(&c::DEVICE_WRITE_BYTES, &together);
     add(&c::DEVICE_WRITE_BYTES_LOAD, &|spent, _| spent.device_synced(|device| device.write_bytes));
     add(&c::WRITE_AMPLIFICATION, &|spent, case| {
-        over(together(spent, case)?, spent.written_bytes() as f64, "nothing was written")
+        quotient(together(spent, case)?, spent.written_bytes() as f64, "nothing was written")
     });
     if let Some(name) = settle {
         let alone = |spent: Spent<'_>, _: &CaseEvidence| {
             let end = end_of_settle(spent.phase);
             device(&spent.phase.before, end, |device| device.write_bytes)
         };
-        metrics.add(&c::DEVICE_WRITE_BYTES_SETTLE, trials.of_phase(name, alone));
+        metrics.add(&c::DEVICE_WRITE_BYTES_SETTLE, trials.phase_readings(name, alone));
     }
     space(&mut metrics, trials, phase, settle, host);
     metrics
@@ -162,7 +167,7 @@ pub(crate) fn of_load(
 /// Counts over times in nanoseconds.
 fn per_s(counts: &[Reading], times: &[Reading]) -> Vec<Reading> {
     let both = counts.iter().cloned().zip(times.iter().cloned());
-    both.map(|(count, ns)| over(count? * 1e9, ns?, "it took no time")).collect()
+    both.map(|(count, ns)| quotient(count? * 1e9, ns?, "it took no time")).collect()
 }
 
 /// The readings at the end of a settle phase, including the sync of its dirty pages where there was
@@ -181,13 +186,15 @@ fn common(
 ) {
     metrics.add(&c::DEFERRED, trials.deferred_ns(phase, settle));
     let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
-        metrics.add(definition, trials.of_phase(phase, |spent, _| read(spent)));
+        metrics.add(definition, trials.phase_readings(phase, |spent, _| read(spent)));
     };
     let wall = |spent: Spent<'_>| spent.phase.wall_ns as f64;
     add(&c::WALL, &|spent| Ok(wall(spent)));
     add(&c::CPU_USER, &|spent| spent.process(|usage| usage.user_ns));
     add(&c::CPU_SYSTEM, &|spent| spent.process(|usage| usage.system_ns));
-    add(&c::CPU_PERCENT, &|spent| over(100.0 * spent.cpu_ns()?, wall(spent), "it took no time"));
+    add(&c::CPU_PERCENT, &|spent| {
+        quotient(100.0 * spent.cpu_ns()?, wall(spent), "it took no time")
+    });
     add(&c::SWITCHES_VOLUNTARY, &|spent| spent.process(|usage| usage.voluntary_switches));
     add(&c::SWITCHES_INVOLUNTARY, &|spent| spent.process(|usage| usage.involuntary_switches));
     add(&c::FAULTS_MINOR, &|spent| spent.process(|usage| usage.minor_faults));
@@ -198,20 +205,20 @@ fn common(
     add(&c::DEVICE_READ_BYTES, &|spent| spent.device(|device| device.read_bytes));
     add(&c::DEVICE_FLUSHES, &|spent| spent.flushes());
     add(&c::DEVICE_BUSY, &|spent| {
-        over(100.0 * spent.device(|device| device.busy_ns)?, wall(spent), "it took no time")
+        quotient(100.0 * spent.device(|device| device.busy_ns)?, wall(spent), "it took no time")
     });
     add(&c::DEVICE_QUEUE, &|spent| {
-        over(spent.device(|device| device.queue_ns)?, wall(spent), "it took no time")
+        quotient(spent.device(|device| device.queue_ns)?, wall(spent), "it took no time")
     });
     let mean = |spent: Spent<'_>, ns: fn(&DeviceUsage) -> u64, count: fn(&DeviceUsage) -> u64| {
-        over(spent.device(ns)?, spent.device(count)?, "the device did none")
+        quotient(spent.device(ns)?, spent.device(count)?, "the device did none")
     };
     add(&c::DEVICE_READ_LATENCY, &|spent| mean(spent, |d| d.read_ns, |d| d.reads));
     add(&c::DEVICE_WRITE_LATENCY, &|spent| mean(spent, |d| d.write_ns, |d| d.writes));
     add(&c::DEVICE_FLUSH_LATENCY, &|spent| spent.flush_ns_mean());
     add(&c::STEAL, &|spent| {
         let cpus = f64::from(host.machine.cpus.max(1));
-        over(100.0 * spent.steal_ns()?, wall(spent) * cpus, "it took no time")
+        quotient(100.0 * spent.steal_ns()?, wall(spent) * cpus, "it took no time")
     });
 }
 
@@ -238,7 +245,7 @@ fn space(
     };
     let settled = settle.unwrap_or(phase);
     let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
-        metrics.add(definition, trials.of_phase(settled, read));
+        metrics.add(definition, trials.phase_readings(settled, read));
     };
     add(&c::DATABASE_USED, &|spent, case| Ok(size(spent, case)?.used_bytes as f64));
     add(&c::DATABASE_RESERVED, &|spent, case| Ok(size(spent, case)?.reserved_bytes as f64));
@@ -246,16 +253,16 @@ fn space(
     add(&c::LIVE_BYTES, &|spent, case| live_bytes(spent, case));
     add(&c::SPACE_AMPLIFICATION, &|spent, case| {
         let used = size(spent, case)?.used_bytes as f64;
-        over(used, live_bytes(spent, case)?, "no records are left")
+        quotient(used, live_bytes(spent, case)?, "no records are left")
     });
     add(&c::DATA_TO_RAM, &|spent, case| {
         let enforced = case.record.as_ref().filter(|record| record.ram_limit.enforced_by.is_some());
         let limit = enforced.and_then(|record| record.ram_limit.requested_bytes);
         let ram = limit.unwrap_or(host.machine.memory_bytes) as f64;
-        over(size(spent, case)?.used_bytes as f64, ram, "the machine's memory is not known")
+        quotient(size(spent, case)?.used_bytes as f64, ram, "the machine's memory is not known")
     });
     let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
-        metrics.add(definition, trials.of_phase(phase, read));
+        metrics.add(definition, trials.phase_readings(phase, read));
     };
     add(&c::RESIDENT_BEFORE, &|spent, case| {
         cached(spent, case, spent.phase.resident_before.as_ref())
@@ -264,10 +271,10 @@ fn space(
         cached(spent, case, spent.phase.resident_after.as_ref())
     });
     add(&c::DATA_TO_RAM_ASKED, &|_, case| match case.case.ram_limit_bytes {
-        Some(limit) => over(case.case.user_bytes() as f64, limit as f64, "a limit of zero"),
+        Some(limit) => quotient(case.case.user_bytes() as f64, limit as f64, "a limit of zero"),
         None => Err("no RAM limit was asked for".into()),
     });
-    let peak = trials.of_case(phase, |record| {
+    let peak = trials.case_readings(phase, |record| {
         let server = record.phases.iter().filter_map(|phase| phase.after.server.as_ref());
         let server = server.map(|usage| usage.rss_peak_bytes).max();
         let process = record.process.as_ref().filter(|_| record.server.is_none());
@@ -282,7 +289,7 @@ fn space(
 fn live_bytes(spent: Spent<'_>, case: &CaseEvidence) -> Reading {
     const UNKNOWN: &str = "a trace, a graph or a crew changed the number of records";
     let records = spent.phase.live_records.ok_or(UNKNOWN)?;
-    Ok(case.case.bytes_of(records))
+    Ok(case.case.bytes_for_records(records))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! many in flight. Module `explain` finds what limits it.
 //!
 //! Both sides of a share come from the device's own counters, so both count the same things.
-//! Without a comparable baseline (another device, larger I/Os, writes, another number in flight)
+//! Without a comparable ceiling (another device, larger I/Os, writes, another number in flight)
 //! there is no share, but a reason.
 
 mod ceiling;
@@ -12,16 +12,16 @@ use super::catalogue as c;
 use super::explain::Explained;
 use super::group::{Group, RoleRow, RunRow};
 use super::metric::Metric;
-use super::rates::in_window;
+use super::rates::window_rate;
 use ceiling::Matched;
-pub use standing::{BaselineCase, Efficiency, ONE_IO_BYTES};
+pub use standing::{CeilingCase, Efficiency, ONE_IO_BYTES};
 
 /// Below one I/O in a hundred operations, the page cache or the engine's own serves them.
 const IOS_PER_OP_CACHED: f64 = 0.01;
 
 /// Every ceiling of a run that has figures.
-pub fn ceilings(groups: &[Group]) -> Vec<BaselineCase> {
-    ceiling::all(groups).iter().map(|ceiling| ceiling.named(false)).collect()
+pub fn ceilings(groups: &[Group]) -> Vec<CeilingCase> {
+    ceiling::all(groups).iter().map(|ceiling| ceiling.to_case(false)).collect()
 }
 
 /// Fills in every engine's efficiency.
@@ -31,7 +31,8 @@ pub(crate) fn judge(groups: &mut [Group]) {
         let (volume, swept) = (group.volume.clone(), group.threads_swept);
         for run in &mut group.runs {
             let matched = ceiling::match_ceilings(run, volume.as_deref(), swept, &ceilings);
-            let shares = if ceilings.is_empty() { Vec::new() } else { shares(run, &matched) };
+            let shares =
+                if ceilings.is_empty() { Vec::new() } else { share_metrics(run, &matched) };
             let matched = matched.ok();
             let ios_per_op = ios_per_op(run);
             run.efficiency = Some(Efficiency {
@@ -40,7 +41,7 @@ pub(crate) fn judge(groups: &mut [Group]) {
                 drive: matched.as_ref().map(|matched| matched.most.clone()),
                 above_percent: matched
                     .as_ref()
-                    .and_then(|matched| matched.above(run, matched.equal.as_ref().ok()?)),
+                    .and_then(|matched| matched.above_percent(run, matched.equal.as_ref().ok()?)),
                 why_no_share: shares.iter().find_map(|metric| metric.missing.clone()),
                 reads_alone: matched.as_ref().is_some_and(|matched| matched.reads_alone),
                 ios_per_op,
@@ -54,13 +55,13 @@ pub(crate) fn judge(groups: &mut [Group]) {
 }
 
 /// The shares of the ceiling and of the drive's most, as figures.
-fn shares(run: &RunRow, matched: &Result<Matched, String>) -> Vec<Metric> {
+fn share_metrics(run: &RunRow, matched: &Result<Matched, String>) -> Vec<Metric> {
     let trials = run.metrics.get(&c::DEVICE_READS_PER_S).map_or(0, |m| m.per_trial.len());
     let none = |why: &String| vec![Err(why.clone().into()); trials];
     let (equal, most) = match matched {
         Ok(matched) => (
-            matched.equal.as_ref().map_or_else(none, |equal| matched.shares(run, equal)),
-            matched.shares(run, &matched.most),
+            matched.equal.as_ref().map_or_else(none, |equal| matched.trial_shares(run, equal)),
+            matched.trial_shares(run, &matched.most),
         ),
         Err(why) => (none(why), none(why)),
     };
@@ -70,7 +71,7 @@ fn shares(run: &RunRow, matched: &Result<Matched, String>) -> Vec<Metric> {
 /// Device I/Os of the window over the operations of all roles.
 fn ios_per_op(run: &RunRow) -> Option<f64> {
     let value = |definition| ceiling::value(run, definition).ok();
-    let ops: f64 = run.roles.iter().filter_map(|r| in_window(&r.metrics)?.value).sum();
+    let ops: f64 = run.roles.iter().filter_map(|r| window_rate(&r.metrics)?.value).sum();
     let ios = value(&c::DEVICE_READS_PER_S)? + value(&c::DEVICE_WRITES_PER_S)?;
     (ops > 0.0).then(|| ios / ops)
 }

@@ -76,7 +76,7 @@ pub(crate) fn list_engines(cases: &[CaseEvidence], torture: &[TortureRecord]) ->
     let mut cases: Vec<_> = cases.iter().collect();
     cases.sort_by_key(|case| case.case.listed);
     for case in cases {
-        let info = EngineInfo { lost: lost(case, torture), ..engine(case) };
+        let info = EngineInfo { lost: find_loss(case, torture), ..engine(case) };
         let matches = |entry: &&mut EngineInfo| {
             (&entry.label, entry.durability) == (&info.label, info.durability)
         };
@@ -92,7 +92,7 @@ pub(crate) fn list_engines(cases: &[CaseEvidence], torture: &[TortureRecord]) ->
 /// What the same version and library of the engine lost in the same class, from the newest record.
 /// Its options must equal those of the case, except for sizes of caches and buffers, which do not
 /// affect durability.
-fn lost(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
+fn find_loss(case: &CaseEvidence, torture: &[TortureRecord]) -> Option<Lost> {
     let worker = case.record.as_ref()?.worker.as_ref()?;
     let engine = &worker.description.engine;
     let library = worker.library.as_ref().map(|library| &library.sha256);
@@ -171,8 +171,8 @@ mod tests {
     /// A verdict is shown only for the same version, library, class and options.
     #[test]
     fn a_torture_verdict_is_shown_for_the_same_engine_only() {
-        let folder = crate::fixture::make_folder();
-        let run = Fixture::new().write(&folder.path().join("run"));
+        let dir = crate::fixture::make_dir();
+        let run = Fixture::new().write(&dir.path().join("run"));
         let before = list_engines(&Evidence::read(&run).unwrap().cases, &[]);
         assert!(before.iter().all(|info| info.lost.is_none()));
         let first = &before[0];
@@ -209,7 +209,7 @@ mod tests {
             states: 300,
             classes: vec![class.clone()],
         };
-        let torture = folder.path().join("t");
+        let torture = dir.path().join("t");
         std::fs::create_dir(&torture).unwrap();
         record.write(&torture).unwrap();
         let losses = |record: &TortureRecord| {

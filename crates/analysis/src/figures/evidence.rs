@@ -6,7 +6,7 @@ use super::spent::Spent;
 use super::turns;
 use kvdyno_record::case::{CaseRecord, CounterFile, Outcome, PhaseRecord};
 use kvdyno_record::engine::{Capabilities, EngineEvent, EventKind, PowerLoss};
-use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
+use kvdyno_record::files::{CaseDir, RecordError, RunDir};
 use kvdyno_record::functions::FunctionFile;
 use kvdyno_record::hlog::Kind;
 use kvdyno_record::plan::{Case, Plan};
@@ -34,7 +34,7 @@ pub struct Evidence {
     /// Records of `kvdyno torture` in the same directory, newest first.
     pub torture: Vec<TortureRecord>,
     /// Its directory.
-    folder: RunFolder,
+    dir: RunDir,
 }
 
 /// An attempt at a case that a later attempt replaced.
@@ -54,7 +54,7 @@ pub struct CaseEvidence {
     /// Its record; null: it has not ended, or its record is damaged.
     pub record: Option<CaseRecord>,
     /// Its directory; null together with the record.
-    pub(crate) folder: Option<CaseFolder>,
+    pub(crate) dir: Option<CaseDir>,
     /// Why its record cannot be read.
     pub damaged: Option<String>,
     /// The attempts before that, in order.
@@ -72,18 +72,18 @@ const SAMPLES_MAX: usize = (512 << 20) / PAGE_BYTES;
 
 impl Evidence {
     /// Reads a run.
-    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
-        let (run, plan) = (folder.run()?, folder.plan()?);
-        let mut cases: Vec<CaseEvidence> = plan.cases.iter().map(CaseEvidence::planned).collect();
-        for attempt in folder.cases()? {
+    pub fn read(dir: &RunDir) -> Result<Self, RecordError> {
+        let (run, plan) = (dir.run()?, dir.plan()?);
+        let mut cases: Vec<CaseEvidence> = plan.cases.iter().map(CaseEvidence::from_plan).collect();
+        for attempt in dir.cases()? {
             if attempt.path.join("case.json").is_file() {
                 file_attempt(&mut cases, attempt)?;
             }
         }
         turns::decide_waits(&mut cases);
-        let torture = folder.path.parent().map_or_else(Vec::new, TortureRecord::beside);
-        let (complete, folder) = (folder.is_complete(), folder.clone());
-        Ok(Self { run, plan, complete, cases, torture, folder })
+        let torture = dir.path.parent().map_or_else(Vec::new, TortureRecord::read_all);
+        let (complete, dir) = (dir.is_complete(), dir.clone());
+        Ok(Self { run, plan, complete, cases, torture, dir })
     }
 
     /// All but pilots, which are no results, and loads that an earlier run did.
@@ -98,14 +98,14 @@ impl Evidence {
     }
 
     /// Files that changed after the run was sealed. It reads every byte of the record.
-    pub fn altered(&self) -> Result<Vec<String>, RecordError> {
-        self.folder.changed_since_sealed()
+    pub fn altered_files(&self) -> Result<Vec<String>, RecordError> {
+        self.dir.changed_since_sealed()
     }
 
     /// Whether an engine failed. An engine that does not fit its RAM has not failed: that is a
     /// result, and so are the cases that its load prevented. A case that ran out of time counts as
     /// failed, since it may have hung.
-    pub fn engine_failed(&self) -> bool {
+    pub fn has_failed_engine(&self) -> bool {
         let failed = |outcome: &Outcome| match outcome {
             Outcome::Done | Outcome::DoesNotFit { .. } | Outcome::Interrupted { .. } => false,
             Outcome::DiskFull { .. }
@@ -115,14 +115,15 @@ impl Evidence {
             | Outcome::NotRun { .. } => true,
         };
         let answered_by_load = |case: &CaseEvidence, outcome: &Outcome| {
-            let load =
-                self.recorded().find(|(load, _)| load.case.id == case.case.database.loaded_by);
+            let load = self
+                .recorded_cases()
+                .find(|(load, _)| load.case.id == case.case.database.loaded_by);
             matches!(outcome, Outcome::NotRun { .. })
                 && load.is_some_and(|(_, record)| !failed(&record.outcome))
                 && load.is_some_and(|(load, _)| !load.is_done())
         };
-        self.nothing_measured()
-            || self.recorded().filter(|(case, _)| !self.plan.is_beside(&case.case)).any(
+        self.has_measured_nothing()
+            || self.recorded_cases().filter(|(case, _)| !self.plan.is_beside(&case.case)).any(
                 |(case, record)| {
                     failed(&record.outcome) && !answered_by_load(case, &record.outcome)
                 },
@@ -131,7 +132,7 @@ impl Evidence {
 
     /// Every case that was to measure an engine has ended, and none is done. Cases of the load
     /// generator and the bare drive count only where there are no others, and so do loads.
-    fn nothing_measured(&self) -> bool {
+    fn has_measured_nothing(&self) -> bool {
         // In a search it may be a result that nothing fits.
         if self.plan.search.is_some() {
             return false;
@@ -159,34 +160,34 @@ impl Evidence {
     /// Another program measured it, on an unknown machine: the recorded host only imported it.
     pub fn is_imported(&self) -> bool {
         let mut workers =
-            self.recorded().filter_map(|(_, record)| record.worker.as_ref()).peekable();
+            self.recorded_cases().filter_map(|(_, record)| record.worker.as_ref()).peekable();
         workers.peek().is_some()
             && workers.all(|worker| worker.description.load_generator == NO_LOAD_GENERATOR)
     }
 
     /// The cases that `kvdyno resume` would do or repeat, by the runner's own rule. A sealed run
     /// has none.
-    pub fn left(&self) -> Vec<&CaseEvidence> {
+    pub fn unfinished_cases(&self) -> Vec<&CaseEvidence> {
         if self.complete {
             return Vec::new();
         }
-        let outcomes = self.recorded();
+        let outcomes = self.recorded_cases();
         let done = outcomes.map(|(case, record)| (case.case.id.clone(), record.outcome.clone()));
         let done = done.collect();
         self.cases.iter().filter(|case| !case.case.is_settled(&done)).collect()
     }
 
     /// The cases that left a record.
-    pub fn recorded(&self) -> impl Iterator<Item = (&CaseEvidence, &CaseRecord)> {
+    pub fn recorded_cases(&self) -> impl Iterator<Item = (&CaseEvidence, &CaseRecord)> {
         self.cases.iter().filter_map(|case| Some((case, case.record.as_ref()?)))
     }
 }
 
 /// Adds an attempt's record to its case; a later attempt replaces an earlier one.
-fn file_attempt(cases: &mut [CaseEvidence], folder: CaseFolder) -> Result<(), RecordError> {
-    match folder.record() {
+fn file_attempt(cases: &mut [CaseEvidence], dir: CaseDir) -> Result<(), RecordError> {
+    match dir.record() {
         Ok(mut record) => {
-            let damaged = [folder.profile().err(), folder.functions().err()];
+            let damaged = [dir.profile().err(), dir.functions().err()];
             record.not_measured.extend(damaged.iter().flatten().map(ToString::to_string));
             let case = cases.iter_mut().find(|case| case.case.id == record.case.id);
             let earlier = |case: &CaseEvidence| {
@@ -194,7 +195,7 @@ fn file_attempt(cases: &mut [CaseEvidence], folder: CaseFolder) -> Result<(), Re
             };
             let Some(case) = case else { return Ok(()) };
             let other = if earlier(case) {
-                case.folder = Some(folder);
+                case.dir = Some(dir);
                 case.record.replace(record)
             } else {
                 Some(record)
@@ -207,7 +208,7 @@ fn file_attempt(cases: &mut [CaseEvidence], folder: CaseFolder) -> Result<(), Re
         }
         Err(error @ RecordError::Newer { .. }) => Err(error),
         Err(error) => {
-            let name = folder.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = dir.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let case = cases.iter_mut().filter(|case| name.starts_with(&case.case.id));
             if let Some(case) = case.max_by_key(|case| case.case.id.len()) {
                 case.damaged = Some(error.to_string());
@@ -221,16 +222,16 @@ fn file_attempt(cases: &mut [CaseEvidence], folder: CaseFolder) -> Result<(), Re
 pub(crate) fn outcome_words(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Killed { signal, .. } => format!("killed ({signal})"),
-        outcome => outcome.word().to_owned(),
+        outcome => outcome.as_str().to_owned(),
     }
 }
 
 impl CaseEvidence {
-    fn planned(case: &Case) -> Self {
+    fn from_plan(case: &Case) -> Self {
         Self {
             case: case.clone(),
             record: None,
-            folder: None,
+            dir: None,
             damaged: None,
             earlier: Vec::new(),
             without_waits: BTreeSet::new(),
@@ -243,8 +244,8 @@ impl CaseEvidence {
     }
 
     /// Its directory; none without a record.
-    pub fn folder(&self) -> Option<&CaseFolder> {
-        self.folder.as_ref()
+    pub fn dir(&self) -> Option<&CaseDir> {
+        self.dir.as_ref()
     }
 
     /// It was not run: an earlier run made its state.
@@ -304,7 +305,7 @@ impl CaseEvidence {
     }
 
     /// A phase whose figures are shown: a valid load or measured phase.
-    pub fn shown(&self, phase: &str) -> Option<&PhaseRecord> {
+    pub fn shown_phase(&self, phase: &str) -> Option<&PhaseRecord> {
         self.phase(phase).ok().filter(|phase| ["load", "measure"].contains(&phase.kind.as_str()))
     }
 
@@ -322,7 +323,7 @@ impl CaseEvidence {
             let why = format!("{}: phase {name} was ended early", self.outcome());
             return Err(why.into());
         }
-        let (loaded, planned) = (Spent::from_phase(phase).items(), self.case.loaded(name));
+        let (loaded, planned) = (Spent::from_phase(phase).items(), self.case.loaded_items(name));
         if phase.kind == "load" && loaded != planned {
             let outcome = self.outcome();
             return Err(format!("{outcome}: {loaded} of {planned} records were loaded").into());
@@ -352,9 +353,9 @@ impl CaseEvidence {
     /// All samples, merged over slices.
     pub fn latencies(&self) -> Result<Latencies, RecordError> {
         let mut merged = Latencies::new();
-        let Some(folder) = &self.folder else { return Ok(merged) };
+        let Some(dir) = &self.dir else { return Ok(merged) };
         let mut pages = 0;
-        for interval in folder.latency()? {
+        for interval in dir.latency()? {
             let interval = interval?;
             let tag = (interval.phase, interval.role, interval.op, interval.kind);
             let all: &mut Samples = merged.entry(tag).or_default();
@@ -368,11 +369,11 @@ impl CaseEvidence {
 
     /// Refuses a record whose samples take too much memory.
     pub fn refuse_too_many(&self, pages: usize) -> Result<(), RecordError> {
-        let Some(folder) = self.folder.as_ref().filter(|_| pages > SAMPLES_MAX) else {
+        let Some(dir) = self.dir.as_ref().filter(|_| pages > SAMPLES_MAX) else {
             return Ok(());
         };
         Err(RecordError::Malformed {
-            path: folder.path.join("latency.hlog"),
+            path: dir.path.join("latency.hlog"),
             message: "expected at most 512 MiB of times for this case's trials, found more: \
                       it has more kinds of times than any run of kvdyno"
                 .to_owned(),
@@ -390,12 +391,12 @@ impl CaseEvidence {
 
     /// The slices of all phases, in order, one at a time.
     pub fn series(&self) -> Result<impl Iterator<Item = Result<Slice, RecordError>>, RecordError> {
-        Ok(self.folder.as_ref().map(CaseFolder::series).transpose()?.into_iter().flatten())
+        Ok(self.dir.as_ref().map(CaseDir::series).transpose()?.into_iter().flatten())
     }
 
     /// The engine's reports of write stalls, in order, without its jobs.
     pub fn stalls(&self) -> Result<Vec<EngineEvent>, RecordError> {
-        let events = self.folder.as_ref().map(CaseFolder::events).transpose()?;
+        let events = self.dir.as_ref().map(CaseDir::events).transpose()?;
         let stall = |event: &Result<EngineEvent, _>| {
             event.as_ref().map_or(true, |event| event.kind == EventKind::Stall)
         };
@@ -404,17 +405,17 @@ impl CaseEvidence {
 
     /// The engine's own counters around each phase; none without a file of them.
     pub fn counters(&self) -> Result<CounterFile, RecordError> {
-        self.folder.as_ref().map_or_else(|| Ok(CounterFile::default()), CaseFolder::counters)
+        self.dir.as_ref().map_or_else(|| Ok(CounterFile::default()), CaseDir::counters)
     }
 
     /// The functions in which it was sampled; none as well where the file is damaged, which is
     /// among what was not measured.
     pub(crate) fn profile(&self) -> Option<ProfileFile> {
-        self.folder()?.profile().ok().flatten()
+        self.dir()?.profile().ok().flatten()
     }
 
     /// Its instructions by function; none as well where the file is damaged.
     pub(crate) fn functions(&self) -> Option<FunctionFile> {
-        self.folder()?.functions().ok().flatten()
+        self.dir()?.functions().ok().flatten()
     }
 }

@@ -7,7 +7,7 @@ use super::catalogue as c;
 use super::efficiency::standing::Efficiency;
 use super::evidence::CaseEvidence;
 use super::job::DriveJob;
-use super::lists::together;
+use super::lists::group_equal;
 use super::metric::Metrics;
 pub use super::naming::without_part;
 use super::relative::RelativeTo;
@@ -228,7 +228,7 @@ impl Group {
     }
 
     fn new(case: &Case, trials: &Trials<'_>, host: &Host, within: f64) -> Self {
-        let mut peers = PhasePeers::of_phases(case);
+        let mut peers = PhasePeers::from_case(case);
         let measured = case.phases.iter().filter_map(|phase| match &phase.work {
             workload::Activity::Measure(mix) => {
                 let peers = peers.remove(&phase.name).unwrap_or_default();
@@ -265,7 +265,7 @@ impl Group {
             ram_limit_held: ram_limit_held(trials),
             tier: case.tier_below().map(|tier| tier.name.clone()),
             tier_name: case.tier.as_ref().map(|tier| tier.name.clone()),
-            tier_held: case.tier_below().and_then(|_| tier_held(trials)),
+            tier_held: case.tier_below().and_then(|_| is_tier_held(trials)),
             within,
             trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
             load: load_row(case, trials, host),
@@ -275,7 +275,7 @@ impl Group {
             load_on_volumes: equal(Purpose::VolumesLoading),
         };
         if case.is_counted() {
-            instructions::in_place_of_times(&mut group, trials);
+            instructions::replace_times(&mut group, trials);
         }
         group
     }
@@ -340,15 +340,15 @@ impl Group {
     /// The outcome of the trials without a figure, where only `n` have one: "did not fit (0 of 4
     /// trials)", "has figures of 3 of 4 trials: 1 did not fit"; none where all have one or are
     /// done.
-    pub fn fate(&self, n: usize) -> Option<String> {
+    pub fn describe_missing_figures(&self, n: usize) -> Option<String> {
         let all = self.trials.len();
         let ends = if n < all { self.ends() } else { Vec::new() };
         match ends.as_slice() {
             [] => None,
-            [(word, _)] if n == 0 => Some(format!("{} (0 of {all} trials)", ended(word))),
+            [(word, _)] if n == 0 => Some(format!("{} (0 of {all} trials)", past_tense(word))),
             several => {
                 let each: Vec<_> =
-                    several.iter().map(|(word, n)| format!("{n} {}", ended(word))).collect();
+                    several.iter().map(|(word, n)| format!("{n} {}", past_tense(word))).collect();
                 Some(format!("has figures of {n} of {all} trials: {}", each.join(", ")))
             }
         }
@@ -356,7 +356,7 @@ impl Group {
 
     /// The outcomes of its trials, where not all are done: "does not fit", "1 of 3 killed (9)", "2
     /// of 3 not done: 1 interrupted, 1 not done yet".
-    pub fn trouble(&self) -> Option<String> {
+    pub fn describe_outcomes(&self) -> Option<String> {
         let (all, words) = (self.trials.len(), self.ends());
         match words.as_slice() {
             [] => None,
@@ -373,13 +373,13 @@ impl Group {
     /// The outcomes of trials that are not done, each with its count.
     fn ends(&self) -> Vec<(&str, usize)> {
         let bad = self.trials.iter().filter(|trial| !trial.done);
-        let ends = together(bad.map(|trial| trial.outcome.as_str()), PartialEq::eq);
+        let ends = group_equal(bad.map(|trial| trial.outcome.as_str()), PartialEq::eq);
         ends.into_iter().map(|equal| (equal[0], equal.len())).collect()
     }
 }
 
 /// An outcome's word in the past tense.
-fn ended(outcome: &str) -> String {
+fn past_tense(outcome: &str) -> String {
     match outcome {
         "does not fit" => "did not fit".to_owned(),
         "out of time" => "ran out of time".to_owned(),
@@ -393,7 +393,7 @@ fn ended(outcome: &str) -> String {
     }
 }
 
-fn tier_held(trials: &Trials<'_>) -> Option<bool> {
+fn is_tier_held(trials: &Trials<'_>) -> Option<bool> {
     let records = trials.cases.iter().filter_map(|(case, _)| case.record.as_ref());
     let tiers = records.filter_map(|record| record.ram_limit.tier.as_ref());
     tiers.map(|tier| tier.not_enforced.is_empty()).reduce(|all, held| all && held)
@@ -426,7 +426,7 @@ fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
         case.phases.iter().position(|phase| matches!(phase.work, workload::Activity::Load(_)))?;
     let workload::Activity::Load(load) = &case.phases[index].work else { return None };
     let phase = case.phases[index].name.clone();
-    let metrics = cost::of_load(trials, &phase, settle_after(case, &phase), host);
+    let metrics = cost::load_metrics(trials, &phase, settle_after(case, &phase), host);
     let (threads, before_limit) = (load.threads, case.ram_limit_from > 0);
     let (relative, relative_volume) = (None, None);
     Some(LoadRow { phase, threads, before_limit, metrics, relative, relative_volume })
@@ -457,7 +457,7 @@ fn run_row(
     RunRow {
         phase: phase.to_owned(),
         window: planned.window.clone(),
-        metrics: cost::of_measure(trials, phase, settle, host),
+        metrics: cost::measure_metrics(trials, phase, settle, host),
         roles: mix.roles.iter().map(|role| role::row(trials, phase, role, &deferred)).collect(),
         device: trials.cases.iter().find_map(|(case, _)| device(case)),
         job: trials.cases.iter().find_map(|(ran, _)| DriveJob::from_case(case, ran, phase, mix)),

@@ -3,7 +3,7 @@
 use crate::stats::quantile;
 use kvdyno_record::hlog;
 use kvdyno_record::run::Hiccups;
-use kvdyno_record::units::{duration, grouped, percent};
+use kvdyno_record::units::{duration, group_digits, percent};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -60,7 +60,11 @@ impl HiccupRow {
         let long = match self.long {
             0 => "none of 10 us or more".to_owned(),
             n => {
-                format!("{} of 10 us or more, {} of the time", grouped(n), percent(self.long_share))
+                format!(
+                    "{} of 10 us or more, {} of the time",
+                    group_digits(n),
+                    percent(self.long_share)
+                )
             }
         };
         format!("{}; {long}", words.join(", "))

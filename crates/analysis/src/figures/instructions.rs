@@ -3,7 +3,7 @@
 use super::catalogue as c;
 use super::group::Group;
 use super::metric::{Definition, Metric, Metrics, Reading};
-use super::spent::{Spent, over};
+use super::spent::{Spent, quotient};
 use super::trials::Trials;
 
 /// The other figures that have a meaning under valgrind: the operations, and the final data.
@@ -20,30 +20,30 @@ const KEPT: [&Definition; 9] = [
 ];
 
 /// Replaces the figures of time and of the machine with those of instructions.
-pub(crate) fn in_place_of_times(group: &mut Group, trials: &Trials<'_>) {
+pub(crate) fn replace_times(group: &mut Group, trials: &Trials<'_>) {
     let per = |phase: &str, count: &dyn Fn(Spent<'_>) -> f64| -> Vec<Reading> {
-        trials.of_phase(phase, |spent, _| {
+        trials.phase_readings(phase, |spent, _| {
             let instructions =
                 spent.phase.instructions.ok_or("valgrind left no count of this phase")?;
-            over(instructions as f64, count(spent), "nothing was done")
+            quotient(instructions as f64, count(spent), "nothing was done")
         })
     };
     if let Some(load) = &mut group.load {
-        keep(&mut load.metrics);
+        remove_time_metrics(&mut load.metrics);
         load.metrics.add(&c::INSTRUCTIONS_PER_OP, per(&load.phase, &|spent| spent.items() as f64));
     }
     for run in &mut group.runs {
         let readings = per(&run.phase, &|spent| spent.operations() as f64);
-        keep(&mut run.metrics);
+        remove_time_metrics(&mut run.metrics);
         run.metrics.add(&c::INSTRUCTIONS_PER_OP, readings);
         for role in &mut run.roles {
-            keep(&mut role.metrics);
-            role.ops.iter_mut().for_each(|op| keep(&mut op.metrics));
+            remove_time_metrics(&mut role.metrics);
+            role.ops.iter_mut().for_each(|op| remove_time_metrics(&mut op.metrics));
         }
     }
 }
 
-fn keep(metrics: &mut Metrics) {
+fn remove_time_metrics(metrics: &mut Metrics) {
     metrics.0.retain(|metric| KEPT.iter().any(|kept| kept.name == metric.name));
 }
 

@@ -2,11 +2,17 @@
 
 /// Each value once, in the order of first occurrence.
 pub fn unique<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
-    together(values, PartialEq::eq).into_iter().filter_map(|set| set.into_iter().next()).collect()
+    group_equal(values, PartialEq::eq)
+        .into_iter()
+        .filter_map(|set| set.into_iter().next())
+        .collect()
 }
 
 /// Groups equal values, in the order of first occurrence.
-pub fn together<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bool) -> Vec<Vec<T>> {
+pub fn group_equal<T>(
+    all: impl IntoIterator<Item = T>,
+    same: impl Fn(&T, &T) -> bool,
+) -> Vec<Vec<T>> {
     let mut sets: Vec<Vec<T>> = Vec::new();
     for one in all {
         match sets.iter_mut().find(|set| same(&set[0], &one)) {
@@ -18,7 +24,7 @@ pub fn together<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bo
 }
 
 /// Whether there is more than one distinct value.
-pub fn several<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
+pub fn has_several<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
     let first = values.next();
     values.any(|value| Some(value) != first)
 }

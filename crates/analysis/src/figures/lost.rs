@@ -3,7 +3,7 @@
 //! A run does not test it. `kvdyno torture` writes its own record, and the reader of that record
 //! fills this in.
 
-use kvdyno_record::torture::{Tally, at_most};
+use kvdyno_record::torture::{Tally, loss_bound};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,13 +21,13 @@ pub struct Lost {
 impl Lost {
     /// The losses at power failures; states whose filesystem did not mount do not count.
     pub fn from_tally(power: &Tally) -> Self {
-        Self { states: power.judged(), lost: power.lost, corrupt: power.corrupt }
+        Self { states: power.tested_states(), lost: power.lost, corrupt: power.corrupt }
     }
 
     /// `lost 0 of 300 (< 1 %)`, `lost 12 of 300 (4 %), corrupt 3`.
-    pub fn words(self) -> String {
+    pub fn description(self) -> String {
         // A corrupt state may have lost data as well, which cannot be determined.
-        let bound = at_most(self.states).filter(|_| self.lost + self.corrupt == 0);
+        let bound = loss_bound(self.states).filter(|_| self.lost + self.corrupt == 0);
         let bound = bound.map_or_else(String::new, |bound| format!(" (< {} %)", percent(bound)));
         self.counts() + &bound
     }
@@ -56,13 +56,13 @@ mod tests {
 
     #[test]
     fn no_loss_has_an_upper_bound() {
-        let words = |lost, states| Lost { states, lost, corrupt: 0 }.words();
+        let words = |lost, states| Lost { states, lost, corrupt: 0 }.description();
         assert_eq!(words(0, 300), "lost 0 of 300 (< 1 %)");
         assert_eq!(words(0, 30), "lost 0 of 30 (< 10 %)");
         assert_eq!(words(0, 1000), "lost 0 of 1000 (< 0.3 %)");
         assert_eq!(words(12, 300), "lost 12 of 300 (4 %)");
         let tally = Tally { states: 303, unmounted: 3, corrupt: 5, ..Tally::default() };
-        assert_eq!(Lost::from_tally(&tally).words(), "lost 0 of 300, corrupt 5");
+        assert_eq!(Lost::from_tally(&tally).description(), "lost 0 of 300, corrupt 5");
         assert_eq!(words(0, 2), "lost 0 of 2");
     }
 }

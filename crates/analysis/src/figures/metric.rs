@@ -141,7 +141,7 @@ impl Metric {
     /// A figure from each trial's histogram, combined as any other. Where a trial has too few
     /// samples (`short`), or none has enough, it is the one of `merged`, the histogram of all
     /// trials: of some trials alone it could come out below a lower percentile, which all have.
-    pub fn of_histograms(
+    pub fn from_histograms(
         definition: &Definition,
         merged: Reading,
         readings: Vec<Reading>,
@@ -187,11 +187,11 @@ impl Metrics {
 
     /// A figure by its definition; null where the row does not have it.
     pub fn get(&self, definition: &Definition) -> Option<&Metric> {
-        self.named(definition.name)
+        self.get_by_name(definition.name)
     }
 
     /// A figure by its name.
-    pub(crate) fn named(&self, name: &str) -> Option<&Metric> {
+    pub(crate) fn get_by_name(&self, name: &str) -> Option<&Metric> {
         self.0.iter().find(|metric| metric.name == name)
     }
 
@@ -201,7 +201,7 @@ impl Metrics {
     }
 
     /// Whether any figure has a value.
-    pub fn any(&self) -> bool {
+    pub fn has_values(&self) -> bool {
         self.0.iter().any(|metric| metric.value.is_some())
     }
 }
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn a_percentile_is_the_median_of_trials_and_not_of_their_samples_pooled() {
         let readings = |values: &[f64]| values.iter().map(|value| Ok(*value)).collect();
-        let percentile = |pooled, trials| Metric::of_histograms(&PACE, Ok(pooled), trials, false);
+        let percentile = |pooled, trials| Metric::from_histograms(&PACE, Ok(pooled), trials, false);
         let metric = percentile(90.0, readings(&[10.0, 12.0, 11.0, 90.0]));
         assert_eq!((metric.value, metric.combine, metric.n), (Some(11.5), Combine::Median, 4));
         // Without a value in any trial, the merged one is better than nothing.

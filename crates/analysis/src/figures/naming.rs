@@ -1,7 +1,7 @@
 //! The name of a case among the others of its run: only what distinguishes it.
 
 use super::group::{Group, data};
-use super::lists::several;
+use super::lists::has_several;
 use kvdyno_record::units;
 
 /// The properties of a case that differ within a run.
@@ -12,15 +12,15 @@ pub(crate) struct Naming {
 
 impl Naming {
     /// For the cases of these groups.
-    pub(crate) fn for_groups(groups: &[&Group]) -> Self {
+    pub(crate) fn from_groups(groups: &[&Group]) -> Self {
         // A bare drive has no limit and no data of its own among engines that have. The case that
         // writes its file has larger blocks than the jobs.
         let engines = groups.iter().any(|group| group.competes());
         let is_left_out = |group: &Group| group.bare_drive && (engines || group.runs.is_empty());
         let all = || groups.iter().filter(|group| !is_left_out(group));
         Self {
-            several_rams: several(all().map(|group| group.ram())),
-            several_data: several(all().map(|group| data(group))),
+            several_rams: has_several(all().map(|group| group.ram())),
+            several_data: has_several(all().map(|group| data(group))),
         }
     }
 

@@ -14,7 +14,7 @@ impl<R> Narrowed<R> {
     }
 
     /// Keeps the rows with this `value` of `what`; all of them without a value.
-    pub(crate) fn keep(
+    pub(crate) fn keep_matching(
         &mut self,
         what: &str,
         value: Option<impl Display>,
@@ -25,11 +25,11 @@ impl<R> Narrowed<R> {
         if self.left.is_empty() { Err(format!("{what} {value} was not measured")) } else { Ok(()) }
     }
 
-    pub(crate) fn left(&self) -> &[R] {
+    pub(crate) fn remaining(&self) -> &[R] {
         &self.left
     }
 
-    pub(crate) fn into_left(self) -> Vec<R> {
+    pub(crate) fn into_remaining(self) -> Vec<R> {
         self.left
     }
 }

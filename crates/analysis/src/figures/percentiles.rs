@@ -1,7 +1,7 @@
 //! Percentiles that a user lists: any, of each kind of times of each role and operation.
 
 use super::Figures;
-use super::compute::by_key;
+use super::compute::group_by_key;
 use super::evidence::Evidence;
 use super::group::{Group, RoleRow};
 use super::metric::{Combine, Definition, Direction, Metric, Source};
@@ -101,7 +101,8 @@ pub fn read(
 ) -> Result<Vec<PercentileRow>, RecordError> {
     let evidence = &*evidence.results();
     let mut rows = Vec::new();
-    for (number, (cases, group)) in by_key(&evidence.cases).iter().zip(&figures.groups).enumerate()
+    for (number, (cases, group)) in
+        group_by_key(&evidence.cases).iter().zip(&figures.groups).enumerate()
     {
         if group.is_counted() {
             continue;
@@ -183,9 +184,9 @@ mod tests {
         let list: Vec<Percentile> =
             ["50", "90", "95", "99", "99.9", "99.99"].map(|text| text.parse().unwrap()).into();
         let drive = Fixture::with_drive(2);
-        for fixture in [Fixture::new(), Fixture::mixed(2), drive] {
-            let folder = crate::fixture::make_folder();
-            let evidence = Evidence::read(&fixture.write(&folder.path().join("run"))).unwrap();
+        for fixture in [Fixture::new(), Fixture::with_mixed_role(2), drive] {
+            let dir = crate::fixture::make_dir();
+            let evidence = Evidence::read(&fixture.write(&dir.path().join("run"))).unwrap();
             let summary = Summary::from_evidence(&evidence).unwrap();
             let rows = read(&evidence, &summary, &list).unwrap();
             assert!(!rows.is_empty());

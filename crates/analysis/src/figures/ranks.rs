@@ -4,7 +4,7 @@ use super::catalogue as c;
 use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
 use super::metric::{Definition, Metrics, Reading, Why};
-use super::spent::over;
+use super::spent::quotient;
 use kvdyno_record::case::{PhaseRecord, RoleResult};
 use kvdyno_record::crew::{RankId, RankResult};
 use schemars::JsonSchema;
@@ -42,7 +42,7 @@ pub(crate) struct Pace {
 
 impl Pace {
     /// Its rate over that at the median rank's pace.
-    pub(crate) fn share(self) -> Option<f64> {
+    pub(crate) fn ratio_to_median(self) -> Option<f64> {
         (self.expected_per_s > 0.0).then_some(self.per_s / self.expected_per_s)
     }
 }
@@ -132,15 +132,17 @@ pub(crate) fn read(evidence: &Evidence, groups: &[Group]) -> Vec<RankRow> {
         let cases = evidence.cases.iter().filter(|case| case.case.key == group_of_row.key);
         let cases: Vec<&CaseEvidence> = cases.collect();
         let first = cases.first().map_or(&[][..], |case| &case.case.phases);
-        first.iter().flat_map(|phase| of_phase(group, &phase.name, &cases)).collect::<Vec<_>>()
+        first.iter().flat_map(|phase| phase_rows(group, &phase.name, &cases)).collect::<Vec<_>>()
     });
     rows.collect()
 }
 
-fn of_phase(group: usize, phase: &str, cases: &[&CaseEvidence]) -> Vec<RankRow> {
-    let Some(first) = cases.iter().find_map(|case| case.shown(phase)) else { return Vec::new() };
+fn phase_rows(group: usize, phase: &str, cases: &[&CaseEvidence]) -> Vec<RankRow> {
+    let Some(first) = cases.iter().find_map(|case| case.shown_phase(phase)) else {
+        return Vec::new();
+    };
     let paces: Vec<Option<Vec<Pace>>> =
-        cases.iter().map(|case| case.shown(phase).map(paces)).collect();
+        cases.iter().map(|case| case.shown_phase(phase).map(paces)).collect();
     let rows = first.ranks.iter().enumerate().map(|(index, row)| RankRow {
         group,
         phase: phase.to_owned(),
@@ -176,10 +178,10 @@ fn metrics(
     add(&c::ERRORS, &|row| many(row.errors));
     add(&c::BACKLOG, &|row| many(row.backlog));
     add(&c::RANK_CPU_PER_OP, &|row| {
-        over(row.cpu_ns as f64, row.operations as f64, "no operation was done")
+        quotient(row.cpu_ns as f64, row.operations as f64, "no operation was done")
     });
     add(&c::RANK_CPUS, &|row| {
-        over(row.cpu_ns as f64, row.window_ns as f64, "the rank has no window")
+        quotient(row.cpu_ns as f64, row.window_ns as f64, "the rank has no window")
     });
     add(&c::RANK_SKEW, &|row| Ok(row.skew_ns as f64));
     add(&c::CLOCK_OFFSET, &|row| Ok(row.clock_offset_ns as f64));
@@ -193,8 +195,9 @@ fn metrics(
         cases.iter().zip(paces).map(reading).collect()
     };
     metrics.add(&c::RANK_OPS_PER_S, pace_readings(|pace| Ok(pace.per_s)));
-    let share =
-        |pace: Pace| Ok(100.0 * pace.share().ok_or("the rank's threads had nothing to do")?);
+    let share = |pace: Pace| {
+        Ok(100.0 * pace.ratio_to_median().ok_or("the rank's threads had nothing to do")?)
+    };
     metrics.add(&c::RANK_PACE, pace_readings(share));
     metrics
 }
@@ -213,7 +216,7 @@ mod tests {
     }
 
     fn percent(phase: &PhaseRecord) -> Vec<u32> {
-        let share = |pace: Pace| (100.0 * pace.share().unwrap()).round() as u32;
+        let share = |pace: Pace| (100.0 * pace.ratio_to_median().unwrap()).round() as u32;
         paces(phase).into_iter().map(share).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use super::catalogue as c;
 use super::metric::{Definition, Metric, Metrics, Reading, Why};
-use super::spent::over;
+use super::spent::quotient;
 use super::tail;
 use super::trials::{At, Trials, role};
 use super::turns;
@@ -45,7 +45,7 @@ impl Times {
     pub(super) fn read(trials: &Trials<'_>, scope: &At<'_>, kind: Kind) -> Self {
         let samples = trials.samples(scope, kind);
         let exact = || {
-            trials.of_role(scope, |_, op| match op.count {
+            trials.role_readings(scope, |_, op| match op.count {
                 0 => Err("no operation was done".into()),
                 _ if op.service_ns_max == 0 => Err(NO_TIMES.into()),
                 _ => Ok(op.service_ns_max as f64),
@@ -53,10 +53,10 @@ impl Times {
         };
         let longest = match kind {
             Kind::Service => exact(),
-            Kind::Response => samples.iter().map(|samples| longest(samples, None)).collect(),
+            Kind::Response => samples.iter().map(|samples| longest_time(samples, None)).collect(),
             Kind::Submit | Kind::Completion => {
                 let both = samples.iter().zip(exact());
-                both.map(|(samples, whole)| longest(samples, Some(&whole))).collect()
+                both.map(|(samples, whole)| longest_time(samples, Some(&whole))).collect()
             }
         };
         Self { samples, longest }
@@ -65,7 +65,7 @@ impl Times {
     /// A percentile by the same rule as the catalogue's: the median over the trials; from the
     /// merged samples where no single trial has enough.
     pub(super) fn percentile(&self, definition: &Definition, q: f64) -> Metric {
-        percentile(definition, q, &merged(&self.samples), &self.samples, &self.longest)
+        percentile(definition, q, &merge_histograms(&self.samples), &self.samples, &self.longest)
     }
 }
 
@@ -81,23 +81,23 @@ pub(super) fn role_metrics(
     add_rates(&mut metrics, trials, scope, deferred);
     if clocks.open_loop && scope.op.is_none() {
         let offered = |role: &RoleResult| role.offered_per_s.ok_or(Why::from("a closed loop"));
-        metrics.add(&c::OFFERED_OPS_PER_S, trials.of_role(scope, |role, _| offered(role)));
-        metrics.add(&c::BACKLOG, trials.of_role(scope, |role, _| Ok(role.backlog as f64)));
+        metrics.add(&c::OFFERED_OPS_PER_S, trials.role_readings(scope, |role, _| offered(role)));
+        metrics.add(&c::BACKLOG, trials.role_readings(scope, |role, _| Ok(role.backlog as f64)));
     }
-    metrics.add(&c::OPERATIONS, trials.of_role(scope, |_, op| Ok(op.count as f64)));
-    metrics.add(&c::WINDOW, trials.of_role(scope, |role, _| Ok(role.window_ns as f64)));
-    metrics.add(&c::FOUND, trials.of_role(scope, |_, op| found_percent(op)));
-    metrics.add(&c::WRONG, trials.of_role(scope, |_, op| Ok(op.wrong as f64)));
+    metrics.add(&c::OPERATIONS, trials.role_readings(scope, |_, op| Ok(op.count as f64)));
+    metrics.add(&c::WINDOW, trials.role_readings(scope, |role, _| Ok(role.window_ns as f64)));
+    metrics.add(&c::FOUND, trials.role_readings(scope, |_, op| hit_percent(op)));
+    metrics.add(&c::WRONG, trials.role_readings(scope, |_, op| Ok(op.wrong as f64)));
     let errors = |op: &OpResult| op.errors.values().sum::<u64>() as f64;
-    metrics.add(&c::ERRORS, trials.of_role(scope, |_, op| Ok(errors(op))));
-    metrics.add(&c::RETRIES, trials.of_role(scope, |_, op| Ok(op.retries as f64)));
+    metrics.add(&c::ERRORS, trials.role_readings(scope, |_, op| Ok(errors(op))));
+    metrics.add(&c::RETRIES, trials.role_readings(scope, |_, op| Ok(op.retries as f64)));
     let mean = |op: &OpResult| match op.count {
         0 => Err("no operation was done".into()),
         // Some reports of other programs have only counts.
         _ if op.service_ns_max == 0 => Err(NO_TIMES.into()),
         count => Ok(op.service_ns as f64 / count as f64),
     };
-    metrics.add(&c::SERVICE_MEAN, trials.of_role(scope, |_, op| mean(op)));
+    metrics.add(&c::SERVICE_MEAN, trials.role_readings(scope, |_, op| mean(op)));
 
     for kind in clocks.kinds() {
         let times = Times::read(trials, scope, kind);
@@ -114,13 +114,13 @@ fn add_rates(
     deferred: Option<&[Reading]>,
 ) {
     let no_window = || Why::from("the role has no window");
-    let windows = trials.of_role(scope, |role, _| match role.rate_window_ns() {
+    let windows = trials.role_readings(scope, |role, _| match role.rate_window_ns() {
         window if window > 0.0 => Ok(window),
         _ => Err(no_window()),
     });
     let paid: Vec<Reading> = match deferred {
         None => {
-            let shares = trials.of_phase(scope.phase, |spent, case| {
+            let shares = trials.phase_readings(scope.phase, |spent, case| {
                 let role = role(spent.phase, scope.role)?;
                 let without_waits = case.without_waits.contains(scope.phase);
                 Ok(if without_waits { turns::share_with_cpu(role) } else { 1.0 })
@@ -138,7 +138,7 @@ fn add_rates(
         }
     };
     let per_s = |count: fn(&OpResult) -> u64, windows: &[Reading]| {
-        let counts = trials.of_role(scope, |_, op| Ok(count(op) as f64));
+        let counts = trials.role_readings(scope, |_, op| Ok(count(op) as f64));
         let both = counts.into_iter().zip(windows.iter().cloned());
         both.map(|(count, window)| Ok(count? * 1e9 / window?)).collect::<Vec<Reading>>()
     };
@@ -152,14 +152,14 @@ fn add_rates(
 }
 
 /// The rate while the role was at work, whatever it left behind.
-pub(crate) fn in_window(metrics: &Metrics) -> Option<&Metric> {
+pub(crate) fn window_rate(metrics: &Metrics) -> Option<&Metric> {
     metrics.get(&c::BURST_OPS_PER_S).or_else(|| metrics.get(&c::OPS_PER_S))
 }
 
 /// Adds the percentiles of a kind of times, and their longest.
 fn add_times(metrics: &mut Metrics, kind: Kind, times: &Times) {
     let Times { samples, longest } = times;
-    let merged = merged(samples);
+    let merged = merge_histograms(samples);
     let [percentiles @ .., maximum] = c::times(kind);
     for (definition, q) in percentiles.into_iter().zip(SHARES) {
         metrics.0.push(percentile(definition, q, &merged, samples, longest));
@@ -170,7 +170,7 @@ fn add_times(metrics: &mut Metrics, kind: Kind, times: &Times) {
 
 /// The longest of samples: a bucket's upper end, limited by `whole`, the exact longest of the times
 /// that they are parts of.
-fn longest(samples: &Result<Histogram<u64>, Why>, whole: Option<&Reading>) -> Reading {
+fn longest_time(samples: &Result<Histogram<u64>, Why>, whole: Option<&Reading>) -> Reading {
     match samples {
         Ok(samples) if samples.is_empty() => Err("no such times were recorded".into()),
         Ok(samples) => {
@@ -203,7 +203,7 @@ fn percentile(
         Some(Err(why)) => Err(why.clone()),
         _ => reading(merged, q, longest),
     };
-    Metric::of_histograms(definition, merged, per_trial, short)
+    Metric::from_histograms(definition, merged, per_trial, short)
 }
 
 /// A percentile of samples, limited by the exact longest time: a bucket's upper end can lie above
@@ -215,12 +215,12 @@ fn reading(samples: &Histogram<u64>, q: f64, longest: f64) -> Reading {
         None => {
             // 99.99 in place of 99.99000000000001.
             let percent = (q * 1e6).round() / 1e4;
-            Err(format!("p{percent} needs {} samples", units::grouped(needed)).into())
+            Err(format!("p{percent} needs {} samples", units::group_digits(needed)).into())
         }
     }
 }
 
-fn merged(samples: &[Result<Histogram<u64>, Why>]) -> Histogram<u64> {
+fn merge_histograms(samples: &[Result<Histogram<u64>, Why>]) -> Histogram<u64> {
     let mut all = hlog::histogram();
     for samples in samples.iter().flatten().filter(|samples| !samples.is_empty()) {
         // All histograms have the same bounds: this cannot fail.
@@ -229,6 +229,6 @@ fn merged(samples: &[Result<Histogram<u64>, Why>]) -> Histogram<u64> {
     all
 }
 
-fn found_percent(op: &OpResult) -> Reading {
-    over(100.0 * op.hits as f64, (op.hits + op.misses) as f64, "no key was looked up")
+fn hit_percent(op: &OpResult) -> Reading {
+    quotient(100.0 * op.hits as f64, (op.hits + op.misses) as f64, "no key was looked up")
 }

@@ -15,7 +15,7 @@ pub fn format_factor(factor: f64, scale: f64) -> String {
         ..1.995 => format_ratio(factor, 2),
         ..9.95 => format!("{factor:.1}"),
         // `as` saturates.
-        _ => units::grouped(factor.round() as u64),
+        _ => units::group_digits(factor.round() as u64),
     }
 }
 

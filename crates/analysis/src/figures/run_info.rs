@@ -74,7 +74,7 @@ impl RunInfo {
             columns: plan.columns.clone(),
             complete: evidence.complete,
             cases_planned: evidence.cases.len(),
-            cases_recorded: evidence.recorded().count(),
+            cases_recorded: evidence.recorded_cases().count(),
             cases_done: evidence.cases.iter().filter(|case| case.is_done()).count(),
         }
     }

@@ -33,7 +33,7 @@ impl<'p> Spent<'p> {
         }
         let both = self.phase.before.engine().zip(self.phase.after.engine());
         let (before, after) = both.ok_or("the process's counters could not be read")?;
-        grown(pick(before), pick(after), "process")
+        counter_growth(pick(before), pick(after), "process")
     }
 
     /// User and system time of a server's client.
@@ -45,7 +45,7 @@ impl<'p> Spent<'p> {
         let both = before.process.as_ref().zip(after.process.as_ref());
         let (before, after) = both.ok_or("the client's counters could not be read")?;
         let cpu_ns = |usage: &ProcessUsage| usage.user_ns + usage.system_ns;
-        grown(cpu_ns(before), cpu_ns(after), "client's")
+        counter_growth(cpu_ns(before), cpu_ns(after), "client's")
     }
 
     /// A count by the processor, of the engine's process; `why`: the known reason for no count.
@@ -62,10 +62,11 @@ impl<'p> Spent<'p> {
         let unknown = "the processor does not count it here";
         let why = || why.map_or(Why::from(unknown), |why| why.to_owned().into());
         let (before, after) = both.ok_or_else(why)?;
-        let grown = |pick: fn(EventCount) -> u64| grown(pick(before), pick(after), "processor's");
+        let grown =
+            |pick: fn(EventCount) -> u64| counter_growth(pick(before), pick(after), "processor's");
         // Counters that take turns count for a part of the time.
         let time =
-            over(grown(|event| event.enabled_ns)?, grown(|event| event.running_ns)?, NO_TURN)?;
+            quotient(grown(|event| event.enabled_ns)?, grown(|event| event.running_ns)?, NO_TURN)?;
         Ok(grown(|event| event.count)? * time)
     }
 
@@ -81,12 +82,12 @@ impl<'p> Spent<'p> {
 
     /// Usage of the device, up to the end of the sync.
     pub(crate) fn device_synced(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
-        device(&self.phase.before, self.synced()?, pick)
+        device(&self.phase.before, self.synced_snapshot()?, pick)
     }
 
     /// The readings when everything dirty was on the device. A phase that writes nothing needs no
     /// sync.
-    pub(crate) fn synced(self) -> Result<&'p Snapshot, Why> {
+    pub(crate) fn synced_snapshot(self) -> Result<&'p Snapshot, Why> {
         match &self.phase.synced {
             Some((snapshot, _)) => Ok(snapshot),
             None if self.written_bytes() == 0 => Ok(&self.phase.after),
@@ -100,9 +101,9 @@ impl<'p> Spent<'p> {
     pub(crate) fn flushes(self) -> Reading {
         let count =
             |snapshot: &Snapshot| snapshot.device.as_ref().and_then(|device| device.flushes);
-        let both = count(&self.phase.before).zip(count(self.synced()?));
+        let both = count(&self.phase.before).zip(count(self.synced_snapshot()?));
         let (before, after) = both.ok_or(NO_FLUSHES)?;
-        grown(before, after, "device")
+        counter_growth(before, after, "device")
     }
 
     /// Mean time of a flush, from the phase's start to its end.
@@ -113,22 +114,25 @@ impl<'p> Spent<'p> {
         };
         let both = read(&self.phase.before).zip(read(&self.phase.after));
         let ((count, ns), (count_after, ns_after)) = both.ok_or(NO_FLUSHES)?;
-        let (ns, count) = (grown(ns, ns_after, "device")?, grown(count, count_after, "device")?);
-        over(ns, count, "the device did none")
+        let (ns, count) = (
+            counter_growth(ns, ns_after, "device")?,
+            counter_growth(count, count_after, "device")?,
+        );
+        quotient(ns, count, "the device did none")
     }
 
     /// CPU time the hypervisor took away.
     pub(crate) fn steal_ns(self) -> Reading {
         let both = self.phase.before.steal_ns.zip(self.phase.after.steal_ns);
         let (before, after) = both.ok_or("the kernel does not count stolen time")?;
-        grown(before, after, "steal")
+        counter_growth(before, after, "steal")
     }
 
     /// Usage of the swap that was made for the case.
     pub(crate) fn swap(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
         let both = self.phase.before.swap.as_ref().zip(self.phase.after.swap.as_ref());
         let (before, after) = both.ok_or("no swap was made for it")?;
-        grown(pick(before), pick(after), "swap's")
+        counter_growth(pick(before), pick(after), "swap's")
     }
 
     /// Operations of all roles.
@@ -160,7 +164,7 @@ impl<'p> Spent<'p> {
 
     /// A reading for each operation.
     pub(crate) fn per_op(self, reading: Reading) -> Reading {
-        over(reading?, self.operations() as f64, "no operation was done")
+        quotient(reading?, self.operations() as f64, "no operation was done")
     }
 
     fn ops(self) -> impl Iterator<Item = &'p kvdyno_record::case::OpResult> {
@@ -176,7 +180,7 @@ pub(crate) fn device(
 ) -> Reading {
     match (&before.device, &after.device) {
         (Some(before), Some(after)) if before.device == after.device => {
-            grown(pick(before), pick(after), "device")
+            counter_growth(pick(before), pick(after), "device")
         }
         (Some(_), Some(_)) => Err("the data directory's device changed".into()),
         _ => Err("the data directory's block device has no counters".into()),
@@ -184,7 +188,7 @@ pub(crate) fn device(
 }
 
 /// A quotient, or why there is none.
-pub(crate) fn over(above: f64, below: f64, why: &'static str) -> Reading {
+pub(crate) fn quotient(above: f64, below: f64, why: &'static str) -> Reading {
     if below > 0.0 { Ok(above / below) } else { Err(why.into()) }
 }
 
@@ -195,13 +199,13 @@ pub(crate) fn resident(phase: &PhaseRecord, residency: Option<&Residency>) -> Re
     match residency {
         None if no_files => Err(NO_FILES.into()),
         Some(residency) => {
-            over(100.0 * residency.resident_bytes as f64, residency.file_bytes as f64, NO_FILES)
+            quotient(100.0 * residency.resident_bytes as f64, residency.file_bytes as f64, NO_FILES)
         }
         None => Err("the page cache could not be inspected".into()),
     }
 }
 
-fn grown(before: u64, after: u64, whose: &str) -> Reading {
+fn counter_growth(before: u64, after: u64, whose: &str) -> Reading {
     let difference = after.checked_sub(before).map(|difference| difference as f64);
     difference.ok_or_else(|| format!("the {whose} counters went backwards").into())
 }

@@ -30,27 +30,27 @@ pub struct Stall<'e> {
 
 impl Stall<'_> {
     /// Writers were stopped, not only delayed.
-    pub fn stopped(&self) -> bool {
+    pub fn is_stop(&self) -> bool {
         self.detail.get("cur") == Some(&Value::Text("stopped".to_owned()))
     }
 }
 
 /// The stalls inside a window, clipped to it. A stall that began before counts from the window's
 /// beginning, and one that has not ended, to its end.
-pub fn within(events: &[EngineEvent], (begin, end): (u64, u64)) -> Vec<Stall<'_>> {
+pub fn window_stalls(events: &[EngineEvent], (begin, end): (u64, u64)) -> Vec<Stall<'_>> {
     let mut stalls = Vec::new();
     let mut open: Option<(&EngineEvent, u64)> = None;
-    for (event, at_ns) in in_order(events) {
+    for (event, at_ns) in order_events(events) {
         if event.edge == Edge::Point || (event.edge == Edge::End && open.is_none()) {
             let inside = (begin..end).contains(&at_ns);
             let stall = Stall { start_ns: at_ns, end_ns: None, detail: &event.detail };
             stalls.extend(inside.then_some(stall));
             continue;
         }
-        stalls.extend(open.take().and_then(|open| clipped(open, at_ns, (begin, end))));
+        stalls.extend(open.take().and_then(|open| clip_stall(open, at_ns, (begin, end))));
         open = (event.edge == Edge::Begin).then_some((event, at_ns));
     }
-    stalls.extend(open.and_then(|open| clipped(open, u64::MAX, (begin, end))));
+    stalls.extend(open.and_then(|open| clip_stall(open, u64::MAX, (begin, end))));
     stalls
 }
 
@@ -62,7 +62,7 @@ const HELD_MAX: usize = 4;
 /// them after it releases its lock, so that an end can arrive before its beginning. Each change
 /// names the previous state, which gives the order. A change that arrived too early gets the time
 /// of the one before it.
-fn in_order(events: &[EngineEvent]) -> Vec<(&EngineEvent, u64)> {
+fn order_events(events: &[EngineEvent]) -> Vec<(&EngineEvent, u64)> {
     let text = |event: &EngineEvent, name: &str| match event.detail.get(name) {
         Some(Value::Text(condition)) => Some(condition.clone()),
         _ => None,
@@ -89,7 +89,7 @@ fn in_order(events: &[EngineEvent]) -> Vec<(&EngineEvent, u64)> {
     ordered
 }
 
-fn clipped(
+fn clip_stall(
     (open, at_ns): (&EngineEvent, u64),
     until: u64,
     (begin, end): (u64, u64),
@@ -102,11 +102,11 @@ fn clipped(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::stall as change;
+    use crate::fixture::stall_event as change;
 
     fn clip(events: &[EngineEvent], window: (u64, u64)) -> Vec<(u64, Option<u64>, bool)> {
-        let stalls = within(events, window);
-        stalls.iter().map(|stall| (stall.start_ns, stall.end_ns, stall.stopped())).collect()
+        let stalls = window_stalls(events, window);
+        stalls.iter().map(|stall| (stall.start_ns, stall.end_ns, stall.is_stop())).collect()
     }
 
     #[test]

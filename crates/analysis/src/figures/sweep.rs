@@ -1,9 +1,9 @@
-//! Which client group the number of threads of a point belongs to.
+//! Which role the number of threads of a point belongs to.
 
 use super::group::{Group, RunRow};
 use kvdyno_record::units;
 
-/// The threads of a client group: `4 threads`. Where its own are fixed and those of another are
+/// The threads of a role: `4 threads`. Where its own are fixed and those of another are
 /// swept, the other's: `with 4 readers`. `at` is its index in `run`, a phase of `group`.
 pub fn threads_in_words<'g>(
     groups: &(impl Iterator<Item = &'g Group> + Clone),
@@ -40,7 +40,7 @@ pub fn threads_in_words<'g>(
 
 /// `1 thread`, `2 threads`.
 pub fn format_threads(number: u32) -> String {
-    units::counted(number as usize, "thread")
+    units::pluralize(number as usize, "thread")
 }
 
 #[cfg(test)]

@@ -28,10 +28,10 @@ pub(crate) fn add(
             _ => read(merged),
         };
         let each = trials.iter().map(of_trial).collect();
-        metrics.0.push(Metric::of_histograms(definition, all, each, false));
+        metrics.0.push(Metric::from_histograms(definition, all, each, false));
     };
     for (definition, limit) in shares.into_iter().zip(OVER_NS) {
-        add(definition, &|samples| over_percent(samples, limit));
+        add(definition, &|samples| percent_above_limit(samples, limit));
     }
     add(rms, &|samples| Ok(moments(samples)?.1));
     add(deviation, &|samples| {
@@ -42,7 +42,7 @@ pub(crate) fn add(
 
 /// Samples above a limit, in percent. A bucket that contains the limit counts by its middle, where
 /// the recorder put its samples.
-fn over_percent(samples: &Histogram<u64>, limit_ns: u64) -> Reading {
+fn percent_above_limit(samples: &Histogram<u64>, limit_ns: u64) -> Reading {
     if samples.is_empty() {
         return Err("no such times were recorded".into());
     }
@@ -85,12 +85,12 @@ mod tests {
         // 1 to 10,000 us, one each: 9,000 of them over 1 ms, 8,000 over 2, 6,000 over 4.
         let samples = record_all(&(1..=10_000).map(|us| (us * 1_000, 1)).collect::<Vec<_>>());
         for (limit, percent) in OVER_NS.into_iter().zip([90.0, 80.0, 60.0]) {
-            let read = over_percent(&samples, limit).unwrap();
+            let read = percent_above_limit(&samples, limit).unwrap();
             assert!((read - percent).abs() < 0.05, "{limit}: {read}");
         }
         let rare = record_all(&[(900_000, 999_999), (1_100_000, 1)]);
-        assert_eq!(over_percent(&rare, OVER_NS[0]), Ok(0.0001));
-        assert_eq!(over_percent(&rare, OVER_NS[1]), Ok(0.0));
+        assert_eq!(percent_above_limit(&rare, OVER_NS[0]), Ok(0.0001));
+        assert_eq!(percent_above_limit(&rare, OVER_NS[1]), Ok(0.0));
     }
 
     #[test]
@@ -112,6 +112,6 @@ mod tests {
         add(&mut metrics, Kind::Service, &histogram(), &[Err("killed (9)".into())]);
         assert!(metrics.0.iter().all(|metric| metric.value.is_none()));
         assert_eq!(metrics.0[0].missing.as_deref(), Some("killed (9)"));
-        assert!(over_percent(&histogram(), 1).is_err() && moments(&histogram()).is_err());
+        assert!(percent_above_limit(&histogram(), 1).is_err() && moments(&histogram()).is_err());
     }
 }

@@ -31,7 +31,7 @@ impl<'e> Trials<'e> {
     }
 
     /// A reading of each trial's phase.
-    pub fn of_phase(
+    pub fn phase_readings(
         &self,
         phase: &str,
         read: impl Fn(Spent<'e>, &'e CaseEvidence) -> Reading,
@@ -41,7 +41,7 @@ impl<'e> Trials<'e> {
     }
 
     /// A reading of each trial's record as a whole.
-    pub(crate) fn of_case(
+    pub(crate) fn case_readings(
         &self,
         phase: &str,
         read: impl Fn(&'e CaseRecord) -> Reading,
@@ -54,7 +54,7 @@ impl<'e> Trials<'e> {
     }
 
     /// A reading of each trial's role, and of one or all of its operations added up.
-    pub fn of_role(
+    pub fn role_readings(
         &self,
         scope: &At<'_>,
         read: impl Fn(&RoleResult, &OpResult) -> Reading,
@@ -68,7 +68,7 @@ impl<'e> Trials<'e> {
 
     /// How long each trial worked on after a phase.
     pub(super) fn deferred_ns(&self, phase: &str, settle: Option<&str>) -> Vec<Reading> {
-        self.of_phase(phase, |spent, case| {
+        self.phase_readings(phase, |spent, case| {
             let settle = settle.map(|name| case.phase(name)).transpose()?;
             Ok(spent.phase.deferred_ns(settle) as f64)
         })
@@ -80,7 +80,7 @@ impl<'e> Trials<'e> {
             case.phase(scope.phase)?;
             let wanted =
                 |op: &str| scope.op.map_or_else(|| OpInfo::is_summed(op), |wanted| wanted == op);
-            Ok(samples_of(latencies, (scope.phase, scope.role, kind), wanted))
+            Ok(merge_samples(latencies, (scope.phase, scope.role, kind), wanted))
         };
         self.cases.iter().map(|(case, latencies)| samples(case, latencies)).collect()
     }
@@ -110,7 +110,7 @@ impl At<'_> {
 }
 
 /// The merged samples of a phase's role, of the operations that are `wanted`.
-pub(crate) fn samples_of(
+pub(crate) fn merge_samples(
     latencies: &Latencies,
     tag: (&str, &str, Kind),
     wanted: impl Fn(&str) -> bool,

@@ -9,7 +9,7 @@ use super::windows::{self, TrialWindows};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::operations::OpInfo;
 use kvdyno_record::steady::{EndRule, WINDOW};
-use kvdyno_record::units::{self, duration, grouped, percent};
+use kvdyno_record::units::{self, duration, group_digits, percent};
 use kvdyno_record::workload::Mix;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -71,7 +71,7 @@ impl Validity {
     }
 
     /// Why it is not sustained, in a few words that are the same for every such role.
-    pub fn words(&self) -> Option<String> {
+    pub fn flaw(&self) -> Option<String> {
         match (self.word, &self.deferred) {
             (ValidityWord::Sustained, _) => None,
             (ValidityWord::Burst, None) => Some("burst: the rate still moved".to_owned()),
@@ -134,14 +134,14 @@ pub(super) fn judge(group: &mut Group, cases: &[&CaseEvidence]) -> Result<(), Re
                     moved.push((case.case.id.clone(), words));
                 }
             }
-            role.validity = Validity::new(judged, moved, deferred(role));
+            role.validity = Validity::new(judged, moved, format_deferred_work(role));
         }
     }
     Ok(())
 }
 
 /// Work that was still to do when a writer's window ended, if it is much.
-fn deferred(role: &RoleRow) -> Option<String> {
+fn format_deferred_work(role: &RoleRow) -> Option<String> {
     let burst = role.metrics.value(&c::BURST_OPS_PER_S)?;
     let sustained = role.metrics.value(&c::OPS_PER_S).filter(|per_s| *per_s > 0.0)?;
     let share = burst / sustained - 1.0;
@@ -199,7 +199,7 @@ impl Rates {
     fn movement(&self, role: &str, mix: &Mix, slice_ns: u64) -> Option<Movement> {
         let Some(least_ns) = mix.ends.least_ns else { return self.drift(role) };
         let rule = EndRule::new(least_ns, slice_ns);
-        let whole = |role: &str| Some(self.whole(self.counts.get(role)?, slice_ns));
+        let whole = |role: &str| Some(self.whole_slices(self.counts.get(role)?, slice_ns));
         let watched = mix.roles.iter().filter(|role| role.rate.is_none());
         let watched: Vec<&[u64]> = watched.filter_map(|role| whole(&role.name)).collect();
         if rule.end(&watched).is_some() {
@@ -229,7 +229,7 @@ impl Rates {
 
     /// The parts of a role's phase in a trial.
     fn windows(&self, role: &str, case: &CaseEvidence, mix: &Mix) -> Option<TrialWindows> {
-        let counts = self.whole(self.counts.get(role)?, case.case.slice_ns);
+        let counts = self.whole_slices(self.counts.get(role)?, case.case.slice_ns);
         Some(TrialWindows {
             trial: case.case.trial,
             counts: windows::parts(counts, &case.case, mix),
@@ -239,7 +239,7 @@ impl Rates {
     }
 
     /// The counts without the last slice, unless that is as long as all others.
-    fn whole<'c>(&self, counts: &'c [u64], slice_ns: u64) -> &'c [u64] {
+    fn whole_slices<'c>(&self, counts: &'c [u64], slice_ns: u64) -> &'c [u64] {
         let is_whole = self.length_ns.last() == Some(&slice_ns);
         &counts[..counts.len().saturating_sub(usize::from(!is_whole))]
     }
@@ -268,15 +268,15 @@ impl Rates {
             return Some(Movement::Moved(format!(
                 "{role}: the rate rose from zero in the first third of the window to {}/s in the \
                  last",
-                grouped(last.round() as u64)
+                group_digits(last.round() as u64)
             )));
         }
         Some(Movement::Moved(format!(
             "{role}: the rate {word} by {} from the first third of the window to the last ({}/s, \
              {}/s)",
             percent((last - first).abs() / first),
-            grouped(first.round() as u64),
-            grouped(last.round() as u64)
+            group_digits(first.round() as u64),
+            group_digits(last.round() as u64)
         )))
     }
 }
@@ -319,7 +319,7 @@ mod tests {
         mark_void(&mut groups, &[Finding { id, severity, evidence, advice, cases }]);
         for (index, group) in groups.iter().enumerate() {
             let roles = group.runs.iter().flat_map(|run| &run.roles);
-            let words = roles.filter_map(|role| role.validity.as_ref()?.words());
+            let words = roles.filter_map(|role| role.validity.as_ref()?.flaw());
             let void = words.filter(|words| words == "void: verify-failed").count();
             assert_eq!(void > 0, index == 1, "{}", group.label);
         }

@@ -50,14 +50,14 @@ const KINDS: [(&str, Noise); 6] = [
 /// The records of 32 trials of both engines' readers, without their latencies.
 fn evidence() -> Evidence {
     let trials = LOOKS[LOOKS.len() - 1] as u32;
-    let folder = crate::fixture::make_folder();
-    let run = Fixture::with_trials(trials).write(&folder.path().join("run"));
+    let dir = crate::fixture::make_dir();
+    let run = Fixture::with_trials(trials).write(&dir.path().join("run"));
     let mut evidence = Evidence::read(&run).unwrap();
     let wanted = |case: &CaseEvidence| {
         LABELS.contains(&case.case.label.as_str()) && case.case.threads == Some(1)
     };
     evidence.cases.retain(wanted);
-    evidence.cases.iter_mut().for_each(|case| case.folder = None);
+    evidence.cases.iter_mut().for_each(|case| case.dir = None);
     evidence
 }
 
@@ -94,7 +94,7 @@ fn run(evidence: &mut Evidence, random: &mut Random, noise: Noise, slower: f64) 
 }
 
 /// The share of runs that end as different, and the mean number of their pairs.
-fn share(evidence: &mut Evidence, runs: u32, noise: Noise, slower: f64) -> (f64, f64) {
+fn simulate_runs(evidence: &mut Evidence, runs: u32, noise: Noise, slower: f64) -> (f64, f64) {
     let mut random = Random::new(21);
     let ends: Vec<_> = (0..runs).map(|_| run(evidence, &mut random, noise, slower)).collect();
     let different = ends.iter().filter(|(different, _)| *different).count();
@@ -106,11 +106,11 @@ fn share(evidence: &mut Evidence, runs: u32, noise: Noise, slower: f64) -> (f64,
 fn equals_are_seldom_called_different() {
     let mut evidence = evidence();
     for (kind, noise) in KINDS {
-        let (alarms, _) = share(&mut evidence, 12, noise, 0.0);
+        let (alarms, _) = simulate_runs(&mut evidence, 12, noise, 0.0);
         assert!(alarms <= 0.25, "{kind}: {alarms}");
     }
-    let (found, pairs) = share(&mut evidence, 12, KINDS[4].1, 0.2);
-    assert!(found >= 0.9 && pairs < 8.0, "{found} {pairs}");
+    let (power, pairs) = simulate_runs(&mut evidence, 12, KINDS[4].1, 0.2);
+    assert!(power >= 0.9 && pairs < 8.0, "{power} {pairs}");
 }
 
 mod soak {
@@ -122,18 +122,18 @@ mod soak {
     const RUNS: u32 = if cfg!(debug_assertions) { 50 } else { 1000 };
 
     #[test]
-    fn of_equals_about_one_in_twenty_is_called_different() {
+    fn about_one_in_twenty_equals_is_called_different() {
         let (mut evidence, mut table) = (evidence(), String::new());
         let chance = 3.0 * (0.05 * 0.95 / f64::from(RUNS)).sqrt();
         for (kind, noise) in KINDS {
-            let (alarms, pairs) = share(&mut evidence, RUNS, noise, 0.0);
+            let (alarms, pairs) = simulate_runs(&mut evidence, RUNS, noise, 0.0);
             let _ = writeln!(table, "equals, {kind}: {:.1} %, {pairs:.1} pairs", 100.0 * alarms);
             assert!(alarms <= 0.05 + chance, "{table}");
         }
         for slower in [0.02, 0.05, 0.10, 0.20] {
-            let (found, pairs) = share(&mut evidence, RUNS, KINDS[4].1, slower);
-            let (slower, found) = (100.0 * slower, 100.0 * found);
-            let _ = writeln!(table, "{slower:.0} % slower, blocks: {found:.1} %, {pairs:.1} pairs");
+            let (power, pairs) = simulate_runs(&mut evidence, RUNS, KINDS[4].1, slower);
+            let (slower, power) = (100.0 * slower, 100.0 * power);
+            let _ = writeln!(table, "{slower:.0} % slower, blocks: {power:.1} %, {pairs:.1} pairs");
         }
         if RUNS == 1000 {
             insta::assert_snapshot!("alarms", table);

@@ -79,13 +79,13 @@ fn rate(role: &RoleRow) -> Option<&Metric> {
 }
 
 fn response(role: &RoleRow, op: usize) -> Option<&Metric> {
-    role.by_operation().nth(op)?.1.get(&c::RESPONSE_P99)
+    role.metrics_by_operation().nth(op)?.1.get(&c::RESPONSE_P99)
 }
 
 /// The operations of a role whose response times are judged.
 fn responses(groups: &[Group], [index, run, role]: [usize; 3]) -> usize {
     let role = &groups[index].runs[run].roles[role];
-    if role.open_loop { role.by_operation().count() } else { 0 }
+    if role.open_loop { role.metrics_by_operation().count() } else { 0 }
 }
 
 /// Where the scatter of a role's ratio to the base engine's comes from.
@@ -136,7 +136,7 @@ fn relative<'g>(
     figure: impl Fn(usize) -> Option<&'g Metric>,
 ) -> Option<RelativeTo> {
     if base == index {
-        return RelativeTo::itself(name, figure(index)?);
+        return RelativeTo::for_base(name, figure(index)?);
     }
     RelativeTo::between(name, (&groups[base], figure(base)?), (&groups[index], figure(index)?))
 }

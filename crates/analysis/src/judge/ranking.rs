@@ -14,7 +14,7 @@ use crate::figures::catalogue as c;
 use crate::figures::engines::{EngineInfo, name};
 use crate::figures::evidence::Evidence;
 use crate::figures::group::{Group, PhasePeers, RoleRow, RunRow};
-use crate::figures::lists::{several, together, unique};
+use crate::figures::lists::{group_equal, has_several, unique};
 use crate::figures::lost::Lost;
 use crate::figures::metric::{Definition, Direction, Metric, Metrics};
 use crate::figures::naming::list_settings;
@@ -93,15 +93,15 @@ pub(crate) fn list_rankings(evidence: &Evidence, figures: &Figures) -> Vec<Ranki
     let Figures { groups, engines, .. } = figures;
     let competing = groups.iter().enumerate().filter(|(_, group)| group.competes());
     let means = |group: &Group| (group.data_sizes(), group.ram(), group.volume.clone());
-    let fields = together(competing, |a, b| means(a.1) == means(b.1));
+    let fields = group_equal(competing, |a, b| means(a.1) == means(b.1));
     let mut rankings = Vec::new();
     for all in fields {
         // With one engine only there is nothing to rank.
-        if !several(all.iter().map(|(_, group)| group.engine_label())) {
+        if !has_several(all.iter().map(|(_, group)| group.engine_label())) {
             continue;
         }
         let setting = &list_settings(groups, all[0].1, true).join(", ");
-        for groups in together(all.iter().copied(), |a, b| a.1.durability == b.1.durability) {
+        for groups in group_equal(all.iter().copied(), |a, b| a.1.durability == b.1.durability) {
             let field = Field { evidence, engines, setting, groups };
             rankings.extend(field.rankings());
         }
@@ -139,7 +139,7 @@ impl<'g> Entry<'g> {
     /// The key of equal work of one part, at any number of threads.
     fn work(&self) -> (Question, Option<&'g str>, [&'g str; 3], (u64, &'g str)) {
         let group = self.group;
-        let peers = self.peers_by(|peers| peers.answer);
+        let peers = self.peers_key(|peers| peers.answer);
         let role = self.role.map_or("", |role| &role.role);
         let scope = [self.phase, role, self.op.unwrap_or_default()];
         (self.question, group.part.as_deref(), scope, peers)
@@ -147,10 +147,10 @@ impl<'g> Entry<'g> {
 
     /// The key of equal work at one number of threads.
     fn peers(&self) -> (u64, &'g str) {
-        self.peers_by(|peers| peers.engines)
+        self.peers_key(|peers| peers.engines)
     }
 
-    fn peers_by(&self, of_run: impl Fn(&PhasePeers) -> u64) -> (u64, &'g str) {
+    fn peers_key(&self, of_run: impl Fn(&PhasePeers) -> u64) -> (u64, &'g str) {
         self.run.map_or((0, self.group.load_peers.as_str()), |run| (of_run(&run.peers), ""))
     }
 
@@ -162,7 +162,7 @@ impl<'g> Entry<'g> {
 
 impl<'g> Field<'g> {
     fn rankings(&self) -> Vec<Ranking> {
-        let mut sets = together(self.entries(), |a, b| a.work() == b.work());
+        let mut sets = group_equal(self.entries(), |a, b| a.work() == b.work());
         sets.sort_by_key(|set| set[0].order());
         let mut rankings: Vec<Ranking> = Vec::new();
         for set in sets {
@@ -211,10 +211,10 @@ impl<'g> Field<'g> {
         let figures = |entries: &[Entry<'_>]| {
             entries.iter().filter(|entry| entry.metric.value.is_some()).count()
         };
-        let sets = together(set, |a, b| a.peers() == b.peers());
+        let sets = group_equal(set, |a, b| a.peers() == b.peers());
         let chosen = sets.into_iter().max_by_key(|set| (figures(set), set[0].group.threads))?;
         // Where each number of threads has its own load, the first represents all.
-        let chosen = together(chosen, |a, b| a.group.label == b.group.label);
+        let chosen = group_equal(chosen, |a, b| a.group.label == b.group.label);
         let chosen: Vec<Entry<'g>> = chosen.into_iter().map(|entries| entries[0]).collect();
         let first = *chosen.first()?;
         let runners = chosen.iter().map(|&Entry { index, group, metric, .. }| Runner {
@@ -222,10 +222,10 @@ impl<'g> Field<'g> {
             metric,
             group,
         });
-        let mut standings = standing::ranked(runners.collect(), first.metric.direction)?;
-        standings.extend(self.absent(&chosen, &first));
+        let mut standings = standing::rank_runners(runners.collect(), first.metric.direction)?;
+        standings.extend(self.absent_standings(&chosen, &first));
         for standing in &mut standings {
-            standing.lost = self.lost(&standing.engine);
+            standing.lost = self.losses(&standing.engine);
         }
         Some(Ranking {
             question: first.question,
@@ -258,7 +258,7 @@ impl<'g> Field<'g> {
     }
 
     /// Engines of the field that did not do this work, each with the reason.
-    fn absent(&self, chosen: &[Entry<'_>], first: &Entry<'_>) -> Vec<Standing> {
+    fn absent_standings(&self, chosen: &[Entry<'_>], first: &Entry<'_>) -> Vec<Standing> {
         let took_part =
             |label: &str| chosen.iter().any(|entry| entry.group.engine_label() == label);
         let labels = unique(self.groups.iter().map(|(_, group)| group.engine_label()));
@@ -268,7 +268,8 @@ impl<'g> Field<'g> {
                 let groups =
                     || self.groups.iter().filter(|(_, group)| group.engine_label() == label);
                 let (_, group) = groups().next()?;
-                let cannot = groups().find_map(|(_, group)| self.cannot(group, first.mix));
+                let cannot =
+                    groups().find_map(|(_, group)| self.explain_inability(group, first.mix));
                 let why = cannot
                     .unwrap_or_else(|| explain_absence(groups().map(|(_, group)| *group), first));
                 Some(Standing::absent(name(self.engines, group, true), why))
@@ -277,7 +278,7 @@ impl<'g> Field<'g> {
     }
 
     /// The engine's losses in this class.
-    fn lost(&self, engine: &str) -> Option<Lost> {
+    fn losses(&self, engine: &str) -> Option<Lost> {
         let is_engine = |(_, group): &&(usize, &Group)| name(self.engines, group, true) == engine;
         let (_, group) = self.groups.iter().find(is_engine)?;
         let is_class =
@@ -286,7 +287,7 @@ impl<'g> Field<'g> {
     }
 
     /// Why the engine cannot do a mix.
-    fn cannot(&self, group: &Group, mix: &str) -> Option<&'static str> {
+    fn explain_inability(&self, group: &Group, mix: &str) -> Option<&'static str> {
         let mut cases = self.evidence.cases.iter().filter(|case| case.case.key == group.key);
         let able: &Capabilities = cases.find_map(|case| case.capabilities())?;
         mix.split('+').find_map(|op| match op {
@@ -346,7 +347,7 @@ fn add_run_entries<'g>(
         };
         // A role with an offered rate or pauses is not ranked by its rate.
         if !role.paced {
-            let question = Question::of_mix(role.does, &role.mix);
+            let question = Question::from_mix(role.does, &role.mix);
             add(question, None, &role.metrics, question.figure());
         }
         for row in &role.ops {
@@ -357,7 +358,7 @@ fn add_run_entries<'g>(
         let beside_writer = writer.is_some_and(|writer| writer.role != role.role);
         if beside_writer && !role.does.writes {
             let tail = if role.open_loop { &c::RESPONSE_P999 } else { &c::SERVICE_P999 };
-            for (op, metrics) in role.by_operation() {
+            for (op, metrics) in role.metrics_by_operation() {
                 add(Question::Tail, Some(op).filter(|_| role.is_mix()), metrics, tail);
             }
         }

@@ -35,7 +35,7 @@ impl RelativeTo {
     }
 
     /// The base compared with itself.
-    pub(crate) fn itself(name: &str, metric: &Metric) -> Option<Self> {
+    pub(crate) fn for_base(name: &str, metric: &Metric) -> Option<Self> {
         metric.value.filter(|value| *value > 0.0)?;
         let base = name.to_owned();
         let (low, high, more_pairs, reason) = (None, None, None, None);
@@ -50,7 +50,7 @@ pub(crate) fn judge(
     new: (&Group, &Metric),
 ) -> (Option<Row>, Significance) {
     let mut row = side_by_side(base, new);
-    let other_work = comparable::different_loads(base.0, new.0);
+    let other_work = comparable::describe_load_difference(base.0, new.0);
     let other_work = other_work.filter(|_| base.1.name == c::RECORDS_PER_S.name);
     if let (Some(row), Some(why)) = (&mut row, other_work) {
         row.part(&why);

@@ -102,7 +102,7 @@ fn judge_logs(logs: &[f64], margins: Margins) -> Judgement {
     let Some(scatter) = standard_deviation(logs).filter(|_| n >= LEAST) else {
         return Judgement::too_few(mean(logs), LEAST - n);
     };
-    Judgement::decide(margins, |more| Mean::expected(mean(logs), scatter, n + more))
+    Judgement::decide(margins, |more| Mean::from_scatter(mean(logs), scatter, n + more))
 }
 
 /// Judges values of a base and of the new side that were measured at different times, one of each
@@ -154,14 +154,14 @@ impl Judgement {
             low: Some(low.exp()),
             high: Some(high.exp()),
             decision: decide(mean),
-            more: more(|n| decide(with_more(n)) != Decision::Undecided),
+            more: more_repeats(|n| decide(with_more(n)) != Decision::Undecided),
             mean: Some(mean),
         }
     }
 }
 
 /// About how many more repeats decide; none: it is decided without one, or by too many.
-fn more(decides: impl Fn(usize) -> bool) -> Option<usize> {
+fn more_repeats(decides: impl Fn(usize) -> bool) -> Option<usize> {
     if decides(0) {
         return None;
     }
@@ -172,7 +172,7 @@ fn more(decides: impl Fn(usize) -> bool) -> Option<usize> {
 
 impl Mean {
     /// The mean of `n` values, if they scatter so much.
-    fn expected(value: f64, scatter: f64, n: usize) -> Self {
+    fn from_scatter(value: f64, scatter: f64, n: usize) -> Self {
         Self { value, error: scatter / (n as f64).sqrt(), freedom: n - 1 }
     }
 
@@ -201,13 +201,13 @@ fn quantile(freedom: usize) -> f64 {
 }
 
 /// Which of several means are above the bound, so that none is in 99 of 100 cases where none is.
-pub fn above(means: &[Mean], bound: f64) -> Vec<bool> {
-    holm(&means.iter().map(|mean| mean.chance_above(bound)).collect::<Vec<_>>())
+pub fn means_above(means: &[Mean], bound: f64) -> Vec<bool> {
+    holm_correction(&means.iter().map(|mean| mean.chance_above(bound)).collect::<Vec<_>>())
 }
 
 /// Which of several differences are no chance, by the probability of each, so that none is in 99 of
 /// 100 cases where all are (S. Holm, Scandinavian Journal of Statistics 6, 1979).
-pub(crate) fn holm(chances: &[f64]) -> Vec<bool> {
+pub(crate) fn holm_correction(chances: &[f64]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
     let mut differs = vec![false; chances.len()];
@@ -265,7 +265,7 @@ pub fn judge_bounds(
         let (interval, inside, equal) = (None, None, false);
         return Some(Bounded { value, interval, inside, equal, more: Some(LEAST - n) });
     };
-    let with_more = |more| Mean::expected(mean(&scaled), scatter, n + more).interval();
+    let with_more = |more| Mean::from_scatter(mean(&scaled), scatter, n + more).interval();
     let reach = within.filter(|_| ratios).map(f64::ln_1p);
     let equals = |(least, most): (f64, f64)| {
         let is_at = |bound: f64| least <= bound && bound <= most;
@@ -283,7 +283,7 @@ pub fn judge_bounds(
         interval: Some((back(least), back(most))),
         inside: inside((least, most)),
         equal: equals((least, most)),
-        more: more(|n| inside(with_more(n)).is_some()),
+        more: more_repeats(|n| inside(with_more(n)).is_some()),
     })
 }
 
@@ -350,8 +350,8 @@ mod tests {
         for (scatter, effect, least, pairs_max) in
             [(0.03, 0.10, 0.99, 6.0), (0.05, 0.10, 0.99, 8.0), (0.10, 0.20, 0.99, 9.0)]
         {
-            let (found, pairs) = share(Decision::Different, Random::normal, scatter, effect);
-            assert!(found >= least && pairs <= pairs_max, "{scatter} {effect}: {found} {pairs}");
+            let (power, pairs) = share(Decision::Different, Random::normal, scatter, effect);
+            assert!(power >= least && pairs <= pairs_max, "{scatter} {effect}: {power} {pairs}");
         }
         let (equal, _) = share(Decision::Equal, Random::normal, 0.02, 0.0);
         assert!(equal >= 0.95, "{equal}");
@@ -465,12 +465,12 @@ mod tests {
         let mean = |value: f64| Mean { value, error: 0.01, freedom: 10 };
         // Alone it is past the bound; among ten it may be chance.
         let near = mean(0.05 + 0.034);
-        assert_eq!(above(&[near], 0.05), [true]);
+        assert_eq!(means_above(&[near], 0.05), [true]);
         let mut ten = vec![mean(0.0); 9];
         ten.push(near);
-        assert!(above(&ten, 0.05).iter().all(|above| !above));
+        assert!(means_above(&ten, 0.05).iter().all(|above| !above));
         ten.push(mean(0.2));
-        assert_eq!(above(&ten, 0.05).iter().filter(|above| **above).count(), 1);
+        assert_eq!(means_above(&ten, 0.05).iter().filter(|above| **above).count(), 1);
         let mut random = Random::new(9);
         let alarms = (0..2000).filter(|_| {
             let means: Vec<Mean> = (0..10)
@@ -479,7 +479,7 @@ mod tests {
                     judge_logs(&logs, Margins::default()).mean.unwrap()
                 })
                 .collect();
-            above(&means, 0.0).contains(&true)
+            means_above(&means, 0.0).contains(&true)
         });
         assert!(alarms.count() <= 30, "more than 1.5 %");
     }

@@ -1,11 +1,11 @@
 //! What a run decides: its primary figures, each over the base's. They are operations per second of
-//! each client group, the p99 of response times of one on a schedule, and records per second of
+//! each role, the p99 of response times of one on a schedule, and records per second of
 //! each load. All others describe.
 
 use crate::figures::Figures;
 use crate::figures::engines::title;
 use crate::figures::group::Group;
-use crate::figures::lists::{list, several};
+use crate::figures::lists::{has_several, list};
 use crate::figures::relative::RelativeTo;
 use crate::figures::sweep::threads_in_words;
 use crate::judge::rule::more_in_words;
@@ -33,7 +33,7 @@ pub struct OpenFigure {
     pub label: String,
     /// The label of its base.
     pub base: String,
-    /// The phase and the client group, with its threads or those of the swept group:
+    /// The phase and the role, with its threads or those of the swept role:
     /// `readers, 4 threads`, `writer p99, with 4 readers`.
     pub scope: String,
     /// About how many more pairs would decide; null: more than 1,000, or no number would.
@@ -47,7 +47,7 @@ impl Verdicts {
     pub fn from_figures(figures: &Figures) -> Self {
         let mut verdicts = Self::default();
         let runs = figures.groups.iter().flat_map(|group| &group.runs);
-        let named = several(runs.map(|run| run.phase.as_str()));
+        let named = has_several(runs.map(|run| run.phase.as_str()));
         for group in &figures.groups {
             let mut add = |scope: String, relative: &Option<RelativeTo>| {
                 verdicts.add((figures, group), scope, relative.as_ref());
@@ -80,12 +80,12 @@ impl Verdicts {
 
     /// `8 of 9 figures decided; undecided: RocksDB readers, 4 threads (about 6 more pairs)`; none:
     /// nothing is compared.
-    pub fn words(&self) -> Option<String> {
-        self.words_with(None)
+    pub fn description(&self) -> Option<String> {
+        self.description_with_remedy(None)
     }
 
     /// The same with a remedy: before the list, whose end a screen may cut.
-    pub fn words_with(&self, remedy: Option<&str>) -> Option<String> {
+    pub fn description_with_remedy(&self, remedy: Option<&str>) -> Option<String> {
         let decided = self.figures - self.undecided.len();
         if self.undecided.is_empty() {
             return match decided {
@@ -95,7 +95,7 @@ impl Verdicts {
             };
         }
         let mut open: Vec<String> =
-            self.undecided.iter().take(NAMED_MAX).map(OpenFigure::words).collect();
+            self.undecided.iter().take(NAMED_MAX).map(OpenFigure::description).collect();
         let more = self.undecided.len() - open.len();
         open.extend((more > 0).then(|| format!("{more} more")));
         let open = list(&open);
@@ -128,7 +128,7 @@ impl Verdicts {
 }
 
 impl OpenFigure {
-    fn words(&self) -> String {
+    fn description(&self) -> String {
         let more = self.reason.clone();
         let more = more.unwrap_or_else(|| more_in_words(self.more_pairs, "pair"));
         format!("{} {} ({more})", self.engine, self.scope)
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(few.undecided.len(), few.figures);
         assert!(few.undecided.iter().all(|figure| figure.more_pairs == Some(2)), "{few:?}");
         assert!(enough.undecided.is_empty() && enough.figures == few.figures, "{enough:?}");
-        assert!(few.words().unwrap().contains("about 2 more pairs"));
-        assert_eq!(enough.words(), Some(format!("all {} figures decided", enough.figures)));
+        assert!(few.description().unwrap().contains("about 2 more pairs"));
+        assert_eq!(enough.description(), Some(format!("all {} figures decided", enough.figures)));
     }
 }

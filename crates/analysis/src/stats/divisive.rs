@@ -21,27 +21,27 @@ pub fn change_points(values: &[f64], least: f64) -> Vec<usize> {
     let mut start = 0;
     while start < values.len() {
         let end = values.len().min(start + WINDOW);
-        let window_points = divided(&values[start..end]);
+        let window_points = find_points(&values[start..end]);
         let last = window_points.iter().max().map_or(0, |last| start + last);
         points.extend(window_points.into_iter().map(|point| start + point));
         start = last.max(start + WINDOW / 2);
     }
     points.sort_unstable();
     points.dedup();
-    without_weak(values, points, least)
+    remove_weak_points(values, points, least)
 }
 
 /// Divides where the two sides differ most, and again inside them, until chance explains the rest.
-fn divided(values: &[f64]) -> Vec<usize> {
+fn find_points(values: &[f64]) -> Vec<usize> {
     let mut points: Vec<usize> = Vec::new();
     loop {
         let best = levels(&points, values.len())
-            .filter_map(|level| apart_most(values, level))
+            .filter_map(|level| find_best_split(values, level))
             .max_by(|(_, a), (_, b)| a.total_cmp(b));
         let Some((point, _)) = best else { return points };
         let index = points.partition_point(|other| *other < point);
         let (before, after) = points.split_at(index);
-        let (left, right) = sides(values, before, point, after);
+        let (left, right) = split_at_point(values, before, point, after);
         if means_differ(left, right).is_none_or(|p| p >= WEAK) {
             return points;
         }
@@ -51,12 +51,16 @@ fn divided(values: &[f64]) -> Vec<usize> {
 
 /// Removes the weakest point while there is one that chance may have made, or that is too small to
 /// matter.
-fn without_weak(values: &[f64], mut points: Vec<usize>, least: f64) -> Vec<usize> {
+fn remove_weak_points(values: &[f64], mut points: Vec<usize>, least: f64) -> Vec<usize> {
     loop {
         let judged = (0..points.len()).map(|index| {
             let (left, right) =
-                sides(values, &points[..index], points[index], &points[index + 1..]);
-            (index, means_differ(left, right).unwrap_or(1.0), share(mean(left), mean(right)))
+                split_at_point(values, &points[..index], points[index], &points[index + 1..]);
+            (
+                index,
+                means_differ(left, right).unwrap_or(1.0),
+                relative_difference(mean(left), mean(right)),
+            )
         });
         let judged: Vec<(usize, f64, f64)> = judged.collect();
         let by_chance = judged.iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|p| p.1 >= STRONG);
@@ -67,13 +71,13 @@ fn without_weak(values: &[f64], mut points: Vec<usize>, least: f64) -> Vec<usize
 }
 
 /// The difference of the two, as a share of the smaller.
-fn share(left: f64, right: f64) -> f64 {
+fn relative_difference(left: f64, right: f64) -> f64 {
     let (small, large) = (left.abs().min(right.abs()), left.abs().max(right.abs()));
     if large == 0.0 { 0.0 } else { (right - left).abs() / small }
 }
 
 /// The values on both sides of `point`, up to the points before and after it.
-fn sides<'v>(
+fn split_at_point<'v>(
     values: &'v [f64],
     before: &[usize],
     point: usize,
@@ -93,12 +97,12 @@ fn levels(points: &[usize], all: usize) -> impl Iterator<Item = Range<usize>> {
 
 /// The point of a range that divides it, or a beginning of it, best: the one with the largest
 /// energy distance, and that distance.
-fn apart_most(values: &[f64], level: Range<usize>) -> Option<(usize, f64)> {
+fn find_best_split(values: &[f64], level: Range<usize>) -> Option<(usize, f64)> {
     let values_in_level = &values[level.clone()];
     let mut best: Option<(usize, f64)> = None;
     for point in 1..values_in_level.len() {
         let (left, right) = values_in_level.split_at(point);
-        let within_left = within(left);
+        let within_left = sum_distances(left);
         // The sums between the two sides, and inside the right one, as it grows.
         let (mut between, mut within_right) = (0.0, 0.0);
         for (index, value) in right.iter().enumerate() {
@@ -114,7 +118,7 @@ fn apart_most(values: &[f64], level: Range<usize>) -> Option<(usize, f64)> {
 }
 
 /// The sum of the distances of all pairs.
-fn within(values: &[f64]) -> f64 {
+fn sum_distances(values: &[f64]) -> f64 {
     let distances = |(index, value): (usize, &f64)| {
         values[..index].iter().map(|other| (value - other).abs()).sum::<f64>()
     };

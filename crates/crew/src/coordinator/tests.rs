@@ -50,7 +50,7 @@ pub(crate) fn job() -> Job {
         phases_before: Vec::new(),
         slice_ns: 1_000_000_000,
         errors_max: 5,
-        folder: "/nowhere".into(),
+        dir: "/nowhere".into(),
         trial: 1,
         crew: None,
         recordings: Vec::new(),
@@ -123,7 +123,7 @@ fn measured(coordinator: &mut Coordinator, reports: [Report; 2]) -> Vec<Action> 
     };
     assert_eq!(usage.user_ns, 14);
     coordinator
-        .clocks_are([ClockOffset::default(), ClockOffset { ahead_ns: -4_000, error_ns: 20 }]);
+        .set_clocks([ClockOffset::default(), ClockOffset { ahead_ns: -4_000, error_ns: 20 }]);
     let phase = "measure".to_owned();
     assert_eq!(coordinator.control(Control::Go), [Action::Order(Order::GoTogether { phase })]);
     let [first, second] = reports;
@@ -189,7 +189,7 @@ fn a_rank_that_is_lost_ends_all_once() {
     let lost = || Report::Lost { class: ErrorClass::Other, message: "it died".to_owned() };
     let error = Error::new(ErrorClass::Other, "rank 1 of 2 (node1): it died");
     let expected =
-        [Action::Say(Event::failed(Some(0), &error)), Action::Order(Order::End), Action::Over];
+        [Action::Say(Event::from_error(Some(0), &error)), Action::Order(Order::End), Action::Over];
     assert_eq!(coordinator.receive(1, lost()), expected);
     assert_eq!(coordinator.receive(0, lost()), [], "the others follow from it");
 }
@@ -257,7 +257,7 @@ fn a_rank_that_fails_in_a_phase_ends_it_for_all() {
     assert_eq!(ranks.len(), 2);
     assert!(!coordinator.is_doomed(), "all have ended the phase");
     let error = Error::new(ErrorClass::Io, "rank 1 of 2 (node1): the server is gone");
-    let failed = Action::Say(Event::failed(Some(0), &error));
+    let failed = Action::Say(Event::from_error(Some(0), &error));
     let expected = [Action::Gather, failed, Action::Order(Order::End), Action::Over];
     assert_eq!(coordinator.control(Control::Go), expected);
 }

@@ -10,16 +10,16 @@ fn each_rank_is_below_one_other() {
     for ranks in [1, 2, 3, 4, 7, 8, 9, 1000] {
         let mut met = vec![0; ranks as usize];
         for rank in 0..ranks {
-            for child in below(rank, ranks) {
-                assert_eq!(Gatherer::above(child), Some(rank), "{child} of {ranks}");
+            for child in ranks_below(rank, ranks) {
+                assert_eq!(Gatherer::parent_rank(child), Some(rank), "{child} of {ranks}");
                 met[child as usize] += 1;
             }
         }
         met[0] += 1;
         assert!(met.iter().all(|times| *times == 1), "{ranks}: {met:?}");
     }
-    assert_eq!(Gatherer::above(0), None);
-    assert_eq!(below(0, 1000).count(), 10, "the first hears ten of a thousand");
+    assert_eq!(Gatherer::parent_rank(0), None);
+    assert_eq!(ranks_below(0, 1000).count(), 10, "the first hears ten of a thousand");
 }
 
 /// Of each rank's worker so many slices, with so many times in each.
@@ -31,19 +31,19 @@ fn slices_of(rank: u64, ranks: u64) -> Vec<u64> {
         .collect()
 }
 
-fn bytes(folder: &Path) -> [Vec<u8>; 2] {
-    ["series.ndjson", "latency.hlog"].map(|name| std::fs::read(folder.join(name)).unwrap())
+fn bytes(dir: &Path) -> [Vec<u8>; 2] {
+    ["series.ndjson", "latency.hlog"].map(|name| std::fs::read(dir.join(name)).unwrap())
 }
 
 /// One rank that hears all.
-fn flat(folders: &[std::path::PathBuf], to: &Path) -> [Vec<u8>; 2] {
-    let mut all: Vec<_> = folders.iter().map(|folder| RankFiles::open(folder).unwrap()).collect();
+fn flat(dirs: &[std::path::PathBuf], to: &Path) -> [Vec<u8>; 2] {
+    let mut all: Vec<_> = dirs.iter().map(|dir| RankFiles::open(dir).unwrap()).collect();
     std::fs::create_dir(to).unwrap();
     let mut log = CrewLog::create(to, PHASE).unwrap();
     let mut decoder = Decoder::new();
     loop {
         let slices: Vec<RankSlice> =
-            all.iter_mut().filter_map(|files| files.next("measure").unwrap()).collect();
+            all.iter_mut().filter_map(|files| files.next_slice("measure").unwrap()).collect();
         let Some(total) = Total::from_slices(&slices, &mut decoder).unwrap() else {
             return bytes(to);
         };
@@ -52,9 +52,9 @@ fn flat(folders: &[std::path::PathBuf], to: &Path) -> [Vec<u8>; 2] {
 }
 
 /// Messages take some turns, others more; a rank's worker is done after some.
-fn tree(folders: &[std::path::PathBuf], to: &Path) -> [Vec<u8>; 2] {
-    let ranks = folders.len() as u32;
-    let mut files: Vec<_> = folders.iter().map(|folder| RankFiles::open(folder).unwrap()).collect();
+fn tree(dirs: &[std::path::PathBuf], to: &Path) -> [Vec<u8>; 2] {
+    let ranks = dirs.len() as u32;
+    let mut files: Vec<_> = dirs.iter().map(|dir| RankFiles::open(dir).unwrap()).collect();
     let mut nodes: Vec<_> = (0..ranks).map(|rank| Gatherer::new(rank, ranks)).collect();
     for node in &mut nodes {
         node.begin("measure");
@@ -69,8 +69,8 @@ fn tree(folders: &[std::path::PathBuf], to: &Path) -> [Vec<u8>; 2] {
                     Step::Ask(below) => nodes[below as usize].request(),
                     Step::Answer(slices) => {
                         assert!(slices.slices.len() <= SLICES_MAX);
-                        let above = Gatherer::above(rank).unwrap() as usize;
-                        nodes[above].answered(rank, slices);
+                        let above = Gatherer::parent_rank(rank).unwrap() as usize;
+                        nodes[above].add_answer(rank, slices);
                     }
                 }
             }
@@ -92,13 +92,13 @@ fn tree(folders: &[std::path::PathBuf], to: &Path) -> [Vec<u8>; 2] {
 fn a_tree_gives_what_one_rank_that_hears_all_gives() {
     for ranks in [1, 2, 3, 6, 9] {
         let scratch = tempfile::tempdir().unwrap();
-        let folders: Vec<_> =
+        let dirs: Vec<_> =
             (0..ranks).map(|rank| scratch.path().join(format!("rank{rank}"))).collect();
-        for (rank, folder) in (0..).zip(&folders) {
-            worker(folder, rank, &slices_of(rank, ranks));
+        for (rank, dir) in (0..).zip(&dirs) {
+            worker(dir, rank, &slices_of(rank, ranks));
         }
-        let flat = flat(&folders, &scratch.path().join("flat"));
-        let tree = tree(&folders, &scratch.path().join("tree"));
+        let flat = flat(&dirs, &scratch.path().join("flat"));
+        let tree = tree(&dirs, &scratch.path().join("tree"));
         assert!(flat[0].len() > 1000 && flat[1].len() > 1000, "{ranks} ranks wrote nothing");
         assert_eq!(flat, tree, "{ranks} ranks");
     }
@@ -118,10 +118,10 @@ fn nothing_is_sent_that_was_not_asked_for() {
     second.request();
     assert_eq!(second.steps(None, true).unwrap(), [], "it waits for the one below");
     let none = Slices { slices: Vec::new(), last: true };
-    second.answered(3, none.clone());
+    second.add_answer(3, none.clone());
     assert_eq!(second.steps(None, true).unwrap(), [Step::Answer(none.clone())]);
-    first.answered(1, none.clone());
-    first.answered(2, none);
+    first.add_answer(1, none.clone());
+    first.add_answer(2, none);
     assert_eq!(first.steps(None, false).unwrap(), []);
     assert!(!first.is_over(), "its own worker is at work");
     assert_eq!(first.steps(None, true).unwrap(), []);

@@ -12,9 +12,9 @@ const SECOND: u64 = 1_000_000_000;
 pub(crate) const PHASE: u64 = 1_000 * SECOND;
 
 /// A worker's files: of each slice so many times, drawn by the rank.
-pub(crate) fn worker(folder: &Path, rank: u64, slices: &[u64]) -> Histogram<u64> {
-    std::fs::create_dir(folder).unwrap();
-    let mut log = CrewLog::create(folder, PHASE - SECOND * rank).unwrap();
+pub(crate) fn worker(dir: &Path, rank: u64, slices: &[u64]) -> Histogram<u64> {
+    std::fs::create_dir(dir).unwrap();
+    let mut log = CrewLog::create(dir, PHASE - SECOND * rank).unwrap();
     let mut all = hlog::histogram();
     for (number, count) in (0..).zip(slices) {
         let mut histogram = hlog::histogram();
@@ -55,11 +55,11 @@ fn add_all(log: &mut CrewLog, by_rank: &[Vec<RankSlice>]) -> io::Result<()> {
     Ok(())
 }
 
-fn read_all(folder: &Path) -> Vec<RankSlice> {
-    let mut files = RankFiles::open(folder).unwrap();
-    assert_eq!(files.next("another").unwrap(), None);
-    let all = std::iter::from_fn(|| files.next("measure").unwrap()).collect();
-    assert_eq!(files.next("measure").unwrap(), None);
+fn read_all(dir: &Path) -> Vec<RankSlice> {
+    let mut files = RankFiles::open(dir).unwrap();
+    assert_eq!(files.next_slice("another").unwrap(), None);
+    let all = std::iter::from_fn(|| files.next_slice("measure").unwrap()).collect();
+    assert_eq!(files.next_slice("measure").unwrap(), None);
     all
 }
 
@@ -70,9 +70,9 @@ fn what_is_merged_is_what_hdr_histogram_adds() {
     let ranks: [&[u64]; 4] = [&[900, 40, 7_000], &[800, 0, 3], &[10, 10], &[]];
     let (mut expected, mut by_rank) = (hlog::histogram(), Vec::new());
     for (rank, slices) in (0..).zip(ranks) {
-        let folder = scratch.path().join(rank.to_string());
-        expected.add(worker(&folder, rank, slices)).unwrap();
-        by_rank.push(read_all(&folder));
+        let dir = scratch.path().join(rank.to_string());
+        expected.add(worker(&dir, rank, slices)).unwrap();
+        by_rank.push(read_all(&dir));
     }
     let merged = scratch.path().join("merged");
     std::fs::create_dir(&merged).unwrap();
@@ -106,12 +106,12 @@ fn what_is_merged_is_what_hdr_histogram_adds() {
 #[test]
 fn a_slice_out_of_place_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
-    let folders = ["a", "b", "merged"].map(|name| scratch.path().join(name));
-    worker(&folders[0], 0, &[5, 6]);
-    worker(&folders[1], 1, &[5, 6]);
-    let (one, mut other) = (read_all(&folders[0]), read_all(&folders[1]));
-    std::fs::create_dir(&folders[2]).unwrap();
-    let mut log = CrewLog::create(&folders[2], PHASE).unwrap();
+    let dirs = ["a", "b", "merged"].map(|name| scratch.path().join(name));
+    worker(&dirs[0], 0, &[5, 6]);
+    worker(&dirs[1], 1, &[5, 6]);
+    let (one, mut other) = (read_all(&dirs[0]), read_all(&dirs[1]));
+    std::fs::create_dir(&dirs[2]).unwrap();
+    let mut log = CrewLog::create(&dirs[2], PHASE).unwrap();
     let shifted = [one.clone(), other[1..].to_vec()];
     let error = add_all(&mut log, &shifted).unwrap_err().to_string();
     assert_eq!(error, "a rank in `measure`: expected slice 0, found 1");

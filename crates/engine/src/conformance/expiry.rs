@@ -1,7 +1,7 @@
 //! Times to live: a record is there until its time is over, and not any more after it.
 
 use super::erased::BoxSession;
-use super::field::{Field, Outcome, Stop, expect, expect_value, get, needs, value};
+use super::field::{Field, Outcome, Stop, expect, expect_value, get, require_ability, value};
 use crate::TimeToLive;
 use std::time::{Duration, Instant};
 
@@ -11,19 +11,19 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Longer than the 30 days from which on memcached takes a number for a date.
 const LONG: Duration = Duration::from_secs(40 * 24 * 3_600);
 
-fn claimed(field: &Field<'_>) -> Result<TimeToLive, Stop> {
+fn claimed_ttl(field: &Field<'_>) -> Result<TimeToLive, Stop> {
     let claimed = field.capabilities().time_to_live;
     claimed.ok_or_else(|| Stop::Skip("the engine does not claim times to live".to_owned()))
 }
 
 /// A time that a check waits for.
-fn short(claimed: TimeToLive) -> Duration {
+fn short_ttl(claimed: TimeToLive) -> Duration {
     Duration::from_nanos(claimed.unit_ns.saturating_mul(2)).max(Duration::from_secs(1))
 }
 
 pub(super) fn ends(field: &Field<'_>) -> Outcome {
-    let claimed = claimed(field)?;
-    let ttl = short(claimed);
+    let claimed = claimed_ttl(field)?;
+    let ttl = short_ttl(claimed);
     let long = claimed.longest_ns.map_or(LONG, |longest| LONG.min(Duration::from_nanos(longest)));
     let engine = field.open(100)?;
     let mut session = engine.session()?;
@@ -51,9 +51,9 @@ pub(super) fn ends(field: &Field<'_>) -> Outcome {
 }
 
 pub(super) fn ends_in_flight(field: &Field<'_>) -> Outcome {
-    needs(field.capabilities().pipelined, "operations in flight")?;
-    let claimed = claimed(field)?;
-    let ttl = short(claimed);
+    require_ability(field.capabilities().pipelined, "operations in flight")?;
+    let claimed = claimed_ttl(field)?;
+    let ttl = short_ttl(claimed);
     let engine = field.open(100)?;
     let mut session = engine.session()?;
     let begun = Instant::now();

@@ -28,7 +28,7 @@ pub(super) fn expect(holds: bool, what: impl FnOnce() -> String) -> Outcome {
 }
 
 /// Skips the check unless the engine claims `ability`.
-pub(super) fn needs(claimed: bool, ability: &str) -> Outcome {
+pub(super) fn require_ability(claimed: bool, ability: &str) -> Outcome {
     if claimed { Ok(()) } else { Err(Stop::Skip(format!("the engine does not claim {ability}"))) }
 }
 
@@ -72,8 +72,8 @@ impl<'a> Field<'a> {
     }
 
     /// Skips the check for an engine that stores nothing on purpose.
-    pub(super) fn needs_contents(&self) -> Outcome {
-        needs(!self.capabilities().stores_nothing, "to store records")
+    pub(super) fn require_contents(&self) -> Outcome {
+        require_ability(!self.capabilities().stores_nothing, "to store records")
     }
 
     /// Defaults under the weakest class the engine has: the kit is not about speed, but a hundred
@@ -155,7 +155,7 @@ pub(super) fn value(number: u64, version: u64, bytes: usize) -> Vec<u8> {
 }
 
 /// The version in a value of `number`, if the value is whole.
-pub(super) fn version_in(number: u64, shown: &[u8]) -> Option<u64> {
+pub(super) fn parse_version(number: u64, shown: &[u8]) -> Option<u64> {
     let version = u64::from_le_bytes(shown.get(8..16)?.try_into().ok()?);
     (shown == value(number, version, shown.len())).then_some(version)
 }

@@ -1,7 +1,7 @@
 //! Operations in flight: each is answered once, under its ticket, with the right value.
 
 use super::erased::BoxSession;
-use super::field::{Field, Outcome, expect, needs, value};
+use super::field::{Field, Outcome, expect, require_ability, value};
 use crate::DataShape;
 
 const RECORDS: u64 = 500;
@@ -9,19 +9,19 @@ const DEPTH: u32 = 16;
 const VALUE_BYTES: usize = 100;
 
 pub(super) fn answers(field: &Field<'_>) -> Outcome {
-    needs(field.capabilities().pipelined, "operations in flight")?;
-    field.needs_contents()?;
+    require_ability(field.capabilities().pipelined, "operations in flight")?;
+    field.require_contents()?;
     let shape = DataShape { depth: DEPTH, ..field.shape(RECORDS) };
     let engine = field.open_at(&field.new_location()?, &field.options(), &shape)?;
     let mut session = engine.session()?;
     let none = session.complete(&mut |_, _| ())?;
     expect(none == 0, || format!("expected no answers, found {none}"))?;
     for version in [1, 2] {
-        in_flight(&mut session, |session, ticket, number| {
+        run_in_flight(&mut session, |session, ticket, number| {
             session.submit_put(ticket, &field.key(number), &value(number, version, VALUE_BYTES))
         })?;
         let mut wrong = Vec::new();
-        in_flight_seen(
+        run_in_flight_seen(
             &mut session,
             |session, ticket, number| session.submit_get(ticket, &field.key(number)),
             |number, actual| {
@@ -36,15 +36,15 @@ pub(super) fn answers(field: &Field<'_>) -> Outcome {
     Ok(engine.close()?)
 }
 
-fn in_flight(
+fn run_in_flight(
     session: &mut BoxSession<'_>,
     submit: impl Fn(&mut BoxSession<'_>, u32, u64) -> crate::Result<()>,
 ) -> Outcome {
-    in_flight_seen(session, submit, |_, _| ())
+    run_in_flight_seen(session, submit, |_, _| ())
 }
 
 /// Does something to each record with [`DEPTH`] in flight. Tickets come free out of order.
-fn in_flight_seen(
+fn run_in_flight_seen(
     session: &mut BoxSession<'_>,
     submit: impl Fn(&mut BoxSession<'_>, u32, u64) -> crate::Result<()>,
     mut visit: impl FnMut(u64, Option<&[u8]>),

@@ -2,7 +2,7 @@
 //! writers. Each isolation that the engine declares is checked.
 
 use super::erased::{BoxEngine, BoxGraph};
-use super::field::{Field, Outcome, Stop, expect, needs};
+use super::field::{Field, Outcome, Stop, expect, require_ability};
 use crate::graph::{Added, Audited, Chunk, Count, Isolation, Link, LinkKey, Node};
 use crate::{BatchKind, ErrorClass, Options, Result, Transactions};
 use std::sync::Barrier;
@@ -30,11 +30,11 @@ fn isolations(field: &Field<'_>, options: &Options) -> Vec<Isolation> {
 }
 
 /// Runs `check` on a fresh database for each way.
-fn by_each_way(field: &Field<'_>, check: CheckFn) -> Outcome {
-    field.needs_contents()?;
+fn check_each_way(field: &Field<'_>, check: CheckFn) -> Outcome {
+    field.require_contents()?;
     let options = field.options();
     let ways = isolations(field, &options);
-    needs(!ways.is_empty(), "to store a graph")?;
+    require_ability(!ways.is_empty(), "to store a graph")?;
     for way in ways {
         let engine = field.open(1000)?;
         let checked = check(&engine, way, &mut engine.graph(way)?);
@@ -61,7 +61,7 @@ fn link_key(id1: u64, id2: u64) -> LinkKey {
 
 /// Numbers from 1 on, of a store that numbers nodes itself too.
 pub(super) fn nodes(field: &Field<'_>) -> Outcome {
-    by_each_way(field, |_, _, graph| {
+    check_each_way(field, |_, _, graph| {
         let long = vec![9; 5000];
         graph.load(&Chunk { nodes: &[(1, node(1, b"first"))], ..Chunk::default() })?;
         graph.add_node(2, &node(1, &long))?;
@@ -96,7 +96,7 @@ pub(super) fn nodes(field: &Field<'_>) -> Outcome {
 
 /// Written, hidden, shown again and written anew: what a list, a look for some and the count say.
 pub(super) fn links(field: &Field<'_>) -> Outcome {
-    by_each_way(field, |_, _, graph| {
+    check_each_way(field, |_, _, graph| {
         let add = |graph: &mut BoxGraph<'_>, id2, time, data, expected| {
             let added = graph.add_link(&link(5, id2, time, data))?;
             expect(added == expected, || {
@@ -118,9 +118,13 @@ pub(super) fn links(field: &Field<'_>) -> Outcome {
         })?;
         expect(!graph.delete_link(link_key(5, 4), 301)?, || "a link was deleted twice".into())?;
         expect(!graph.delete_link(link_key(5, 99), 301)?, || "no link was deleted".into())?;
-        listed(graph, (0, u64::MAX, 10), &[(3, 200), (6, 106), (5, 105), (2, 102), (1, 101)])?;
-        listed(graph, (0, 106, 2), &[(6, 106), (5, 105)])?;
-        listed(graph, (102, 105, 10), &[(5, 105), (2, 102)])?;
+        expect_links(
+            graph,
+            (0, u64::MAX, 10),
+            &[(3, 200), (6, 106), (5, 105), (2, 102), (1, 101)],
+        )?;
+        expect_links(graph, (0, 106, 2), &[(6, 106), (5, 105)])?;
+        expect_links(graph, (102, 105, 10), &[(5, 105), (2, 102)])?;
         let mut some = Vec::new();
         let count = graph.get_links(5, KIND, &[4, 3, 77], &mut |link| {
             some.push((link.key.id2, link.visible, link.data.to_vec()));
@@ -128,20 +132,20 @@ pub(super) fn links(field: &Field<'_>) -> Outcome {
         some.sort();
         let expected = [(3, true, b"new".to_vec()), (4, false, b"data".to_vec())];
         expect(count == 2 && some == expected, || format!("expected three links, found {some:?}"))?;
-        counted(graph, 5, 5)?;
+        expect_count(graph, 5, 5)?;
         let right = |id, links| Audited { id, kind: KIND, count: links, links, listed: links };
-        let all = audited(graph)?;
+        let all = audit_sorted(graph)?;
         expect(all == [right(5, 5), right(6, 1)], || format!("with one link deleted: {all:?}"))?;
         add(graph, 4, 400, b"again", Added::Shown)?;
-        counted(graph, 5, 6)?;
-        counted(graph, 6, 1)?;
-        counted(graph, 7, 0)?;
-        let all = audited(graph)?;
+        expect_count(graph, 5, 6)?;
+        expect_count(graph, 6, 1)?;
+        expect_count(graph, 7, 0)?;
+        let all = audit_sorted(graph)?;
         expect(all == [right(5, 6), right(6, 1)], || format!("audit: {all:?}"))
     })
 }
 
-fn listed(
+fn expect_links(
     graph: &mut BoxGraph<'_>,
     (oldest, newest, limit): (u64, u64, u32),
     expected: &[(u64, u64)],
@@ -162,13 +166,13 @@ fn listed(
     })
 }
 
-fn counted(graph: &mut BoxGraph<'_>, id: u64, expected: u64) -> Outcome {
+fn expect_count(graph: &mut BoxGraph<'_>, id: u64, expected: u64) -> Outcome {
     let count = graph.count_links(id, KIND)?;
     expect(count == expected, || format!("count of node {id}: expected {expected}, found {count}"))
 }
 
 /// In the order of nodes.
-fn audited(graph: &mut BoxGraph<'_>) -> Result<Vec<Audited>> {
+fn audit_sorted(graph: &mut BoxGraph<'_>) -> Result<Vec<Audited>> {
     let mut all = Vec::new();
     graph.audit(&mut |one| all.push(one))?;
     all.sort_by_key(|one| one.id);
@@ -178,7 +182,7 @@ fn audited(graph: &mut BoxGraph<'_>) -> Result<Vec<Audited>> {
 /// A load in parts, one of them of several pages; and an audit finds a count that is wrong.
 pub(super) fn load(field: &Field<'_>) -> Outcome {
     const LINKS: u64 = 2500;
-    by_each_way(field, |_, _, graph| {
+    check_each_way(field, |_, _, graph| {
         let nodes: Vec<_> = (1..=LINKS).map(|id| (id, node(1, b"node"))).collect();
         graph.load(&Chunk { nodes: &nodes, ..Chunk::default() })?;
         let links: Vec<_> = (1..=LINKS).map(|id2| link(id2 % 2 + 1, id2, id2, b"l")).collect();
@@ -206,7 +210,7 @@ pub(super) fn load(field: &Field<'_>) -> Outcome {
 pub(super) fn side_by_side(field: &Field<'_>) -> Outcome {
     const WRITERS: usize = 4;
     const WRITES: u64 = 150;
-    by_each_way(field, |engine, way, graph| {
+    check_each_way(field, |engine, way, graph| {
         let start = Barrier::new(WRITERS);
         std::thread::scope(|scope| {
             let writers = (0..WRITERS as u64).map(|writer| {
@@ -218,7 +222,7 @@ pub(super) fn side_by_side(field: &Field<'_>) -> Outcome {
                     (0..WRITES).try_for_each(|number| {
                         let (id1, id2) = (number % 2 + 1, number / 2 % 5 + 1);
                         let time = number * WRITERS as u64 + writer + 1;
-                        again(|| match (number / 3 + writer) % 2 {
+                        retry(|| match (number / 3 + writer) % 2 {
                             0 => graph.delete_link(link_key(id1, id2), time).map(drop),
                             _ => graph.add_link(&link(id1, id2, time, b"data")).map(drop),
                         })
@@ -231,14 +235,14 @@ pub(super) fn side_by_side(field: &Field<'_>) -> Outcome {
                 Err(_) => Err(Stop::Fail("a writer panicked".to_owned())),
             })
         })?;
-        let all = audited(graph)?;
+        let all = audit_sorted(graph)?;
         expect(!all.is_empty(), || "expected counts, found none".to_owned())?;
         let wrong = all.iter().find(|one| !one.is_right());
         expect(wrong.is_none(), || format!("counts differ from their links: {wrong:?}"))
     })
 }
 
-fn again(mut once: impl FnMut() -> Result<()>) -> Result<()> {
+fn retry(mut once: impl FnMut() -> Result<()>) -> Result<()> {
     const TRIES: u32 = 10_000;
     for _ in 1..TRIES {
         match once() {

@@ -45,7 +45,7 @@ pub(super) fn describes_itself(field: &Field<'_>) -> Outcome {
 pub(super) fn opens_with_every_word(field: &Field<'_>) -> Outcome {
     round_trip_with(field, &field.options())?;
     for option in &field.description.options {
-        for word in other_words(option) {
+        for word in non_default_values(option) {
             let mut options = field.options();
             options.values.insert(option.name.clone(), word.clone());
             let options = options.resolve(&field.description)?;
@@ -63,7 +63,7 @@ pub(super) fn opens_with_every_preset(field: &Field<'_>) -> Outcome {
     const MEMORY: u64 = 512 << 20;
     for preset in Preset::ALL {
         let class = field.options().durability;
-        let options = Options::of_preset(&field.description, class, preset, MEMORY)?;
+        let options = Options::from_preset(&field.description, class, preset, MEMORY)?;
         let location = field.new_location()?;
         let engine = field
             .open_at(&location, &options, &field.shape(100))
@@ -75,7 +75,7 @@ pub(super) fn opens_with_every_preset(field: &Field<'_>) -> Outcome {
     Ok(())
 }
 
-fn other_words(option: &OptionSpec) -> Vec<Value> {
+fn non_default_values(option: &OptionSpec) -> Vec<Value> {
     let words = match &option.kind {
         OptionKind::Boolean => vec![Value::Boolean(true), Value::Boolean(false)],
         OptionKind::Choice { of } => of.iter().cloned().map(Value::Text).collect(),
@@ -95,7 +95,7 @@ fn round_trip_with(field: &Field<'_>, options: &Options) -> Outcome {
     Ok(engine.close()?)
 }
 
-pub(super) fn every_durability_class(field: &Field<'_>) -> Outcome {
+pub(super) fn round_trips_in_every_class(field: &Field<'_>) -> Outcome {
     for &class in field.capabilities().durability.keys() {
         let options = Options::defaults(&field.description, class);
         fill_and_reopen(field, &options, 50).map_err(|stop| match stop {
@@ -107,7 +107,7 @@ pub(super) fn every_durability_class(field: &Field<'_>) -> Outcome {
 }
 
 pub(super) fn reopen(field: &Field<'_>) -> Outcome {
-    field.needs_contents()?;
+    field.require_contents()?;
     fill_and_reopen(field, &field.options(), 2000)
 }
 
@@ -156,7 +156,7 @@ fn check_fill(field: &Field<'_>, engine: &BoxEngine, keys: u64) -> Outcome {
     Ok(())
 }
 
-pub(super) fn settles(field: &Field<'_>) -> Outcome {
+pub(super) fn settles_within_limit(field: &Field<'_>) -> Outcome {
     /// Far more than any wake-up takes, far less than a limit that is ignored.
     const SLACK: Duration = Duration::from_secs(5);
     let engine = field.open(2000)?;
@@ -210,7 +210,7 @@ fn unix_ns() -> u64 {
 /// Each key once in random order; all are counted, a sample is looked at.
 pub(super) fn random_load(field: &Field<'_>) -> Outcome {
     const KEYS: u64 = 20_000;
-    field.needs_contents()?;
+    field.require_contents()?;
     // With room for long values an engine of fixed slots would take 20 GiB.
     let shape = DataShape { value_bytes_max: 100, ..field.shape(KEYS) };
     let engine = field.open_at(&field.new_location()?, &field.options(), &shape)?;

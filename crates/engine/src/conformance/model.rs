@@ -28,7 +28,7 @@ enum Step {
 }
 
 pub(super) fn agrees(field: &Field<'_>) -> Outcome {
-    field.needs_contents()?;
+    field.require_contents()?;
     let config = Config {
         cases: CASES,
         max_shrink_iters: SHRINKS,

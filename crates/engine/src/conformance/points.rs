@@ -1,10 +1,10 @@
 //! Single keys: what is put is got, until it is overwritten or deleted.
 
-use super::field::{Field, Outcome, expect, expect_value, needs, value};
+use super::field::{Field, Outcome, expect, expect_value, require_ability, value};
 use crate::{ErrorClass, Result};
 
 pub(super) fn round_trip(field: &Field<'_>) -> Outcome {
-    field.needs_contents()?;
+    field.require_contents()?;
     let engine = field.open(100)?;
     let mut session = engine.session()?;
     let (one, two) = (field.key(1), field.key(2));
@@ -29,7 +29,7 @@ pub(super) fn round_trip(field: &Field<'_>) -> Outcome {
     Ok(engine.close()?)
 }
 
-pub(super) fn shown_once(field: &Field<'_>) -> Outcome {
+pub(super) fn shows_value_once(field: &Field<'_>) -> Outcome {
     let engine = field.open(100)?;
     let mut session = engine.session()?;
     session.put(&field.key(1), &value(1, 1, 100))?;
@@ -43,7 +43,7 @@ pub(super) fn shown_once(field: &Field<'_>) -> Outcome {
 }
 
 pub(super) fn value_limits(field: &Field<'_>) -> Outcome {
-    field.needs_contents()?;
+    field.require_contents()?;
     let engine = field.open(100)?;
     let mut session = engine.session()?;
     let longest = field.long_value_bytes();
@@ -65,8 +65,8 @@ pub(super) fn value_limits(field: &Field<'_>) -> Outcome {
 
 pub(super) fn key_limits(field: &Field<'_>) -> Outcome {
     const LONG: u64 = 4096;
-    field.needs_contents()?;
-    needs(!field.capabilities().numbered_keys_only, "keys that are not numbers")?;
+    field.require_contents()?;
+    require_ability(!field.capabilities().numbered_keys_only, "keys that are not numbers")?;
     let engine = field.open(100)?;
     let mut session = engine.session()?;
     let longest = field.capabilities().key_bytes_max.unwrap_or(LONG).min(LONG) as usize;

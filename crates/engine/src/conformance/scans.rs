@@ -1,7 +1,7 @@
 //! Ordered reading: bounds, limits, directions, breaking off, walks over everything.
 
 use super::erased::BoxSession;
-use super::field::{Field, Outcome, Stop, expect, needs, value};
+use super::field::{Field, Outcome, Stop, expect, require_ability, value};
 use crate::{Direction, Range, Walk};
 use std::ops::ControlFlow;
 
@@ -9,19 +9,19 @@ use std::ops::ControlFlow;
 const KEYS: u64 = 200;
 
 pub(super) fn forward(field: &Field<'_>) -> Outcome {
-    in_direction(field, Direction::Forward, scan_all)
+    check_direction(field, Direction::Forward, scan_all)
 }
 
 pub(super) fn reverse(field: &Field<'_>) -> Outcome {
-    in_direction(field, Direction::Reverse, scan_all)
+    check_direction(field, Direction::Reverse, scan_all)
 }
 
 pub(super) fn walk_forward(field: &Field<'_>) -> Outcome {
-    in_direction(field, Direction::Forward, walk_all)
+    check_direction(field, Direction::Forward, walk_all)
 }
 
 pub(super) fn walk_reverse(field: &Field<'_>) -> Outcome {
-    in_direction(field, Direction::Reverse, walk_all)
+    check_direction(field, Direction::Reverse, walk_all)
 }
 
 /// Which way, through what is stored.
@@ -34,13 +34,13 @@ struct Course<'f, 'a> {
 
 type CheckFn = fn(&Course<'_, '_>, &mut BoxSession<'_>) -> Outcome;
 
-fn in_direction(field: &Field<'_>, direction: Direction, check: CheckFn) -> Outcome {
+fn check_direction(field: &Field<'_>, direction: Direction, check: CheckFn) -> Outcome {
     let (claimed, name) = match direction {
         Direction::Forward => (field.capabilities().scan_forward, "forward scans"),
         Direction::Reverse => (field.capabilities().scan_reverse, "reverse scans"),
     };
-    needs(claimed, name)?;
-    field.needs_contents()?;
+    require_ability(claimed, name)?;
+    field.require_contents()?;
     let engine = field.open(KEYS)?;
     let mut session = engine.session()?;
     let empty = Course { field, direction, stored: Vec::new() };
@@ -61,15 +61,15 @@ fn store(field: &Field<'_>, session: &mut BoxSession<'_>) -> Result<Vec<u64>, St
 
 /// Both directions in turns on one session: neither goes on from where the other stands.
 pub(super) fn walks_in_turns(field: &Field<'_>) -> Outcome {
-    needs(field.capabilities().scan_forward, "forward scans")?;
-    needs(field.capabilities().scan_reverse, "reverse scans")?;
-    field.needs_contents()?;
+    require_ability(field.capabilities().scan_forward, "forward scans")?;
+    require_ability(field.capabilities().scan_reverse, "reverse scans")?;
+    field.require_contents()?;
     let engine = field.open(KEYS)?;
     let mut session = engine.session()?;
     let stored = store(field, &mut session)?;
     let mut both = [Direction::Forward, Direction::Reverse].map(|direction| {
         let course = Course { field, direction, stored: stored.clone() };
-        let remaining: Vec<u64> = course.met().collect();
+        let remaining: Vec<u64> = course.numbers_in_order().collect();
         (course, Walk::new(direction), remaining)
     });
     // Half way they stand on one key.
@@ -109,7 +109,7 @@ struct ScanRequest {
 
 impl Course<'_, '_> {
     /// What is stored, in the order in which it is met.
-    fn met(&self) -> Box<dyn Iterator<Item = u64> + '_> {
+    fn numbers_in_order(&self) -> Box<dyn Iterator<Item = u64> + '_> {
         match self.direction {
             Direction::Forward => Box::new(self.stored.iter().copied()),
             Direction::Reverse => Box::new(self.stored.iter().rev().copied()),
@@ -125,7 +125,7 @@ impl Course<'_, '_> {
             let ended = until.is_some_and(|end| if forward { number >= end } else { number < end });
             begun && !ended
         };
-        let expected: Vec<u64> = self.met().filter(|number| within(*number)).collect();
+        let expected: Vec<u64> = self.numbers_in_order().filter(|number| within(*number)).collect();
         let expected = &expected[..expected.len().min(limit as usize).min(most)];
         let keys = [from, until].map(|end| end.map(|number| self.field.key(number)));
         let [from, until] = keys.each_ref().map(Option::as_deref);
@@ -184,7 +184,7 @@ fn walk_all(course: &Course<'_, '_>, session: &mut BoxSession<'_>) -> Outcome {
     for (limit, most) in [(1, usize::MAX), (7, usize::MAX), (1000, 3), (1000, usize::MAX)] {
         let mut walk = Walk::new(course.direction);
         for _around in 0..2 {
-            let mut remaining: Vec<u64> = course.met().collect();
+            let mut remaining: Vec<u64> = course.numbers_in_order().collect();
             while course.step(session, &mut walk, &mut remaining, (limit, most))? {}
         }
     }

@@ -1,6 +1,6 @@
 //! Clients that share one thread: while one waits for its answer, the others go on.
 
-use super::field::{Field, Outcome, expect, needs, value};
+use super::field::{Field, Outcome, expect, require_ability, value};
 use crate::server::shared_threads;
 use std::cell::RefCell;
 
@@ -8,9 +8,9 @@ const CLIENTS: u64 = 4;
 const RECORDS: u64 = 50;
 const VALUE_BYTES: usize = 100;
 
-pub(super) fn go_on(field: &Field<'_>) -> Outcome {
-    needs(field.capabilities().shares_threads, "clients that share threads")?;
-    field.needs_contents()?;
+pub(super) fn run_side_by_side(field: &Field<'_>) -> Outcome {
+    require_ability(field.capabilities().shares_threads, "clients that share threads")?;
+    field.require_contents()?;
     let engine =
         field.open_at(&field.new_location()?, &field.options(), &field.shape(CLIENTS * RECORDS))?;
     let sessions: crate::Result<Vec<_>> = (0..CLIENTS).map(|_| engine.session()).collect();

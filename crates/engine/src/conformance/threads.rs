@@ -1,7 +1,7 @@
 //! Several sessions: no lost write, no old value after a new one, no torn value.
 
-use super::field::{Field, Outcome, Stop, expect, expect_value, get, value, version_in};
-use super::writes::joined;
+use super::field::{Field, Outcome, Stop, expect, expect_value, get, parse_version, value};
+use super::writes::join_thread;
 use crate::Options;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// kept from call to call would make reads cheaper than they are.
 pub(super) fn no_stale_reads(field: &Field<'_>) -> Outcome {
     const ROUNDS: u64 = 50;
-    field.needs_contents()?;
+    field.require_contents()?;
     let engine = field.open(100)?;
     let key = &field.key(1);
     std::thread::scope(|scope| {
@@ -66,7 +66,7 @@ fn write_side_by_side(field: &Field<'_>, options: &Options, each: u64) -> Outcom
     };
     std::thread::scope(|scope| {
         let threads = [0, 1].map(|thread| scope.spawn(move || write(thread)));
-        threads.into_iter().try_for_each(joined)
+        threads.into_iter().try_for_each(join_thread)
     })?;
     if contents {
         let mut session = engine.session()?;
@@ -84,7 +84,7 @@ pub(super) fn readers_and_writer(field: &Field<'_>) -> Outcome {
     const READERS: usize = 4;
     const KEYS: u64 = 16;
     const VERSIONS: u64 = 200;
-    field.needs_contents()?;
+    field.require_contents()?;
     let engine = field.open(KEYS)?;
     let keys: Vec<_> = (0..KEYS).map(|number| field.key(number)).collect();
     let done = AtomicBool::new(false);
@@ -94,7 +94,7 @@ pub(super) fn readers_and_writer(field: &Field<'_>) -> Outcome {
         while !done.load(Ordering::Acquire) {
             for (number, key) in (0..).zip(&keys) {
                 let Some(shown) = get(&mut session, key)? else { continue };
-                let version = version_in(number, &shown);
+                let version = parse_version(number, &shown);
                 let before = &mut newest[number as usize];
                 expect(version >= Some(*before), || {
                     format!("key {number}: version {version:?} after version {before}")
@@ -128,7 +128,7 @@ pub(super) fn readers_and_writer(field: &Field<'_>) -> Outcome {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        joined(writer)?;
+        join_thread(writer)?;
         readers.into_iter().try_for_each(|reader| {
             reader.join().unwrap_or_else(|_| Err(Stop::Fail("a reader panicked".to_owned())))
         })

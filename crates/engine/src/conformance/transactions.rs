@@ -2,8 +2,8 @@
 //! an option is checked under each value of it.
 
 use super::erased::BoxEngine;
-use super::field::{Field, Outcome, Stop, expect, expect_value, get, needs, value};
-use super::writes::joined;
+use super::field::{Field, Outcome, Stop, expect, expect_value, get, require_ability, value};
+use super::writes::join_thread;
 use crate::{
     Direction, Error, ErrorClass, Options, Range, Result, Transaction, Transactions, Value,
 };
@@ -21,8 +21,8 @@ const MOMENT: Duration = Duration::from_millis(200);
 type CheckFn = fn(&Field<'_>, &BoxEngine, Transactions) -> Outcome;
 
 /// Runs `check` on a fresh database for every kind of transaction that the engine has.
-fn of_every_kind(field: &Field<'_>, check: CheckFn) -> Outcome {
-    field.needs_contents()?;
+fn check_each_kind(field: &Field<'_>, check: CheckFn) -> Outcome {
+    field.require_contents()?;
     let with = |word: &String| {
         let mut options = field.options();
         options.values.insert("transactions".to_owned(), Value::Text(word.clone()));
@@ -34,7 +34,7 @@ fn of_every_kind(field: &Field<'_>, check: CheckFn) -> Outcome {
     };
     let kind = |options: &Options| field.description.transactions(options);
     let some: Vec<_> = all.iter().filter(|all| kind(all) != Transactions::None).collect();
-    needs(!some.is_empty(), "transactions")?;
+    require_ability(!some.is_empty(), "transactions")?;
     for options in some {
         let engine = match field.open_at(&field.new_location()?, options, &field.shape(1000)) {
             // This build or library does not support the value and refuses it.
@@ -52,7 +52,7 @@ fn of_every_kind(field: &Field<'_>, check: CheckFn) -> Outcome {
 
 /// A body that fails, and a batch of reads and writes that sees itself.
 pub(super) fn all_or_nothing(field: &Field<'_>) -> Outcome {
-    of_every_kind(field, |field, engine, _| {
+    check_each_kind(field, |field, engine, _| {
         let mut session = engine.session()?;
         let keys: Vec<_> = (0..4).map(|number| field.key(number)).collect();
         let [old, new] = [1, 2].map(|version| value(0, version, 40));
@@ -96,8 +96,8 @@ pub(super) fn all_or_nothing(field: &Field<'_>) -> Outcome {
 
 /// Ranges within a transaction: what is stored and what it wrote itself, in one order.
 pub(super) fn scans(field: &Field<'_>) -> Outcome {
-    needs(field.capabilities().scan_forward, "forward scans")?;
-    of_every_kind(field, |field, engine, _| {
+    require_ability(field.capabilities().scan_forward, "forward scans")?;
+    check_each_kind(field, |field, engine, _| {
         let mut session = engine.session()?;
         for number in (0..20).step_by(2) {
             session.put(&field.key(number), &value(number, 1, 40))?;
@@ -135,7 +135,7 @@ pub(super) fn scans(field: &Field<'_>) -> Outcome {
 /// Writes of a transaction that is rolled back are never visible to others. Others may have to
 /// wait for its end.
 pub(super) fn no_dirty_reads(field: &Field<'_>) -> Outcome {
-    of_every_kind(field, |field, engine, _| {
+    check_each_kind(field, |field, engine, _| {
         let (keys, old) = ([field.key(1), field.key(2)], value(1, 1, 40));
         let mut session = engine.session()?;
         session.put(&keys[0], &old)?;
@@ -171,7 +171,7 @@ pub(super) fn no_dirty_reads(field: &Field<'_>) -> Outcome {
 /// A rollback does not undo what another session wrote meanwhile. That write may have to wait for
 /// the end of the transaction.
 pub(super) fn keeps_others_writes(field: &Field<'_>) -> Outcome {
-    of_every_kind(field, |field, engine, _| {
+    check_each_kind(field, |field, engine, _| {
         let (ours, theirs, new) = (&field.key(1), &field.key(2), &value(2, 1, 40));
         let mut session = engine.session()?;
         let (opened, wait_for_opening) = channel();
@@ -181,7 +181,7 @@ pub(super) fn keeps_others_writes(field: &Field<'_>) -> Outcome {
                 let mut session = engine.session()?;
                 // Nothing comes where the transaction failed.
                 let _ = wait_for_opening.recv();
-                retried(|| session.put(theirs, new))?;
+                retry(|| session.put(theirs, new))?;
                 let _ = written.send(());
                 Ok(())
             };
@@ -194,7 +194,7 @@ pub(super) fn keeps_others_writes(field: &Field<'_>) -> Outcome {
             });
             drop(opened);
             expect_undone(undone)?;
-            joined(writer)
+            join_thread(writer)
         })?;
         expect_value(&mut session, ours, None)?;
         expect_value(&mut session, theirs, Some(new))
@@ -214,13 +214,13 @@ fn expect_undone(undone: Result<()>) -> Outcome {
 pub(super) fn no_lost_updates(field: &Field<'_>) -> Outcome {
     const THREADS: u64 = 3;
     const EACH: u64 = 200;
-    of_every_kind(field, |field, engine, kind| {
+    check_each_kind(field, |field, engine, kind| {
         let keys = [field.key(1), field.key(2)];
         let unequal = AtomicBool::new(false);
         let raise = || {
             let mut session = engine.session()?;
             for _ in 0..EACH {
-                retried(|| {
+                retry(|| {
                     session.transaction(|within| {
                         let [a, b] = [counter(within, &keys[0])?, counter(within, &keys[1])?];
                         unequal.fetch_or(a != b, Ordering::Relaxed);
@@ -235,7 +235,7 @@ pub(super) fn no_lost_updates(field: &Field<'_>) -> Outcome {
         };
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(raise)).collect();
-            threads.into_iter().try_for_each(joined)
+            threads.into_iter().try_for_each(join_thread)
         })?;
         // An optimistic one may see two commits, before it fails at its own.
         let unequal = unequal.into_inner() && kind != Transactions::Optimistic;
@@ -259,7 +259,7 @@ pub(super) fn no_lost_updates(field: &Field<'_>) -> Outcome {
 /// Another transaction writes what this one has read for update: it waits, or one of the two gets
 /// a conflict and succeeds when it is run again.
 pub(super) fn conflicts(field: &Field<'_>) -> Outcome {
-    of_every_kind(field, |field, engine, kind| {
+    check_each_kind(field, |field, engine, kind| {
         let key = &field.key(1);
         engine.session()?.put(key, &0u64.to_le_bytes())?;
         let (other_ended, other_done) = channel();
@@ -319,7 +319,7 @@ pub(super) fn conflicts(field: &Field<'_>) -> Outcome {
         expect(before.is_some_and(|before| sums.contains(&before)), || {
             format!("with {other_ended} conflicts the counter is {before:?}, not one of {sums:?}")
         })?;
-        retried(|| {
+        retry(|| {
             session.transaction(|within| {
                 let (_, raised) = add(100, within)?;
                 within.put(key, &raised.to_le_bytes())
@@ -338,7 +338,7 @@ fn counter(within: &mut dyn Transaction, key: &[u8]) -> Result<u64> {
 }
 
 /// Runs `attempt` until it meets no conflict.
-fn retried<R>(mut attempt: impl FnMut() -> Result<R>) -> Result<R> {
+fn retry<R>(mut attempt: impl FnMut() -> Result<R>) -> Result<R> {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE {
         match attempt() {

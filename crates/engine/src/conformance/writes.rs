@@ -1,12 +1,14 @@
 //! Batches and read-modify-write: order, and atomicity where it is claimed.
 
 use super::erased::{BoxEngine, BoxSession};
-use super::field::{Field, Outcome, Stop, expect, expect_value, get, needs, value, version_in};
+use super::field::{
+    Field, Outcome, Stop, expect, expect_value, get, parse_version, require_ability, value,
+};
 use crate::{BatchKind, ErrorClass, Result, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(super) fn batch_in_order(field: &Field<'_>) -> Outcome {
-    field.needs_contents()?;
+    field.require_contents()?;
     let engine = field.open(100)?;
     let mut session = engine.session()?;
     let keys: Vec<_> = (0..4).map(|number| field.key(number)).collect();
@@ -30,8 +32,8 @@ pub(super) fn batch_in_order(field: &Field<'_>) -> Outcome {
 /// and then the other must never find an older version second.
 pub(super) fn batch_is_atomic(field: &Field<'_>) -> Outcome {
     const BATCHES: u64 = 2000;
-    field.needs_contents()?;
-    needs(field.capabilities().batch == BatchKind::Atomic, "atomic batches")?;
+    field.require_contents()?;
+    require_ability(field.capabilities().batch == BatchKind::Atomic, "atomic batches")?;
     let engine = field.open(100)?;
     let (a, b) = (field.key(1), field.key(2));
     refused_batch_leaves_nothing(field, &engine)?;
@@ -61,7 +63,7 @@ pub(super) fn batch_is_atomic(field: &Field<'_>) -> Outcome {
                 })?;
             }
         }
-        joined(writer)
+        join_thread(writer)
     })?;
     Ok(engine.close()?)
 }
@@ -84,7 +86,7 @@ fn read_version(
 ) -> std::result::Result<u64, Stop> {
     match get(session, key)? {
         None => Ok(0),
-        Some(shown) => version_in(number, &shown).ok_or_else(|| {
+        Some(shown) => parse_version(number, &shown).ok_or_else(|| {
             Stop::Fail(format!(
                 "key {number} holds a value that was never \
                 written"
@@ -93,7 +95,7 @@ fn read_version(
     }
 }
 
-pub(super) fn joined(thread: std::thread::ScopedJoinHandle<'_, Result<()>>) -> Outcome {
+pub(super) fn join_thread(thread: std::thread::ScopedJoinHandle<'_, Result<()>>) -> Outcome {
     match thread.join() {
         Ok(result) => Ok(result?),
         Err(_) => Err(Stop::Fail("a thread panicked".to_owned())),
@@ -101,7 +103,7 @@ pub(super) fn joined(thread: std::thread::ScopedJoinHandle<'_, Result<()>>) -> O
 }
 
 pub(super) fn read_modify_write(field: &Field<'_>) -> Outcome {
-    field.needs_contents()?;
+    field.require_contents()?;
     let engine = field.open(100)?;
     let mut session = engine.session()?;
     let (key, mut buffer) = (field.key(1), b"left over".to_vec());
@@ -122,8 +124,8 @@ pub(super) fn read_modify_write(field: &Field<'_>) -> Outcome {
 pub(super) fn read_modify_write_is_atomic(field: &Field<'_>) -> Outcome {
     const THREADS: u64 = 2;
     const EACH: u64 = 500;
-    field.needs_contents()?;
-    needs(field.capabilities().atomic_read_modify_write, "atomic read-modify-write")?;
+    field.require_contents()?;
+    require_ability(field.capabilities().atomic_read_modify_write, "atomic read-modify-write")?;
     let engine = field.open(100)?;
     let key = field.key(1);
     std::thread::scope(|scope| {
@@ -135,7 +137,7 @@ pub(super) fn read_modify_write_is_atomic(field: &Field<'_>) -> Outcome {
                 })
             })
             .collect();
-        threads.into_iter().try_for_each(joined)
+        threads.into_iter().try_for_each(join_thread)
     })?;
     let expected = (THREADS * EACH).to_le_bytes();
     expect_value(&mut engine.session()?, &key, Some(&expected))?;

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "loading a library runs its code")]
 
-use super::chosen;
+use super::choose_file;
 use crate::{Error, Result};
 pub use libloading::Library;
 use libloading::os::unix::{Library as UnixLibrary, RTLD_LOCAL, RTLD_NOW};
@@ -24,7 +24,7 @@ pub struct LibrarySpec {
 impl LibrarySpec {
     /// Loads the library at `path`, or the newest installed.
     pub fn open(&self, path: Option<&Path>) -> Result<(PathBuf, Library)> {
-        let path = chosen(self.engine, self.title, path, self.remedy)?;
+        let path = choose_file(self.engine, self.title, path, self.remedy)?;
         // SAFETY: its initialisers run; it is the engine's, or a file that the user named as such.
         // All its symbols are bound now: none while an operation is timed.
         match unsafe { UnixLibrary::open(Some(&path), RTLD_NOW | RTLD_LOCAL) } {
@@ -32,13 +32,13 @@ impl LibrarySpec {
             Err(error) => {
                 // The loader's own words are the error's source.
                 let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-                Err(self.refused(&path, &why))
+                Err(self.unusable_error(&path, &why))
             }
         }
     }
 
     /// The error that the library at `path` cannot be used.
-    pub fn refused(&self, path: &Path, what: &str) -> Error {
+    pub fn unusable_error(&self, path: &Path, what: &str) -> Error {
         Error::invalid(format!("library {}: {what}; {}", path.display(), self.remedy))
     }
 }
@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn the_loaders_own_words_are_told() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("libmine.so");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("libmine.so");
         std::fs::write(&path, "no library").unwrap();
         let spec = LibrarySpec { engine: "mine", title: "Mine", remedy: "build it" };
         let refused = spec.open(Some(&path)).unwrap_err().to_string();

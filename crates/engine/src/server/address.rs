@@ -26,7 +26,7 @@ const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 /// Where a server is reached.
 #[derive(Clone, Debug)]
 pub enum Address {
-    /// A Unix socket: `unix:/place/server.sock`. The permissions of its folder protect it.
+    /// A Unix socket: `unix:/place/server.sock`. The permissions of its directory protect it.
     Unix(PathBuf),
     /// A port, open to every user of this machine: `tcp://:SECRET@127.0.0.1:6379`.
     Tcp {
@@ -62,7 +62,7 @@ pub struct Elsewhere {
 
 impl Elsewhere {
     /// What [`Engine::settle`](crate::Engine::settle) comes to there.
-    pub fn settled(&self) -> Settled {
+    pub fn settle_result(&self) -> Settled {
         let note = format!("{}: attached server, not settled", self.reference);
         Settled { idle: false, note }
     }
@@ -98,7 +98,7 @@ pub trait Secured: fmt::Debug + Read + Send {
 
 impl Address {
     /// The address in a location that is a server of an engine.
-    pub fn for_engine<E: Served>(location: &Location) -> Result<Self> {
+    pub fn from_location<E: Served>(location: &Location) -> Result<Self> {
         match location {
             Location::Server(address) => match address.split_once('/') {
                 Some((reference, database)) if reference.starts_with(BY_NAME) => {
@@ -117,7 +117,7 @@ impl Address {
     pub fn connect(&self) -> io::Result<Stream> {
         match self {
             Self::Unix(path) => {
-                let (_folder, near) = near(path)?;
+                let (_dir, near) = shorten_path(path)?;
                 Ok(Stream::Unix(UnixStream::connect(near)?))
             }
             Self::Tcp { at, .. } => {
@@ -148,7 +148,7 @@ impl Address {
     }
 
     /// The server that kvdyno did not start, if it is one.
-    pub fn elsewhere(&self) -> Option<&Elsewhere> {
+    pub fn attached_server(&self) -> Option<&Elsewhere> {
         match self {
             Self::Elsewhere(remote) => Some(remote),
             Self::Unix(_) | Self::Tcp { .. } => None,
@@ -200,13 +200,13 @@ impl FromStr for Address {
 }
 
 /// A path to a socket that is short enough for the kernel, which takes 107 bytes of it: by way of
-/// its folder, which must stay open until it is connected.
-fn near(socket: &Path) -> io::Result<(File, PathBuf)> {
+/// its directory, which must stay open until it is connected.
+fn shorten_path(socket: &Path) -> io::Result<(File, PathBuf)> {
     let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
-    let (folder, name) = socket.parent().zip(socket.file_name()).ok_or_else(invalid)?;
-    let folder = File::open(folder)?;
-    let near = format!("/proc/self/fd/{}", folder.as_raw_fd());
-    Ok((folder, Path::new(&near).join(name)))
+    let (dir, name) = socket.parent().zip(socket.file_name()).ok_or_else(invalid)?;
+    let dir = File::open(dir)?;
+    let near = format!("/proc/self/fd/{}", dir.as_raw_fd());
+    Ok((dir, Path::new(&near).join(name)))
 }
 
 /// A connection.
@@ -222,9 +222,9 @@ pub enum Stream {
 
 impl Stream {
     /// The connection, encrypted from here on where the attached server requires TLS.
-    pub(super) fn hidden(&self, address: &Address) -> Result<Option<Self>> {
+    pub(super) fn start_tls(&self, address: &Address) -> Result<Option<Self>> {
         let hidden =
-            address.elsewhere().and_then(|remote| Some((remote.secrecy.as_ref()?, remote)));
+            address.attached_server().and_then(|remote| Some((remote.secrecy.as_ref()?, remote)));
         match (hidden, self) {
             (None, _) => Ok(None),
             (Some((secrecy, remote)), Self::Tcp(stream)) => {
@@ -351,11 +351,11 @@ mod tests {
 
     #[test]
     fn a_socket_below_a_long_path_is_reached() {
-        let folder = tempfile::tempdir().unwrap();
-        let deep = folder.path().join("d".repeat(200));
+        let dir = tempfile::tempdir().unwrap();
+        let deep = dir.path().join("d".repeat(200));
         std::fs::create_dir(&deep).unwrap();
         let path = deep.join("server.sock");
-        let (held, near) = near(&path).unwrap();
+        let (held, near) = shorten_path(&path).unwrap();
         let listener = UnixListener::bind(near).unwrap();
         drop(held);
         let mut stream = Address::Unix(path).connect().unwrap();

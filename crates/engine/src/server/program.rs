@@ -74,12 +74,12 @@ impl ProgramSpec {
     }
 
     fn path(&self, path: Option<&Path>) -> Result<PathBuf> {
-        let chosen = library::chosen(self.engine, self.title, path, self.remedy);
+        let chosen = library::choose_file(self.engine, self.title, path, self.remedy);
         if path.is_some() || chosen.is_ok() {
             return chosen;
         }
-        let folders = std::env::var_os("PATH").unwrap_or_default();
-        let mut programs = std::env::split_paths(&folders).map(|folder| folder.join(self.program));
+        let dirs = std::env::var_os("PATH").unwrap_or_default();
+        let mut programs = std::env::split_paths(&dirs).map(|dir| dir.join(self.program));
         programs.find(|program| program.is_absolute() && is_executable(program)).map_or(chosen, Ok)
     }
 }
@@ -104,7 +104,7 @@ impl Program {
 pub(super) fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.stdin(Stdio::null());
-    let libraries = library::beside(program);
+    let libraries = library::bundled_library_dirs(program);
     if !libraries.is_empty() {
         command.env("LD_LIBRARY_PATH", libraries.join(":"));
     }

@@ -52,7 +52,7 @@ pub(super) struct Known(u64);
 /// Runs other clients of this thread until an answer arrives.
 #[inline]
 pub(super) fn wait_for_answer(socket: BorrowedFd<'_>, readiness: &mut Known) -> Result<()> {
-    let Some(at_work) = at_work() else { return Ok(()) };
+    let Some(at_work) = current_client() else { return Ok(()) };
     let AtWork { client, group, .. } = &at_work;
     if readiness.0 != group.number {
         let whose = epoll::EventData::new_u64(*client);
@@ -66,12 +66,12 @@ pub(super) fn wait_for_answer(socket: BorrowedFd<'_>, readiness: &mut Known) -> 
 
 /// Whether other clients share this thread. A sleep other than [`pause`] blocks them.
 pub fn is_shared() -> bool {
-    at_work().is_some()
+    current_client().is_some()
 }
 
 /// Pauses this client; others on this thread run meanwhile.
 pub fn pause(time: Duration) {
-    match at_work() {
+    match current_client() {
         Some(at_work) => suspend(&at_work, Wait::Until(Instant::now() + time)),
         None if time.is_zero() => std::thread::yield_now(),
         None => std::thread::sleep(time),
@@ -79,7 +79,7 @@ pub fn pause(time: Duration) {
 }
 
 #[inline]
-fn at_work() -> Option<AtWork> {
+fn current_client() -> Option<AtWork> {
     AT_WORK.with_borrow(Option::clone)
 }
 
@@ -249,10 +249,10 @@ mod tests {
         wire.out.push(byte);
         wire.send().unwrap();
         wire.receive().unwrap();
-        let (begin, answer) = wire.unread();
+        let (begin, answer) = wire.unread_bytes();
         let answer = answer[0];
         wire.read_to(begin + 1);
-        wire.forget();
+        wire.discard_parsed();
         answer
     }
 

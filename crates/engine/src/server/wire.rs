@@ -59,13 +59,13 @@ impl Wire {
     #[inline]
     pub fn check_length(&self, bytes: usize, bytes_max: usize) -> Result<()> {
         let bytes_max = if self.has_records { bytes_max } else { GREETING_BYTES_MAX };
-        if bytes > bytes_max { Err(too_long(bytes, bytes_max)) } else { Ok(()) }
+        if bytes > bytes_max { Err(too_long_error(bytes, bytes_max)) } else { Ok(()) }
     }
 
     /// Encrypts from here on, where the attached server requires TLS. All received bytes must be
     /// parsed.
-    pub fn hide(&mut self, address: &Address) -> Result<()> {
-        if let Some(hidden) = self.stream.hidden(address)? {
+    pub fn start_tls(&mut self, address: &Address) -> Result<()> {
+        if let Some(hidden) = self.stream.start_tls(address)? {
             *self = Self::new(hidden);
         }
         Ok(())
@@ -83,7 +83,7 @@ impl Wire {
 
     /// Received bytes that are not parsed, and where they begin.
     #[inline]
-    pub fn unread(&self) -> (usize, &[u8]) {
+    pub fn unread_bytes(&self) -> (usize, &[u8]) {
         (self.at, &self.received[self.at..self.filled])
     }
 
@@ -93,7 +93,7 @@ impl Wire {
         self.at = at;
     }
 
-    /// The bytes of a range, which are valid until [`Wire::forget`].
+    /// The bytes of a range, which are valid until [`Wire::discard_parsed`].
     #[inline]
     pub fn bytes(&self, range: Range<usize>) -> &[u8] {
         &self.received[range]
@@ -101,13 +101,13 @@ impl Wire {
 
     /// All that was received, in which ranges lie.
     #[inline]
-    pub fn received(&self) -> &[u8] {
+    pub fn received_bytes(&self) -> &[u8] {
         &self.received
     }
 
     /// Drops parsed bytes, once all are parsed or when room is needed.
     #[inline]
-    pub fn forget(&mut self) {
+    pub fn discard_parsed(&mut self) {
         if self.at == self.filled {
             (self.at, self.filled) = (0, 0);
         } else if self.at > READ_BYTES {
@@ -119,7 +119,7 @@ impl Wire {
     /// Waits for more.
     pub fn receive(&mut self) -> Result<()> {
         if !self.has_records && self.filled > GREETING_BYTES_MAX {
-            return Err(too_long(self.filled, GREETING_BYTES_MAX));
+            return Err(too_long_error(self.filled, GREETING_BYTES_MAX));
         }
         if self.received.len() < self.filled + READ_BYTES / 2 {
             self.received.resize(self.received.len() * 2, 0);
@@ -161,7 +161,8 @@ impl Wire {
 
     /// Waits until one of them has bytes to parse; returns which have.
     pub fn wait_readable(wires: &[&Self]) -> Result<Vec<bool>> {
-        let at_hand: Vec<bool> = wires.iter().map(|wire| !wire.unread().1.is_empty()).collect();
+        let at_hand: Vec<bool> =
+            wires.iter().map(|wire| !wire.unread_bytes().1.is_empty()).collect();
         if at_hand.contains(&true) {
             return Ok(at_hand);
         }
@@ -205,7 +206,7 @@ pub trait Answers {
     /// Waits for the next answer. Its bytes are valid until the next call.
     #[inline]
     fn answer(&mut self) -> Result<Self::Answer> {
-        self.wire().forget();
+        self.wire().discard_parsed();
         self.wait_for(Self::parse_answer)
     }
 
@@ -233,7 +234,7 @@ pub struct Tickets {
 impl Tickets {
     /// Adds an operation that was collected.
     #[inline]
-    pub fn take_on(&mut self, ticket: u32) {
+    pub fn push(&mut self, ticket: u32) {
         self.taken.push(ticket);
     }
 
@@ -244,7 +245,7 @@ impl Tickets {
 
     /// The collected commands were sent.
     #[inline]
-    pub fn sent(&mut self) {
+    pub fn mark_sent(&mut self) {
         self.sent.extend(self.taken.drain(..));
     }
 
@@ -255,7 +256,7 @@ impl Tickets {
         from: &mut A,
         mut done: impl FnMut(u32, Result<Option<&[u8]>>),
     ) -> Result<usize> {
-        from.wire().forget();
+        from.wire().discard_parsed();
         let mut count = 0;
         while let Some(ticket) = self.sent.front().copied() {
             match from.parse_answer() {
@@ -294,12 +295,12 @@ pub fn decimal(number: usize, digits: &mut [u8; 20]) -> &[u8] {
 
 /// A server's answer is longer than its limit.
 #[cold]
-fn too_long(bytes: usize, bytes_max: usize) -> Error {
-    nonsense(&format!("expected at most {bytes_max} bytes, found {bytes} or more"))
+fn too_long_error(bytes: usize, bytes_max: usize) -> Error {
+    protocol_error(&format!("expected at most {bytes_max} bytes, found {bytes} or more"))
 }
 
 /// The server broke its protocol.
-pub fn nonsense(what: &str) -> Error {
+pub fn protocol_error(what: &str) -> Error {
     Error::new(ErrorClass::Other, format!("unexpected answer from the server: {what}"))
 }
 
@@ -324,7 +325,7 @@ mod tests {
         }
 
         fn parse_answer(&mut self) -> Result<Option<Self::Answer>> {
-            let (begin, unread) = self.0.unread();
+            let (begin, unread) = self.0.unread_bytes();
             let Some(byte) = unread.first().copied() else { return Ok(None) };
             self.0.read_to(begin + 1);
             match byte {
@@ -339,8 +340,8 @@ mod tests {
     fn what_is_refused_is_one_answer_and_a_server_that_hangs_up_ends_them_all() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let (mut bytes, mut tickets) = (Bytes(Wire::new(Stream::Unix(ours))), Tickets::default());
-        (0..5).for_each(|ticket| tickets.take_on(ticket));
-        tickets.sent();
+        (0..5).for_each(|ticket| tickets.push(ticket));
+        tickets.mark_sent();
         theirs.write_all(b"a!-b").unwrap();
         let mut answers = Vec::new();
         let record_answer = |ticket, answer: Result<Option<&[u8]>>| {

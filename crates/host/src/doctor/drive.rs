@@ -1,7 +1,7 @@
 //! Checks on the drive: its queue, its health, and the way to it.
 
 use super::rule::{Rule, diagnostic, rule, setting};
-use crate::root::chosen;
+use crate::root::bracketed_word;
 use kvdyno_record::host::{Drive, Host};
 use kvdyno_record::units;
 
@@ -83,7 +83,7 @@ pub(super) const RULES: &[Rule] = &[
         let not_told = "not reported by this drive";
         match (&drive.health, &drive.name) {
             (Some(health), _) => {
-                diagnostic(format!("{} ({})", health.in_words(), health.source), why)
+                diagnostic(format!("{} ({})", health.to_text(), health.source), why)
                     .warn_if(health.is_unwell(), "cool it; replace a worn or failing drive")
             }
             (None, name) if name.starts_with("nvme") && !host.root => {
@@ -112,7 +112,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
     rule("pcie_power", |host| {
         nvme(host)?;
-        let policy = chosen(setting(host, ASPM)?);
+        let policy = bracketed_word(setting(host, ASPM)?);
         diagnostic(
             policy,
             "a link that sleeps adds microseconds to the first request after a pause",
@@ -148,7 +148,7 @@ fn nvme(host: &Host) -> Option<&Drive> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::{Level, apply, find_check, one};
+    use super::super::rule::{Level, apply, apply_rule, find_check};
     use super::*;
     use kvdyno_record::host::DriveHealth;
 
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(find_check(&checks, "io_poll"), None);
         let drive = Drive { read_ahead_bytes: Some(128 << 10), ..drive };
         assert_eq!(
-            one(RULES, "readahead", &Host { drive: Some(drive), ..Host::default() })
+            apply_rule(RULES, "readahead", &Host { drive: Some(drive), ..Host::default() })
                 .unwrap()
                 .severity,
             Level::Ok
@@ -230,7 +230,8 @@ mod tests {
     fn wear_and_warmth() {
         let check_of = |health: DriveHealth| {
             let drive = Drive { health: Some(health), ..Drive::default() };
-            one(RULES, "drive_health", &Host { drive: Some(drive), ..Host::default() }).unwrap()
+            apply_rule(RULES, "drive_health", &Host { drive: Some(drive), ..Host::default() })
+                .unwrap()
         };
         let well = DriveHealth {
             source: "NVMe log 2".to_owned(),

@@ -76,7 +76,7 @@ pub(super) fn hiccups(gaps: &str, max_ns: u64) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::{Level, apply, find_check, one};
+    use super::super::rule::{Level, apply, apply_rule, find_check};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 
@@ -84,7 +84,7 @@ mod tests {
     fn kernels() {
         let severity = |kernel: &str| {
             let host = Host { kernel: kernel.to_owned(), ..Host::default() };
-            one(RULES, "kernel", &host).unwrap().severity
+            apply_rule(RULES, "kernel", &host).unwrap().severity
         };
         assert_eq!(severity("6.18.44-fc"), Level::Ok);
         assert_eq!(severity("6.1.0-13-amd64"), Level::Info);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_kernel_without_pressure_says_so() {
-        let check = one(RULES, "pressure", &Host::default()).unwrap();
+        let check = apply_rule(RULES, "pressure", &Host::default()).unwrap();
         assert_eq!((check.severity, check.value.as_str()), (Level::Info, "not reported here"));
     }
 

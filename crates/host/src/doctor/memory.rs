@@ -1,7 +1,7 @@
 //! Checks on how the host manages memory.
 
 use super::rule::{Rule, diagnostic, on_off, rule, setting};
-use crate::root::chosen;
+use crate::root::bracketed_word;
 use kvdyno_record::host::settings;
 use kvdyno_record::units;
 
@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
     rule("transparent_hugepage", |host| {
         let mode = host.machine.transparent_hugepage.as_deref()?;
-        let defrag = setting(host, &format!("{HUGE_PAGES}/defrag")).map(chosen);
+        let defrag = setting(host, &format!("{HUGE_PAGES}/defrag")).map(bracketed_word);
         let defrag = defrag.map(|defrag| format!(", defrag {defrag}")).unwrap_or_default();
         let why = "`always` stalls on compaction and swells memory that is touched sparsely";
         diagnostic(format!("{mode}{defrag}"), why)
@@ -111,7 +111,7 @@ pub(super) const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::{Level, apply, find_check, one};
+    use super::super::rule::{Level, apply, apply_rule, find_check};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 
@@ -127,19 +127,22 @@ mod tests {
     #[test]
     fn damon_on_is_a_warning_that_names_its_switch() {
         let path = "/sys/kernel/mm/damon/admin/kdamonds/0/state";
-        let check = one(RULES, "damon", &host(&[(path, "on")])).unwrap();
+        let check = apply_rule(RULES, "damon", &host(&[(path, "on")])).unwrap();
         assert_eq!(check.severity, Level::Warning);
         assert_eq!(check.remedy.unwrap(), format!("echo off > {path}"));
-        assert_eq!(one(RULES, "damon", &host(&[(path, "off")])).unwrap().severity, Level::Ok);
-        assert_eq!(one(RULES, "damon", &host(&[])), None);
+        assert_eq!(
+            apply_rule(RULES, "damon", &host(&[(path, "off")])).unwrap().severity,
+            Level::Ok
+        );
+        assert_eq!(apply_rule(RULES, "damon", &host(&[])), None);
     }
 
     #[test]
     fn a_share_of_memory_may_be_dirty() {
         let ratio = [("/proc/sys/vm/dirty_bytes", "0"), ("/proc/sys/vm/dirty_ratio", "25")];
-        assert_eq!(one(RULES, "dirty_limit", &host(&ratio)).unwrap().value, "6.00 GiB");
+        assert_eq!(apply_rule(RULES, "dirty_limit", &host(&ratio)).unwrap().value, "6.00 GiB");
         let bytes = [("/proc/sys/vm/dirty_bytes", "1048576")];
-        assert_eq!(one(RULES, "dirty_limit", &host(&bytes)).unwrap().value, "1.00 MiB");
+        assert_eq!(apply_rule(RULES, "dirty_limit", &host(&bytes)).unwrap().value, "1.00 MiB");
         let defaults = [
             ("/proc/sys/vm/dirty_bytes", "0"),
             ("/proc/sys/vm/dirty_ratio", "20"),
@@ -147,7 +150,7 @@ mod tests {
             ("/proc/sys/vm/dirty_background_ratio", "10"),
             ("/proc/sys/vm/dirty_expire_centisecs", "3000"),
         ];
-        let value = one(RULES, "dirty_limit", &host(&defaults)).unwrap().value;
+        let value = apply_rule(RULES, "dirty_limit", &host(&defaults)).unwrap().value;
         assert_eq!(value, "4.80 GiB, written back from 2.40 GiB or after 30.0 s");
     }
 

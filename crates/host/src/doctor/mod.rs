@@ -34,7 +34,7 @@ const RULES: [&[Rule]; 7] = [
 /// Examines this host, read with the volume under `directory`, which need not exist yet.
 pub fn examine(mut host: Host, directory: &Path) -> Vec<Diagnostic> {
     // Only here: a run's own files are not yet there when its host is read.
-    if let Some(pieces) = extents::of_largest(directory) {
+    if let Some(pieces) = extents::largest_file_pieces(directory) {
         let text = format!("{} in {}: {}", pieces.bytes, pieces.extents, pieces.name);
         host.settings.insert(settings::LARGEST_FILE.to_owned(), text);
     }

@@ -97,7 +97,7 @@ pub(super) const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::{Level, apply, find_check, one};
+    use super::super::rule::{Level, apply, apply_rule, find_check};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 
@@ -174,10 +174,10 @@ mod tests {
             ("vulnerabilities/tsa", "Vulnerable: no microcode"),
         ];
         let mut host = host(&flaws);
-        let check = one(RULES, "mitigations", &host).unwrap();
+        let check = apply_rule(RULES, "mitigations", &host).unwrap();
         assert_eq!(check.value, "1 flaws guarded against, 1 left open");
         assert_eq!(check.severity, Level::Ok);
         host.settings.insert("/proc/cmdline".to_owned(), "quiet mitigations=off".to_owned());
-        assert_eq!(one(RULES, "mitigations", &host).unwrap().severity, Level::Info);
+        assert_eq!(apply_rule(RULES, "mitigations", &host).unwrap().severity, Level::Info);
     }
 }

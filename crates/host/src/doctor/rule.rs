@@ -47,15 +47,15 @@ impl Diagnostic {
 
     /// An information if the condition holds, with its remedy.
     pub(super) fn info_if(self, so: bool, remedy: impl Into<String>) -> Option<Self> {
-        self.judged(Level::Info, so, remedy.into())
+        self.raise_if(Level::Info, so, remedy.into())
     }
 
     /// A warning if the condition holds, with its remedy.
     pub(super) fn warn_if(self, so: bool, remedy: impl Into<String>) -> Option<Self> {
-        self.judged(Level::Warning, so, remedy.into())
+        self.raise_if(Level::Warning, so, remedy.into())
     }
 
-    fn judged(self, severity: Level, so: bool, remedy: String) -> Option<Self> {
+    fn raise_if(self, severity: Level, so: bool, remedy: String) -> Option<Self> {
         Some(if so { Self { severity, remedy: Some(remedy), ..self } } else { self })
     }
 }
@@ -93,7 +93,7 @@ pub(super) fn on_off(on: bool) -> &'static str {
 }
 
 #[cfg(test)]
-pub(super) fn one(rules: &[Rule], id: &str, host: &Host) -> Option<Diagnostic> {
+pub(super) fn apply_rule(rules: &[Rule], id: &str, host: &Host) -> Option<Diagnostic> {
     find_check(&apply(rules, host), id).cloned()
 }
 

@@ -41,7 +41,7 @@ pub(super) const RULES: &[Rule] = &[
             .warn_if(share > FULL_SHARE_MAX, "delete something, or use another volume")
     }),
     rule("discard", |host| {
-        let point = &on_device(host)?.mount_point;
+        let point = &device_filesystem(host)?.mount_point;
         // btrfs names the method.
         let ways = ["discard", "discard=async", "discard=sync"];
         let way = ways.into_iter().find(|way| has(host, way));
@@ -50,7 +50,7 @@ pub(super) const RULES: &[Rule] = &[
         diagnostic(way.unwrap_or("off"), why).warn_if(way.is_some(), remedy)
     }),
     rule("atime", |host| {
-        let remedy = format!("mount -o remount,noatime {}", on_device(host)?.mount_point);
+        let remedy = format!("mount -o remount,noatime {}", device_filesystem(host)?.mount_point);
         let off = has(host, "noatime");
         if has(host, "relatime") && !off {
             return diagnostic("relatime", "the first read of a file each day writes its inode")
@@ -100,7 +100,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
 ];
 
-fn on_device(host: &Host) -> Option<&Filesystem> {
+fn device_filesystem(host: &Host) -> Option<&Filesystem> {
     host.filesystem.as_ref().filter(|filesystem| {
         FilesystemClass::from_kind(&filesystem.kind) == FilesystemClass::Device
     })
@@ -113,7 +113,7 @@ fn has(host: &Host, option: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rule::{Level, apply, find_check, one};
+    use super::super::rule::{Level, apply, apply_rule, find_check};
     use super::*;
     use kvdyno_record::host::Drive;
 
@@ -147,7 +147,7 @@ mod tests {
         let settings = [(VOLUME_USED.to_owned(), (10_u64 << 30).to_string())].into();
         let filesystem = Some(filesystem("ext4", "rw", 40 << 30));
         let host = Host { filesystem, settings, ..Host::default() };
-        let check = one(RULES, "free_space", &host).unwrap();
+        let check = apply_rule(RULES, "free_space", &host).unwrap();
         assert_eq!(check.value, "40.0 GiB free, 20.0 % in use");
         assert_eq!(check.severity, Level::Ok);
     }
@@ -171,7 +171,7 @@ mod tests {
     fn filesystems_that_are_no_drive() {
         for kind in ["tmpfs", "overlay", "9p", "nfs4", "fuse.something"] {
             let host = Host { filesystem: Some(filesystem(kind, "rw", 1)), ..Host::default() };
-            assert_eq!(one(RULES, "filesystem", &host).unwrap().severity, Level::Warning);
+            assert_eq!(apply_rule(RULES, "filesystem", &host).unwrap().severity, Level::Warning);
         }
     }
 
@@ -182,20 +182,20 @@ mod tests {
             settings: [(JOURNAL.to_owned(), text.to_owned())].into(),
             ..Host::default()
         };
-        let severity = |text| one(RULES, "journal", &host(text)).unwrap().severity;
+        let severity = |text| apply_rule(RULES, "journal", &host(text)).unwrap().severity;
         assert_eq!(severity("data=ordered"), Level::Ok);
         assert_eq!(severity("data=writeback"), Level::Info);
         assert_eq!(severity("no journal"), Level::Info);
         assert_eq!(severity("data=ordered, nobarrier"), Level::Warning);
         let unknown = Host { settings: [].into(), ..host("") };
-        assert_eq!(one(RULES, "journal", &unknown), None);
+        assert_eq!(apply_rule(RULES, "journal", &unknown), None);
     }
 
     #[test]
     fn a_file_in_pieces() {
         let check_of = |text: &str| {
             let settings = [(LARGEST_FILE.to_owned(), text.to_owned())].into();
-            one(RULES, "file_extents", &Host { settings, ..Host::default() }).unwrap()
+            apply_rule(RULES, "file_extents", &Host { settings, ..Host::default() }).unwrap()
         };
         let young = check_of("1073741824 in 8: db/data.mdb");
         assert_eq!(young.value, "db/data.mdb: 1.00 GiB in 8 pieces");

@@ -5,7 +5,7 @@ use super::error::FreshError;
 use kvdyno_record::volume::{FilesystemKind, Format};
 
 /// Options that take a value, by the filesystem's mkfs.
-fn known(kind: FilesystemKind) -> &'static [&'static str] {
+fn value_options(kind: FilesystemKind) -> &'static [&'static str] {
     match kind {
         FilesystemKind::Ext4 => {
             &["-b", "-C", "-E", "-g", "-G", "-i", "-I", "-J", "-m", "-N", "-O", "-T"]
@@ -18,7 +18,7 @@ fn known(kind: FilesystemKind) -> &'static [&'static str] {
 /// Refuses options that might name another device.
 pub(super) fn check(format: &Format) -> Result<(), FreshError> {
     let Format::Filesystem { filesystem, mkfs, mount } = format else { return Ok(()) };
-    let allowed = known(*filesystem);
+    let allowed = value_options(*filesystem);
     let expected = format!("options of mkfs.{}: {}", filesystem.as_str(), allowed.join(", "));
     for pair in mkfs.chunks(2) {
         let option = &pair[0];
@@ -28,13 +28,13 @@ pub(super) fn check(format: &Format) -> Result<(), FreshError> {
             return Err(refused(option));
         }
         match pair.get(1) {
-            Some(value) if stays(value) => {}
+            Some(value) if is_plain_value(value) => {}
             Some(value) => return Err(refused(value)),
             None => return Err(refused(&format!("{option} without its value"))),
         }
     }
     let mounts = |option: &str| !option.split(',').any(is_no_mount);
-    match mount.iter().find(|option| !stays(option) || !mounts(option)) {
+    match mount.iter().find(|option| !is_plain_value(option) || !mounts(option)) {
         Some(word) => {
             let expected = "an option of this filesystem, mounted to be written, that names no \
                             other device"
@@ -54,7 +54,7 @@ fn is_no_mount(option: &str) -> bool {
 }
 
 /// Words, numbers and lists of them, without paths.
-fn stays(value: &str) -> bool {
+fn is_plain_value(value: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "^_,=.-%+".contains(c);
     // Beginnings of values that name another device or file.
     let elsewhere = "device journal_dev journal_path logdev rtdev name file label uuid usrjquota \

@@ -26,9 +26,9 @@ pub(super) fn find_tool(kind: FilesystemKind) -> Result<PathBuf, FreshError> {
     let (name, package) = tool(kind);
     let path = std::env::var_os("PATH").unwrap_or_default();
     // A user's PATH often has no directories of system tools.
-    let folders = std::env::split_paths(&path)
+    let dirs = std::env::split_paths(&path)
         .chain(["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from));
-    let mut paths = folders.map(|folder| folder.join(name));
+    let mut paths = dirs.map(|dir| dir.join(name));
     paths.find(|path| path.is_file()).ok_or(FreshError::NoTool { name, package })
 }
 
@@ -82,7 +82,7 @@ pub(super) fn make(
     running.args(&arguments).env("LC_ALL", "C");
     let failed = |output: String| FreshError::Mkfs { command: command.clone(), output };
     // It ends with this process, and the device too.
-    let finished = child::run(running, Vec::new(), child::within(MAKING_MAX))
+    let finished = child::run(running, Vec::new(), child::time_limit(MAKING_MAX))
         .map_err(|error| failed(error.to_string()))?;
     if finished.exit.is_success() { Ok(command) } else { Err(failed(finished.complaint())) }
 }
@@ -102,7 +102,7 @@ const FLAGS: [(&str, MountFlags); 8] = [
 /// Options for the kernel: flags, and the filesystem's own in one text. Without an option for
 /// access times they are off, because they turn reads into writes. Without an option for discards,
 /// btrfs's are off: since Linux 6.2 they are on by default, and would deallocate an image's space.
-fn split(kind: FilesystemKind, options: &[String]) -> (MountFlags, String) {
+fn split_options(kind: FilesystemKind, options: &[String]) -> (MountFlags, String) {
     let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
     let mut options_of_kind = Vec::new();
     let mut words = options.iter().flat_map(|options| options.split(','));
@@ -135,7 +135,7 @@ impl Mounted {
         kind: FilesystemKind,
         options: &[String],
     ) -> Result<Self, FreshError> {
-        let (flags, others) = split(kind, options);
+        let (flags, others) = split_options(kind, options);
         let shown = if others.is_empty() { String::new() } else { format!(" with {others}") };
         let failed = |error: std::io::Error| FreshError::Mount {
             what: format!("{} as {}{shown}", device.display(), kind.as_str()),
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn reads_write_no_times_unless_they_are_asked_to() {
-        let split = |text| split(FilesystemKind::Ext4, &words(text));
+        let split = |text| split_options(FilesystemKind::Ext4, &words(text));
         let (flags, others) = split("data=writeback,nobarrier lazytime");
         assert!(flags.contains(MountFlags::NOATIME | MountFlags::LAZYTIME));
         assert_eq!(others, "data=writeback,nobarrier");
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn btrfs_discards_only_when_it_is_asked_to() {
-        let options_of = |text| split(FilesystemKind::Btrfs, &words(text)).1;
+        let options_of = |text| split_options(FilesystemKind::Btrfs, &words(text)).1;
         assert_eq!(options_of("compress=zstd"), "nodiscard,compress=zstd");
         assert_eq!(options_of("discard=async"), "discard=async");
     }

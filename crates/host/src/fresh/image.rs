@@ -16,24 +16,24 @@ pub(crate) fn make(directory: &Path, bytes: u64) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::disk_folder;
+    use super::super::super::testing::disk_dir;
     use super::*;
     use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn it_has_all_its_space_and_no_name() {
-        let Some(folder) = disk_folder("it_has_all_its_space_and_no_name") else { return };
-        let image = make(folder.path(), 4 << 20).unwrap();
+        let Some(dir) = disk_dir("it_has_all_its_space_and_no_name") else { return };
+        let image = make(dir.path(), 4 << 20).unwrap();
         let stat = image.metadata().unwrap();
         assert_eq!((stat.nlink(), stat.len()), (0, 4 << 20));
         assert!(stat.blocks() * 512 >= 4 << 20);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn more_than_there_is_room_for_is_refused() {
-        let Some(folder) = disk_folder("more_than_there_is_room_for_is_refused") else { return };
-        assert!(make(folder.path(), 1 << 60).is_err());
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let Some(dir) = disk_dir("more_than_there_is_room_for_is_refused") else { return };
+        assert!(make(dir.path(), 1 << 60).is_err());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

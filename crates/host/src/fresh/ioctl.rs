@@ -32,14 +32,16 @@ pub(super) fn configure_loop(
     config.block_size = block_bytes;
     config.info.lo_flags = flags;
     // SAFETY: the request reads a `struct loop_config`, which `config` is and which outlives it.
-    done(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE.into(), &raw const config) })
+    check_code(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE.into(), &raw const config) })
 }
 
 /// What lies under a loop device.
 pub(super) fn loop_status(device: &File) -> io::Result<loop_info64> {
     let mut info = MaybeUninit::<loop_info64>::zeroed();
     // SAFETY: the request writes a `struct loop_info64`, which `info` is and which outlives it.
-    done(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64.into(), info.as_mut_ptr()) })?;
+    check_code(unsafe {
+        libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64.into(), info.as_mut_ptr())
+    })?;
     // SAFETY: zeros were a value of it, and the kernel has filled it.
     Ok(unsafe { info.assume_init() })
 }
@@ -48,9 +50,9 @@ pub(super) fn loop_status(device: &File) -> io::Result<loop_info64> {
 pub(super) fn discard(device: &File, bytes: u64) -> io::Result<()> {
     let range: [u64; 2] = [0, bytes];
     // SAFETY: the request reads two numbers of 64 bits, which `range` is and which outlives it.
-    done(unsafe { libc::ioctl(device.as_raw_fd(), BLKDISCARD.into(), range.as_ptr()) })
+    check_code(unsafe { libc::ioctl(device.as_raw_fd(), BLKDISCARD.into(), range.as_ptr()) })
 }
 
-fn done(code: libc::c_int) -> io::Result<()> {
+fn check_code(code: libc::c_int) -> io::Result<()> {
     if code < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

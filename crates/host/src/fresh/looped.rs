@@ -1,6 +1,6 @@
 //! A filesystem on a loop device over the caller's file: new, or existing.
 
-use super::FOLDER;
+use super::DIR;
 use super::error::FreshError;
 use super::filesystem::{self, Mounted};
 use super::loops::{self, LoopDevice};
@@ -39,11 +39,11 @@ impl Looped {
         kind: FilesystemKind,
         mkfs: &[String],
         file: &File,
-        folder: &Path,
+        dir: &Path,
     ) -> Result<Self, FreshError> {
         let device = attach(file)?;
         filesystem::make(kind, mkfs, None, &device.path())?;
-        let looped = Self::on(device, kind, &[], folder)?;
+        let looped = Self::mount_device(device, kind, &[], dir)?;
         let making = format!("make {}", looped.data.display());
         fs::create_dir(&looped.data).map_err(FreshError::io(making))?;
         Ok(looped)
@@ -52,27 +52,27 @@ impl Looped {
     /// Mounts the filesystem in the file, with its journal replayed, for reading that need not
     /// survive a power loss. The same filesystem may be mounted several times, each from its own
     /// file.
-    pub fn mount(kind: FilesystemKind, file: &File, folder: &Path) -> Result<Self, FreshError> {
+    pub fn mount(kind: FilesystemKind, file: &File, dir: &Path) -> Result<Self, FreshError> {
         let options: &[&str] = match kind {
             FilesystemKind::Ext4 => &["barrier=0"],
             FilesystemKind::Xfs => &["nouuid"],
             FilesystemKind::Btrfs => &[],
         };
-        Self::on(attach(file)?, kind, options, folder)
+        Self::mount_device(attach(file)?, kind, options, dir)
     }
 
-    fn on(
+    fn mount_device(
         device: LoopDevice,
         kind: FilesystemKind,
         options: &[&str],
-        folder: &Path,
+        dir: &Path,
     ) -> Result<Self, FreshError> {
         let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
-        let mounted = Mounted::new(&device.path(), folder, kind, &options)?;
-        Ok(Self { mounted, device, data: folder.join(FOLDER) })
+        let mounted = Mounted::new(&device.path(), dir, kind, &options)?;
+        Ok(Self { mounted, device, data: dir.join(DIR) })
     }
 
-    /// The folder for a database.
+    /// The directory for a database.
     pub fn data(&self) -> &Path {
         &self.data
     }

@@ -56,7 +56,7 @@ impl LoopDevice {
         let control = open(CONTROL)?;
         for _ in 0..ATTEMPTS {
             let number = ioctl::free_loop(&control)?;
-            let file = open(&path_of(number))?;
+            let file = open(&loop_path(number))?;
             check_node(&file, number)?;
             match configure(&file, image, sector_bytes) {
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
@@ -75,12 +75,12 @@ impl LoopDevice {
     /// Its node. It names this device while `self` exists: the kernel does not reuse an open
     /// device.
     pub(crate) fn path(&self) -> PathBuf {
-        PathBuf::from(path_of(self.number))
+        PathBuf::from(loop_path(self.number))
     }
 }
 
 /// Where udev or devtmpfs puts it.
-fn path_of(number: u32) -> String {
+fn loop_path(number: u32) -> String {
     format!("/dev/loop{number}")
 }
 

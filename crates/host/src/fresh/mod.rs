@@ -30,8 +30,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The database's folder on a volume: a filesystem's root is not empty.
-const FOLDER: &str = "data";
+/// The database's directory on a volume: a filesystem's root is not empty.
+const DIR: &str = "data";
 
 /// Beside it, of a copy.
 const COPY: &str = "copy";
@@ -54,7 +54,7 @@ pub struct VolumeSpec<'a> {
     /// The contents of its device.
     pub format: &'a Format,
     /// An empty directory to mount it on.
-    pub folder: &'a Path,
+    pub dir: &'a Path,
 }
 
 /// The device below.
@@ -90,15 +90,15 @@ pub fn check(medium: &Medium) -> Result<(), FreshError> {
 }
 
 impl Fresh {
-    /// Makes a volume on a loop device. The image lies on the folder's filesystem, and the volume
-    /// is mounted on the folder, in this thread's mount namespace: [`namespace::enter`] comes
-    /// before.
-    pub fn on_loop(root: &Root, spec: VolumeSpec<'_>, bytes: u64) -> Result<Self, FreshError> {
-        let VolumeSpec { name, folder, .. } = spec;
+    /// Makes a volume on a loop device. The image lies on the directory's filesystem, and the
+    /// volume is mounted on the directory, in this thread's mount namespace: [`namespace::enter`]
+    /// comes before.
+    pub fn make_on_loop(root: &Root, spec: VolumeSpec<'_>, bytes: u64) -> Result<Self, FreshError> {
+        let VolumeSpec { name, dir, .. } = spec;
         let storage =
-            describe_storage(root, folder).map_err(FreshError::io("look at the data directory"))?;
-        let making = format!("set {bytes} bytes aside in {}", folder.display());
-        let image = image::make(folder, bytes).map_err(FreshError::io(making))?;
+            describe_storage(root, dir).map_err(FreshError::io("look at the data directory"))?;
+        let making = format!("set {bytes} bytes aside in {}", dir.display());
+        let image = image::make(dir, bytes).map_err(FreshError::io(making))?;
         let device = LoopDevice::attach(&image).map_err(FreshError::io("make a loop device"))?;
         let image = ImageRecord { bytes, direct_io: device.direct_io, storage };
         let record = VolumeRecord {
@@ -114,7 +114,7 @@ impl Fresh {
 
     /// Makes a volume on a block device that was taken for this run
     /// ([`super::raw::Raw::acquire`]) and whose data may be lost.
-    pub fn on_device(
+    pub fn make_on_device(
         root: &Root,
         spec: VolumeSpec<'_>,
         device: &Path,
@@ -124,7 +124,8 @@ impl Fresh {
         let name = spec.name;
         let acquired = GivenDevice::acquire(device, discard)?;
         let mut record = VolumeRecord { name: name.to_owned(), ..VolumeRecord::default() };
-        let storage = Storage::at(root, device).map_err(FreshError::io("look at the device"))?;
+        let storage =
+            Storage::from_path(root, device).map_err(FreshError::io("look at the device"))?;
         record.device = storage.device.ok().map(|device| device.name);
         if discard {
             record.commands.push(format!("blkdiscard {}", device.display()));
@@ -141,19 +142,21 @@ impl Fresh {
         spec: VolumeSpec<'_>,
         label: Option<&str>,
     ) -> Result<Self, FreshError> {
-        let VolumeSpec { format, folder, .. } = spec;
+        let VolumeSpec { format, dir, .. } = spec;
         arguments::check(format)?;
         let device = self.device.path();
-        let storage = Storage::at(root, &device).map_err(FreshError::io("look at the device"))?;
+        let storage =
+            Storage::from_path(root, &device).map_err(FreshError::io("look at the device"))?;
         self.record.drive = storage.drive(root);
         let Format::Filesystem { filesystem, mkfs, mount } = format else { return Ok(self) };
         let command = filesystem::make(*filesystem, mkfs, label, &device)?;
-        let mounted = Mounted::new(&device, folder, *filesystem, mount)?;
+        let mounted = Mounted::new(&device, dir, *filesystem, mount)?;
         self.mounted = Some(mounted);
-        let data = folder.join(FOLDER);
+        let data = dir.join(DIR);
         let making = format!("make {}", data.display());
         fs::create_dir(&data).map_err(FreshError::io(making))?;
-        let storage = Storage::at(root, &data).map_err(FreshError::io("look at the volume"))?;
+        let storage =
+            Storage::from_path(root, &data).map_err(FreshError::io("look at the volume"))?;
         self.record.commands.push(command);
         self.record.filesystem = Some(storage.filesystem());
         self.location = Location::Directory(data);
@@ -165,7 +168,7 @@ impl Fresh {
         &self.location
     }
 
-    /// The folder for a copy of the database; none on a bare device. It need not be there.
+    /// The directory for a copy of the database; none on a bare device. It need not be there.
     pub fn copy(&self) -> Option<PathBuf> {
         match &self.location {
             Location::Directory(data) => Some(data.with_file_name(COPY)),
@@ -189,8 +192,8 @@ impl Fresh {
 }
 
 /// `ext4 on vda`.
-pub(super) fn describe_storage(root: &Root, folder: &Path) -> io::Result<String> {
-    let volume = Storage::at(root, folder)?;
+pub(super) fn describe_storage(root: &Root, dir: &Path) -> io::Result<String> {
+    let volume = Storage::from_path(root, dir)?;
     let device = match &volume.device {
         Ok(device) => device.name.as_str(),
         Err(reason) => reason,

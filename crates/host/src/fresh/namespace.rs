@@ -22,7 +22,8 @@ pub fn enter(needed: &[&Path]) -> io::Result<()> {
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
     let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     mount_change("/", downstream)?;
-    let paths = needed.iter().map(|path| (*path).to_owned()).chain(ours()).collect::<Vec<_>>();
+    let paths =
+        needed.iter().map(|path| (*path).to_owned()).chain(program_paths()).collect::<Vec<_>>();
     let in_user_space = |mount: &Mount| mount.kind == "fuse" || mount.kind.starts_with("fuse.");
     let is_needed = |mount: &Mount| paths.iter().any(|path| path.starts_with(&mount.point));
     let_go(|mount| in_user_space(mount) && !is_needed(mount));
@@ -30,7 +31,7 @@ pub fn enter(needed: &[&Path]) -> io::Result<()> {
 }
 
 /// Where this program, its workers and the tools that it calls may lie.
-fn ours() -> Vec<PathBuf> {
+fn program_paths() -> Vec<PathBuf> {
     let lists = ["KVDYNO_ENGINE_PATH", "PATH"].into_iter().filter_map(std::env::var_os);
     let mut paths: Vec<PathBuf> =
         lists.flat_map(|list| std::env::split_paths(&list).collect::<Vec<_>>()).collect();
@@ -57,8 +58,8 @@ mod tests {
         if !needs_root("what_is_let_go_of_stays_with_others") {
             return;
         }
-        let folder = tempfile::tempdir().unwrap();
-        let point = folder.path().canonicalize().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let point = dir.path().canonicalize().unwrap();
         enter(&[]).unwrap();
         mount("none", &point, "tmpfs", MountFlags::empty(), None).unwrap();
         let is_there =

@@ -3,7 +3,7 @@
 use super::*;
 use crate::device::Device;
 use crate::raw;
-use crate::testing::{disk_folder, needs_root, skipped};
+use crate::testing::{disk_dir, needs_root, report_skip};
 use kvdyno_record::volume::FilesystemKind;
 use std::io::Write;
 use std::os::unix::fs::FileExt as _;
@@ -16,8 +16,8 @@ fn filesystem(filesystem: FilesystemKind, mkfs: &[&str], mount: &[&str]) -> Form
     Format::Filesystem { filesystem, mkfs: words(mkfs), mount: words(mount) }
 }
 
-fn spec<'a>(format: &'a Format, folder: &'a Path) -> VolumeSpec<'a> {
-    VolumeSpec { name: "it", format, folder }
+fn spec<'a>(format: &'a Format, dir: &'a Path) -> VolumeSpec<'a> {
+    VolumeSpec { name: "it", format, dir }
 }
 
 /// Where a machine has what a test of volumes needs; the thread is in a namespace of its own.
@@ -26,31 +26,31 @@ fn set_up(test: &str, kind: Option<FilesystemKind>) -> Option<tempfile::TempDir>
         return None;
     }
     if let Some(Err(error)) = kind.map(filesystem::find_tool) {
-        skipped("mkfs", test, &error.to_string());
+        report_skip("mkfs", test, &error.to_string());
         return None;
     }
     namespace::enter(&[]).unwrap();
-    disk_folder(test)
+    disk_dir(test)
 }
 
-/// Loop devices whose image lies in this folder.
-fn loops_in(folder: &Path) -> Vec<String> {
+/// Loop devices whose image lies in this directory.
+fn loops_in(dir: &Path) -> Vec<String> {
     let root = Root::system();
     let file = |name: &String| root.text(format!("/sys/block/{name}/loop/backing_file"));
-    let ours = |name: &String| file(name).is_some_and(|path| path.contains(&shown(folder)));
+    let ours = |name: &String| file(name).is_some_and(|path| path.contains(&shown(dir)));
     root.names("/sys/block").into_iter().filter(ours).collect()
 }
 
-fn shown(folder: &Path) -> String {
-    folder.canonicalize().unwrap().display().to_string()
+fn shown(dir: &Path) -> String {
+    dir.canonicalize().unwrap().display().to_string()
 }
 
 /// What a filesystem is made and mounted as, written to, and gone afterwards.
 fn round_trip(test: &str, kind: FilesystemKind, mkfs: &[&str], mount: &[&str]) -> Option<String> {
-    let folder = set_up(test, Some(kind))?;
+    let dir = set_up(test, Some(kind))?;
     let root = Root::system();
     let format = filesystem(kind, mkfs, mount);
-    let fresh = Fresh::on_loop(&root, spec(&format, folder.path()), 320 * MIB).unwrap();
+    let fresh = Fresh::make_on_loop(&root, spec(&format, dir.path()), 320 * MIB).unwrap();
     let record = fresh.record().clone();
     let image = record.image.as_ref().unwrap();
     assert!(image.direct_io && image.bytes == 320 * MIB, "{image:?}");
@@ -58,7 +58,7 @@ fn round_trip(test: &str, kind: FilesystemKind, mkfs: &[&str], mount: &[&str]) -
         panic!("{:?}", fresh.location())
     };
     assert_eq!(fs::read_dir(&data).unwrap().count(), 0);
-    let volume = Storage::at(&root, &data).unwrap();
+    let volume = Storage::from_path(&root, &data).unwrap();
     let device: Device = volume.device.unwrap();
     assert_eq!(Some(&device.name), record.device.as_ref());
     let before = device.usage(&root).unwrap();
@@ -72,19 +72,19 @@ fn round_trip(test: &str, kind: FilesystemKind, mkfs: &[&str], mount: &[&str]) -
     let mounted = record.filesystem.unwrap();
     assert_eq!(mounted.kind, kind.as_str());
     let outside = fs::read_to_string("/proc/1/mountinfo").unwrap_or_default();
-    assert!(!outside.contains(&shown(folder.path())), "others see it");
-    assert_eq!(loops_in(folder.path()), [record.device.unwrap()]);
+    assert!(!outside.contains(&shown(dir.path())), "others see it");
+    assert_eq!(loops_in(dir.path()), [record.device.unwrap()]);
     fresh.remove().unwrap();
-    assert_eq!(left_in(folder.path()), Vec::<String>::new());
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(left_in(dir.path()), Vec::<String>::new());
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     Some(mounted.options)
 }
 
 /// What is left after a moment: whoever looks at all devices may hold one a little longer.
-fn left_in(folder: &Path) -> Vec<String> {
+fn left_in(dir: &Path) -> Vec<String> {
     let deadline = Instant::now() + Duration::from_secs(5);
     loop {
-        let loops = loops_in(folder);
+        let loops = loops_in(dir);
         if loops.is_empty() || Instant::now() > deadline {
             return loops;
         }
@@ -124,45 +124,45 @@ fn btrfs() {
 
 #[test]
 fn a_raw_device() {
-    let Some(folder) = set_up("a_raw_device", None) else { return };
+    let Some(dir) = set_up("a_raw_device", None) else { return };
     let root = Root::system();
-    let fresh = Fresh::on_loop(&root, spec(&Format::Raw, folder.path()), 8 * MIB).unwrap();
+    let fresh = Fresh::make_on_loop(&root, spec(&Format::Raw, dir.path()), 8 * MIB).unwrap();
     let Location::Device(path) = fresh.location().clone() else { panic!("{:?}", fresh.location()) };
     fs::OpenOptions::new().write(true).open(path).unwrap().write_all(&[1; 4096]).unwrap();
     assert!(fresh.record().commands.is_empty());
     fresh.remove().unwrap();
-    assert_eq!(left_in(folder.path()), Vec::<String>::new());
+    assert_eq!(left_in(dir.path()), Vec::<String>::new());
 }
 
 #[test]
 fn what_mkfs_and_mount_refuse_leaves_nothing() {
     let test = "what_mkfs_and_mount_refuse_leaves_nothing";
-    let Some(folder) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
+    let Some(dir) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
     let make = |mkfs: &[&str], mount: &[&str]| {
         let format = filesystem(FilesystemKind::Ext4, mkfs, mount);
-        let fresh = Fresh::on_loop(&Root::system(), spec(&format, folder.path()), 16 * MIB);
+        let fresh = Fresh::make_on_loop(&Root::system(), spec(&format, dir.path()), 16 * MIB);
         fresh.unwrap_err().to_string()
     };
     let text = make(&["-O", "nonsense"], &[]);
     assert!(text.contains("mkfs.ext4") && text.contains("nonsense"), "{text}");
     let text = make(&[], &["nonsense=1"]);
     assert!(text.contains("failed to mount /dev/loop") && text.contains("nonsense=1"), "{text}");
-    assert_eq!(left_in(folder.path()), Vec::<String>::new());
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(left_in(dir.path()), Vec::<String>::new());
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
 /// It was looked at and was free; then somebody was faster.
 #[test]
 fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
     let test = "a_device_that_others_have_come_to_hold_is_left_as_it_is";
-    let Some(folder) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
+    let Some(dir) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
     let (root, format) = (Root::system(), filesystem(FilesystemKind::Ext4, &[], &[]));
-    let image = image::make(folder.path(), 16 * MIB).unwrap();
+    let image = image::make(dir.path(), 16 * MIB).unwrap();
     let device = LoopDevice::attach(&image).unwrap();
     let theirs = raw::open_to_write(&device.path()).unwrap();
     theirs.write_all_at(b"precious", 0).unwrap();
-    let wanted = spec(&format, folder.path());
-    let refused = Fresh::on_device(&root, wanted, &device.path(), true, "kvdyno-abcde");
+    let wanted = spec(&format, dir.path());
+    let refused = Fresh::make_on_device(&root, wanted, &device.path(), true, "kvdyno-abcde");
     assert!(refused.unwrap_err().to_string().contains("busy"));
     let mut content = [0; 8];
     theirs.read_exact_at(&mut content, 0).unwrap();
@@ -173,17 +173,17 @@ fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
 #[test]
 fn a_busy_volume_goes_with_its_last_user() {
     let test = "a_busy_volume_goes_with_its_last_user";
-    let Some(folder) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
+    let Some(dir) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
     let format = filesystem(FilesystemKind::Ext4, &[], &[]);
-    let fresh = Fresh::on_loop(&Root::system(), spec(&format, folder.path()), 16 * MIB).unwrap();
+    let fresh = Fresh::make_on_loop(&Root::system(), spec(&format, dir.path()), 16 * MIB).unwrap();
     let Location::Directory(data) = fresh.location().clone() else {
         panic!("{:?}", fresh.location())
     };
     let file = fs::File::create(data.join("file")).unwrap();
     let text = fresh.remove().unwrap_err().to_string();
     assert!(text.contains("disappears when the last process"), "{text}");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "it is off the tree");
-    assert_eq!(loops_in(folder.path()).len(), 1);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "it is off the tree");
+    assert_eq!(loops_in(dir.path()).len(), 1);
     drop(file);
-    assert_eq!(left_in(folder.path()), Vec::<String>::new());
+    assert_eq!(left_in(dir.path()), Vec::<String>::new());
 }

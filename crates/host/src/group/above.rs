@@ -4,7 +4,7 @@
 use super::control::{number, read};
 use super::hierarchy::{self, Version};
 use crate::Root;
-use crate::root::keyed;
+use crate::root::number_by_key;
 use std::path::{Path, PathBuf};
 
 /// The lowest memory limit in force on us, in bytes, and the group that it is set on.
@@ -17,7 +17,7 @@ pub fn memory_above(root: &Root) -> Option<(PathBuf, u64)> {
         Some((group.to_owned(), bytes))
     });
     let (group, bytes) = tightest.into_iter().chain(high).min_by_key(|(_, bytes)| *bytes)?;
-    Some((root.shown(&group).into_owned(), bytes))
+    Some((root.strip_base(&group).into_owned(), bytes))
 }
 
 /// The lowest limit of CPU time in force on us, in processors, and the group that it is set on.
@@ -26,7 +26,7 @@ pub fn cpus_above(root: &Root) -> Option<(PathBuf, f64)> {
     let limited =
         hierarchy.line().filter_map(|group| Some((group, cpus(hierarchy.version, group)?)));
     let (group, cpus) = limited.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    Some((root.shown(group).into_owned(), cpus))
+    Some((root.strip_base(group).into_owned(), cpus))
 }
 
 /// How long limits of CPU time have stopped threads of our own group and of those above it, summed
@@ -37,8 +37,8 @@ pub fn throttled_ns(root: &Root) -> Option<u64> {
     let stopped = limited.filter_map(|group| {
         let stat = read(group, "cpu.stat").ok()?;
         match hierarchy.version {
-            Version::V1 => keyed(&stat, "throttled_time"),
-            Version::V2 => Some(keyed(&stat, "throttled_usec")? * 1000),
+            Version::V1 => number_by_key(&stat, "throttled_time"),
+            Version::V2 => Some(number_by_key(&stat, "throttled_usec")? * 1000),
         }
     });
     stopped.reduce(u64::saturating_add)
@@ -67,7 +67,7 @@ pub fn io_above(root: &Root) -> Vec<(PathBuf, String)> {
             })
         });
         let texts: Vec<String> = texts.collect();
-        (!texts.is_empty()).then(|| (root.shown(group).into_owned(), texts.join("; ")))
+        (!texts.is_empty()).then(|| (root.strip_base(group).into_owned(), texts.join("; ")))
     });
     limits.collect()
 }

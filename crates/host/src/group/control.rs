@@ -8,7 +8,7 @@ use std::path::Path;
 /// A control file's text without the white space at its ends.
 pub(super) fn read(directory: &Path, file: &str) -> io::Result<String> {
     let path = directory.join(file);
-    let text = fs::read_to_string(&path).map_err(|error| named(&path, &error))?;
+    let text = fs::read_to_string(&path).map_err(|error| error_with_path(&path, &error))?;
     Ok(text.trim().to_owned())
 }
 
@@ -26,11 +26,11 @@ pub(super) fn write(directory: &Path, file: &str, value: impl Display) -> io::Re
     let path = directory.join(file);
     let mut open = OpenOptions::new().write(true).truncate(true).open(&path);
     open.as_mut()
-        .map_err(|error| named(&path, error))?
+        .map_err(|error| error_with_path(&path, error))?
         .write_all(value.to_string().as_bytes())
-        .map_err(|error| named(&path, &error))
+        .map_err(|error| error_with_path(&path, &error))
 }
 
-fn named(path: &Path, error: &io::Error) -> io::Error {
+fn error_with_path(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }

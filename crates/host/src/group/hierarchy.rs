@@ -48,7 +48,7 @@ impl Hierarchy {
 
 /// Looks for it in `/proc/self/cgroup` and `/proc/self/mountinfo`.
 pub(super) fn find(root: &Root, controller: &str) -> Result<Hierarchy, Unavailable> {
-    let groups = root.parsed::<ProcessCGroups>("/proc/self/cgroup");
+    let groups = root.parse_file::<ProcessCGroups>("/proc/self/cgroup");
     let groups = groups.map(|groups| groups.0).filter(|groups| !groups.is_empty());
     let groups = groups.ok_or_else(|| {
         Unavailable::new(
@@ -73,7 +73,7 @@ pub(super) fn find(root: &Root, controller: &str) -> Result<Hierarchy, Unavailab
 
 /// `/proc/cgroups` may list the controller as disabled (Raspberry Pi OS).
 fn switched_off(root: &Root, controller: &str) -> bool {
-    let table = root.parsed::<CGroupControllers>("/proc/cgroups");
+    let table = root.parse_file::<CGroupControllers>("/proc/cgroups");
     table.is_some_and(|table| table.0.iter().any(|row| row.name == controller && !row.enabled))
 }
 
@@ -144,7 +144,7 @@ mod tests {
 
     fn own(fake: &Fake) -> (Version, PathBuf) {
         let hierarchy = find(&fake.root, "memory").unwrap();
-        (hierarchy.version, fake.root.shown(&hierarchy.own).into_owned())
+        (hierarchy.version, fake.root.strip_base(&hierarchy.own).into_owned())
     }
 
     #[test]

@@ -23,18 +23,18 @@ pub(super) fn without_leaf(group: &Path) -> PathBuf {
 
 /// Whether a group is a leaf of this program's.
 pub(super) fn is_leaf(group: &Path) -> bool {
-    leaf_of(group).is_some()
+    leaf_owner(group).is_some()
 }
 
 /// Who made this leaf; `None`: it is none.
-fn leaf_of(group: &Path) -> Option<Owner> {
+fn leaf_owner(group: &Path) -> Option<Owner> {
     let name = group.file_name()?.to_str()?;
     naming::owner(name).filter(|owner| naming::group(*owner, LEAF) == name)
 }
 
 /// Whether the group's members are this process and children of it alone.
 pub(super) fn is_ours_alone(root: &Root, group: &Path) -> bool {
-    let parent = |pid| Some(root.parsed::<Stat>(format!("/proc/{pid}/stat"))?.ppid as u32);
+    let parent = |pid| Some(root.parse_file::<Stat>(format!("/proc/{pid}/stat"))?.ppid as u32);
     let is_ours = |pid: &u32| *pid == root.pid() || parent(*pid) == Some(root.pid());
     members(group).is_some_and(|members| !members.is_empty() && members.iter().all(is_ours))
 }
@@ -62,11 +62,12 @@ pub(super) fn enter(root: &Root, group: &Path) -> io::Result<()> {
 /// vanishes with the scope that we were started in.
 pub(super) fn go_back(root: &Root) {
     let Ok(hierarchy) = hierarchy::find(root, "memory") else { return };
-    let Some(owner) = leaf_of(&hierarchy.own).filter(|_| hierarchy.version == Version::V2) else {
+    let Some(owner) = leaf_owner(&hierarchy.own).filter(|_| hierarchy.version == Version::V2)
+    else {
         return;
     };
     let group = without_leaf(&hierarchy.own);
-    if has_groups_of(owner, &group) {
+    if has_owned_groups(owner, &group) {
         return;
     }
     if write(&group, "cgroup.subtree_control", "-memory").is_err() {
@@ -79,7 +80,7 @@ pub(super) fn go_back(root: &Root) {
     let _ = root.remove_group(&hierarchy.own);
 }
 
-fn has_groups_of(owner: Owner, group: &Path) -> bool {
+fn has_owned_groups(owner: Owner, group: &Path) -> bool {
     let leaf = naming::group(owner, LEAF);
     let entries = fs::read_dir(group).into_iter().flatten().flatten();
     let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -98,7 +99,7 @@ mod tests {
         let fake = testing::v2_session().file(&format!("{SCOPE}/cgroup.procs"), "4242\n");
         let group = fake.root.path(SCOPE);
         enter(&fake.root, &group).unwrap();
-        let leaf = format!("{SCOPE}/{}", testing::named(4242, LEAF));
+        let leaf = format!("{SCOPE}/{}", testing::group_name(4242, LEAF));
         assert_eq!(fake.read(&format!("{leaf}/cgroup.procs")), "4242");
         assert_eq!(fake.read(&format!("{SCOPE}/cgroup.subtree_control")), "+memory");
 
@@ -114,7 +115,7 @@ mod tests {
     /// The reaper of a dead process sits in the leaf that this had made.
     #[test]
     fn the_reaper_finds_the_way_back_too() {
-        let leaf = format!("{SCOPE}/{}", testing::named(900, LEAF));
+        let leaf = format!("{SCOPE}/{}", testing::group_name(900, LEAF));
         let inside = format!("0::{}\n", &leaf["/sys/fs/cgroup".len()..]);
         let fake = testing::v2_session()
             .file("/proc/self/cgroup", &inside)

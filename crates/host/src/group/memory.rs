@@ -3,7 +3,7 @@
 use super::control::{number, read, write};
 use super::hierarchy::Version;
 use crate::Root;
-use crate::root::keyed;
+use crate::root::number_by_key;
 use kvdyno_record::usage::GroupUsage;
 use std::io;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub struct Allowed {
 }
 
 impl Version {
-    fn either<T>(self, v1: T, v2: T) -> T {
+    fn select<T>(self, v1: T, v2: T) -> T {
         match self {
             Self::V1 => v1,
             Self::V2 => v2,
@@ -35,7 +35,7 @@ impl Version {
 
     /// Sets the limit, page cache included, and keeps memory from escaping into swap.
     pub(super) fn set_limit(self, directory: &Path, bytes: u64) -> io::Result<()> {
-        write(directory, self.either("memory.limit_in_bytes", "memory.max"), bytes)?;
+        write(directory, self.select("memory.limit_in_bytes", "memory.max"), bytes)?;
         let also: &[(&str, u64)] = match self {
             // The group's own reclaim does not swap at all; that of a whole machine short of memory
             // may, up to the second limit, where the kernel has it (boot option swapaccount=1).
@@ -64,7 +64,7 @@ impl Version {
         let mut not_enforced = Vec::new();
         if self == Self::V1 {
             write(directory, "memory.swappiness", swappiness)?;
-            not_enforced.extend(in_front(root));
+            not_enforced.extend(find_zswap(root));
             if directory.join(BOTH).exists() {
                 let limit = number(directory, "memory.limit_in_bytes")?;
                 write(directory, BOTH, limit.saturating_add(bytes))?;
@@ -84,7 +84,7 @@ impl Version {
         if directory.join("memory.zswap.max").exists() {
             write(directory, "memory.zswap.max", 0)?;
         } else {
-            not_enforced.extend(in_front(root));
+            not_enforced.extend(find_zswap(root));
         }
         let in_force = root.number("/proc/sys/vm/swappiness");
         if in_force != Some(swappiness) {
@@ -99,16 +99,16 @@ impl Version {
 
     /// The limit in force. Without one v1 shows a number near 2^63, and v2 `max`.
     pub(super) fn limit(self, directory: &Path) -> Option<u64> {
-        let bytes = number(directory, self.either("memory.limit_in_bytes", "memory.max")).ok()?;
+        let bytes = number(directory, self.select("memory.limit_in_bytes", "memory.max")).ok()?;
         (bytes < 1 << 60).then_some(bytes)
     }
 
     /// The group's counters.
     pub(super) fn usage(self, directory: &Path) -> io::Result<GroupUsage> {
         let stat = read(directory, "memory.stat")?;
-        let events = read(directory, self.either("memory.oom_control", "memory.events"))?;
-        let counted = |v1, v2| keyed(&stat, self.either(v1, v2)).unwrap_or_default();
-        let shown = |v1, v2| number(directory, self.either(v1, v2));
+        let events = read(directory, self.select("memory.oom_control", "memory.events"))?;
+        let counted = |v1, v2| number_by_key(&stat, self.select(v1, v2)).unwrap_or_default();
+        let shown = |v1, v2| number(directory, self.select(v1, v2));
         Ok(GroupUsage {
             memory_bytes: shown("memory.usage_in_bytes", "memory.current")?,
             // On v2 since Linux 5.19.
@@ -117,12 +117,12 @@ impl Version {
             anon_bytes: counted("total_rss", "anon"),
             limit_hits: match self {
                 Self::V1 => number(directory, "memory.failcnt")?,
-                Self::V2 => keyed(&events, "max").unwrap_or_default(),
+                Self::V2 => number_by_key(&events, "max").unwrap_or_default(),
             },
             // On v1 since Linux 4.13.
-            oom_kills: keyed(&events, "oom_kill").unwrap_or_default(),
+            oom_kills: number_by_key(&events, "oom_kill").unwrap_or_default(),
             swap_bytes: match self {
-                Self::V1 => keyed(&stat, "total_swap"),
+                Self::V1 => number_by_key(&stat, "total_swap"),
                 Self::V2 => number(directory, "memory.swap.current").ok(),
             },
         })
@@ -157,7 +157,7 @@ pub(super) fn is_listed(directory: &Path, list: &str) -> bool {
 }
 
 /// What prevents swap to a device: zswap, which keeps swapped pages compressed in memory.
-fn in_front(root: &Root) -> Option<String> {
+fn find_zswap(root: &Root) -> Option<String> {
     const SWITCH: &str = "/sys/module/zswap/parameters/enabled";
     let on = root.text(SWITCH).is_some_and(|text| text == "Y");
     on.then(|| format!("zswap keeps swapped memory compressed in RAM: echo N > {SWITCH}"))
@@ -183,6 +183,6 @@ fn less_swap(
     Some(format!(
         "expected {bytes} bytes of swap, found a limit of {least} on {}: raise it (docker: \
          --memory-swap, systemd: MemorySwapMax)",
-        root.shown(above).display()
+        root.strip_base(above).display()
     ))
 }

@@ -61,11 +61,11 @@ impl Group {
     /// [`join`], before it touches a file that shall be held inside the limit.
     pub fn create(root: &Root, name: &str, limit_bytes: u64) -> Result<Self, Unavailable> {
         let group = Self::create_open(root, name, limit_bytes)?;
-        group.limit().map_err(failed)?;
+        group.limit().map_err(group_error)?;
         Ok(group)
     }
 
-    /// The same with a limit that is in force from [`Self::hold`] on.
+    /// The same with a limit that is in force from [`Self::enforce_limit`] on.
     pub fn create_open(root: &Root, name: &str, limit_bytes: u64) -> Result<Self, Unavailable> {
         let parent = parent::choose(root)?;
         parent.check_room(root, limit_bytes)?;
@@ -76,14 +76,14 @@ impl Group {
             }
             Preparation::BelowAlone => leaf::enter(root, &parent.directory),
         }
-        .map_err(failed)?;
+        .map_err(group_error)?;
         let directory = parent.directory.join(naming::group(Owner::read(root, root.pid()), name));
         let made = root.make_group(&directory).and_then(|()| {
             Self::open(root, parent.hierarchy.version, &directory, limit_bytes).inspect_err(|_| {
                 let _ = root.remove_group(&directory);
             })
         });
-        made.inspect_err(|_| leaf::go_back(root)).map_err(failed)
+        made.inspect_err(|_| leaf::go_back(root)).map_err(group_error)
     }
 
     fn open(root: &Root, version: Version, directory: &Path, bytes: u64) -> io::Result<Self> {
@@ -100,7 +100,7 @@ impl Group {
     }
 
     /// Puts the limit in force: from now on no more memory is used than that.
-    pub fn hold(&self) -> io::Result<()> {
+    pub fn enforce_limit(&self) -> io::Result<()> {
         self.limit()?;
         self.version.forget_peak(&self.directory);
         Ok(())
@@ -113,7 +113,7 @@ impl Group {
     }
 
     /// `cgroup v1` or `cgroup v2`.
-    pub fn enforced_by(&self) -> String {
+    pub fn enforcer(&self) -> String {
         self.version.to_string()
     }
 
@@ -190,7 +190,7 @@ impl Drop for Group {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
-fn failed(error: io::Error) -> Unavailable {
+fn group_error(error: io::Error) -> Unavailable {
     Unavailable::new(format!("cannot make a control group: {error}"), "see `kvdyno doctor`")
 }
 
@@ -203,7 +203,7 @@ pub fn join(procs: BorrowedFd<'_>) -> io::Result<()> {
 /// Whether and where a group can be made; changes nothing.
 pub fn availability(root: &Root) -> Availability {
     match parent::choose(root) {
-        Ok(parent) => Availability { available: true, detail: parent.words(root) },
+        Ok(parent) => Availability { available: true, detail: parent.description(root) },
         Err(unavailable) => unavailable.into(),
     }
 }

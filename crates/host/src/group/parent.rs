@@ -43,7 +43,7 @@ pub(super) fn choose(root: &Root) -> Result<ParentGroup, Unavailable> {
     let hierarchy = hierarchy::find(root, "memory")?;
     let (directory, preparation) = match hierarchy.version {
         Version::V1 => (hierarchy.own.clone(), Preparation::Below),
-        Version::V2 => unified(root, &hierarchy)?,
+        Version::V2 => unified_parent(root, &hierarchy)?,
     };
     check_writable(root, hierarchy.version, &directory)?;
     Ok(ParentGroup { hierarchy, directory, preparation })
@@ -60,7 +60,7 @@ impl ParentGroup {
             Some((group, bytes)) if bytes < limit_bytes => Err(Unavailable::new(
                 format!(
                     "expected at least {limit_bytes} bytes, found a limit of {bytes} on {}",
-                    root.shown(&group).display()
+                    root.strip_base(&group).display()
                 ),
                 "lower the RAM limit, or raise that limit",
             )),
@@ -69,20 +69,23 @@ impl ParentGroup {
     }
 
     /// As text, for doctor and record.
-    pub(super) fn words(&self, root: &Root) -> String {
+    pub(super) fn description(&self, root: &Root) -> String {
         let parent = match self.preparation {
             Preparation::Beside => "beside our own group, in",
             _ => "below",
         };
-        let directory = root.shown(&self.directory);
+        let directory = root.strip_base(&self.directory);
         format!("{} {parent} {}", self.hierarchy.version, directory.display())
     }
 }
 
-fn unified(root: &Root, hierarchy: &Hierarchy) -> Result<(PathBuf, Preparation), Unavailable> {
+fn unified_parent(
+    root: &Root,
+    hierarchy: &Hierarchy,
+) -> Result<(PathBuf, Preparation), Unavailable> {
     let own_group = &leaf::without_leaf(&hierarchy.own);
     if !is_listed(own_group, "cgroup.controllers") {
-        let group = root.shown(own_group);
+        let group = root.strip_base(own_group);
         let reason =
             format!("the memory controller is not delegated to our own group {}", group.display());
         return Err(Unavailable::new(reason, ALONE));
@@ -103,7 +106,7 @@ fn unified(root: &Root, hierarchy: &Hierarchy) -> Result<(PathBuf, Preparation),
         None => Err(Unavailable::new(
             format!(
                 "our own group {} holds {} processes and can have no limited groups below it",
-                root.shown(own_group).display(),
+                root.strip_base(own_group).display(),
                 members(own_group).unwrap_or_default().len()
             ),
             ALONE,
@@ -117,7 +120,7 @@ const ALONE: &str = "start in a group of its own: `systemd-run --user --scope -p
 
 /// We may make a group there and move a child of ours into it.
 fn check_writable(root: &Root, version: Version, directory: &Path) -> Result<(), Unavailable> {
-    writable(directory).map_err(|errno| denied(root, version, directory, errno))
+    writable(directory).map_err(|errno| unwritable_error(root, version, directory, errno))
 }
 
 fn writable(directory: &Path) -> Result<(), Errno> {
@@ -127,8 +130,8 @@ fn writable(directory: &Path) -> Result<(), Errno> {
     may_write(&directory.join("cgroup.procs"), Access::WRITE_OK)
 }
 
-fn denied(root: &Root, version: Version, directory: &Path, errno: Errno) -> Unavailable {
-    let group = root.shown(directory);
+fn unwritable_error(root: &Root, version: Version, directory: &Path, errno: Errno) -> Unavailable {
+    let group = root.strip_base(directory);
     let group = group.display();
     match (errno, version) {
         (Errno::ROFS, _) => Unavailable::new(
@@ -152,9 +155,9 @@ mod tests {
     use super::*;
     use crate::testing::Fake;
 
-    fn chosen(fake: &Fake) -> (PathBuf, Preparation) {
+    fn chosen_parent(fake: &Fake) -> (PathBuf, Preparation) {
         let parent = choose(&fake.root).unwrap();
-        (fake.root.shown(&parent.directory).into_owned(), parent.preparation)
+        (fake.root.strip_base(&parent.directory).into_owned(), parent.preparation)
     }
 
     const SESSION: &str = "/sys/fs/cgroup/user.slice/user-1000.slice/session-3.scope";
@@ -162,19 +165,19 @@ mod tests {
     #[test]
     fn v1_nests_below_our_own_group() {
         let group = PathBuf::from("/sys/fs/cgroup/memory/process_api/d5aec408");
-        assert_eq!(chosen(&testing::hybrid()), (group, Preparation::Below));
+        assert_eq!(chosen_parent(&testing::hybrid()), (group, Preparation::Below));
     }
 
     #[test]
     fn v2_alone_in_a_scope_nests_below_it() {
         let fake = testing::v2_session().file(&format!("{SESSION}/cgroup.procs"), "4242\n");
-        assert_eq!(chosen(&fake), (PathBuf::from(SESSION), Preparation::BelowAlone));
+        assert_eq!(chosen_parent(&fake), (PathBuf::from(SESSION), Preparation::BelowAlone));
     }
 
     #[test]
     fn v2_with_others_in_the_session_goes_beside() {
         let parent = PathBuf::from("/sys/fs/cgroup/user.slice/user-1000.slice");
-        assert_eq!(chosen(&testing::v2_session()), (parent, Preparation::Beside));
+        assert_eq!(chosen_parent(&testing::v2_session()), (parent, Preparation::Beside));
     }
 
     #[test]
@@ -199,17 +202,17 @@ mod tests {
             .file("/sys/fs/cgroup/cgroup.procs", "1\n4242\n")
             .file("/sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n")
             .file("/sys/fs/cgroup/cgroup.subtree_control", "\n");
-        assert_eq!(chosen(&fake), (PathBuf::from("/sys/fs/cgroup"), Preparation::BelowRoot));
+        assert_eq!(chosen_parent(&fake), (PathBuf::from("/sys/fs/cgroup"), Preparation::BelowRoot));
     }
 
     #[test]
     fn v2_inside_our_own_leaf_goes_on_beside_the_leaf() {
-        let leaf = format!("{SESSION}/{}", testing::named(4242, "main"));
+        let leaf = format!("{SESSION}/{}", testing::group_name(4242, "main"));
         let fake = testing::v2_session()
             .file("/proc/self/cgroup", &format!("0::{}\n", &leaf["/sys/fs/cgroup".len()..]))
             .file(&format!("{leaf}/cgroup.procs"), "4242\n")
             .file(&format!("{SESSION}/cgroup.subtree_control"), "memory\n");
-        assert_eq!(chosen(&fake), (PathBuf::from(SESSION), Preparation::Below));
+        assert_eq!(chosen_parent(&fake), (PathBuf::from(SESSION), Preparation::Below));
     }
 
     #[test]

@@ -93,14 +93,14 @@ fn groups(root: &Root) -> Vec<(Version, Owner, PathBuf)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{NAMESPACE, hybrid, named, stat, v2_session};
+    use super::super::testing::{NAMESPACE, group_name, hybrid, stat, v2_session};
     use super::*;
     use crate::testing::Fake;
 
     const OWN: &str = "/sys/fs/cgroup/memory/process_api/d5aec408";
 
     fn group(pid: u32, name: &str) -> String {
-        format!("{OWN}/{}", named(pid, name))
+        format!("{OWN}/{}", group_name(pid, name))
     }
 
     fn empty(fake: Fake, group: &str) -> Fake {
@@ -112,7 +112,7 @@ mod tests {
         let mut fake = hybrid()
             .file(&format!("{}/cgroup.procs", group(901, "b")), "5000\n")
             .file("/proc/902/stat", &stat(902, "kvdyno", 1, 77));
-        let elsewhere = format!("/sys/fs/cgroup/memory/process_api/{}", named(904, "d"));
+        let elsewhere = format!("/sys/fs/cgroup/memory/process_api/{}", group_name(904, "d"));
         for name in [&group(900, "a"), &group(902, "c"), &format!("{OWN}/docker-903"), &elsewhere] {
             fake = empty(fake, name);
         }
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn on_v2_groups_beside_ours_are_swept_too() {
         let slice = "/sys/fs/cgroup/user.slice/user-1000.slice";
-        let dead = format!("{slice}/{}", named(900, "a"));
+        let dead = format!("{slice}/{}", group_name(900, "a"));
         let fake = empty(empty(v2_session(), &dead), &format!("{slice}/session-9.scope"));
         assert_eq!(sweep(&fake.root), [fake.root.path(dead)]);
     }

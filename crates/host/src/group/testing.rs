@@ -6,7 +6,7 @@ use crate::testing::Fake;
 pub(crate) const NAMESPACE: u64 = 4_026_532_111;
 
 /// What a group of this process is called where it began at tick 77, as ours did.
-pub(crate) fn named(pid: u32, name: &str) -> String {
+pub(crate) fn group_name(pid: u32, name: &str) -> String {
     format!("kvdyno-{pid}-{NAMESPACE}-77-{name}")
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn stat(pid: u32, name: &str, parent: u32, began: u64) -> String {
 }
 
 /// A process that sees itself, and is in a container.
-fn contained() -> Fake {
+fn fake_container() -> Fake {
     Fake::new()
         .link("/proc/self/ns/pid", &format!("pid:[{NAMESPACE}]"))
         .file("/proc/4242/stat", &stat(4242, "kvdyno", 1, 77))
@@ -36,7 +36,7 @@ const V2_STAT: &str = "anon 4096\nfile 131072\nkernel 8192\nfile_mapped 0\nfile_
 /// A hybrid host (kernel 6.18): memory on v1, the unified hierarchy beside it without controllers.
 pub(crate) fn hybrid() -> Fake {
     let group = "/sys/fs/cgroup/memory/process_api/d5aec408";
-    with_new_v1_group(contained())
+    with_new_v1_group(fake_container())
         .file(
             "/proc/self/cgroup",
             "9:name=systemd:/\n8:pids:/\n7:blkio:/\n4:memory:/process_api/d5aec408\n\
@@ -61,7 +61,7 @@ pub(crate) fn hybrid() -> Fake {
 pub(crate) fn v2_session() -> Fake {
     let slice = "/sys/fs/cgroup/user.slice/user-1000.slice";
     let group = format!("{slice}/session-3.scope");
-    with_new_v2_group(contained())
+    with_new_v2_group(fake_container())
         .file("/proc/self/cgroup", "0::/user.slice/user-1000.slice/session-3.scope\n")
         .file("/proc/self/mountinfo", V2_MOUNT)
         .file("/sys/fs/cgroup/cgroup.procs", "2\n3\n")
@@ -80,7 +80,7 @@ pub(crate) fn v2_session() -> Fake {
 
 /// A v2 container with its own namespace and only this process in it.
 pub(crate) fn v2_alone() -> Fake {
-    with_new_v2_group(contained())
+    with_new_v2_group(fake_container())
         .file("/proc/self/cgroup", "0::/\n")
         .file("/proc/self/mountinfo", V2_MOUNT)
         .file("/sys/fs/cgroup/cgroup.type", "domain\n")

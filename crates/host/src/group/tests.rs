@@ -1,10 +1,10 @@
 //! Groups of each kind: on trees of copies everywhere, and for real where this machine allows it.
 
-use super::testing::{hybrid, named, v2_alone, v2_session};
+use super::testing::{group_name, hybrid, v2_alone, v2_session};
 use super::*;
 use crate::cache::{self, residency};
 use crate::child::Child;
-use crate::testing::{again_as_nobody, disk_folder, is_nobody, skipped, write_file};
+use crate::testing::{again_as_nobody, disk_dir, is_nobody, report_skip, write_file};
 use crate::{Root, Storage};
 use std::process::Command;
 use std::thread;
@@ -17,9 +17,9 @@ fn a_v1_group_is_made_limited_read_and_removed() {
     let fake = hybrid();
     let group = Group::create(&fake.root, "0001_lmdb", 64 * MIB).unwrap();
     let own_group = "/sys/fs/cgroup/memory/process_api/d5aec408";
-    let directory = &format!("{own_group}/{}", named(4242, "0001_lmdb"));
-    assert_eq!(fake.root.shown(group.directory()), Path::new(directory));
-    assert_eq!(group.enforced_by(), "cgroup v1");
+    let directory = &format!("{own_group}/{}", group_name(4242, "0001_lmdb"));
+    assert_eq!(fake.root.strip_base(group.directory()), Path::new(directory));
+    assert_eq!(group.enforcer(), "cgroup v1");
     assert_eq!(fake.read(&format!("{directory}/memory.limit_in_bytes")), "67108864");
     assert_eq!(fake.read(&format!("{directory}/memory.memsw.limit_in_bytes")), "71303168");
     assert_eq!(fake.read(&format!("{directory}/memory.swappiness")), "0");
@@ -52,9 +52,9 @@ fn a_v1_group_without_swap_accounting_is_made_all_the_same() {
 fn a_v2_group_is_made_limited_read_and_removed() {
     let fake = v2_session();
     let group = Group::create(&fake.root, "a", 64 * MIB).unwrap();
-    let directory = &format!("/sys/fs/cgroup/user.slice/user-1000.slice/{}", named(4242, "a"));
-    assert_eq!(fake.root.shown(group.directory()), Path::new(directory));
-    assert_eq!(group.enforced_by(), "cgroup v2");
+    let directory = &format!("/sys/fs/cgroup/user.slice/user-1000.slice/{}", group_name(4242, "a"));
+    assert_eq!(fake.root.strip_base(group.directory()), Path::new(directory));
+    assert_eq!(group.enforcer(), "cgroup v2");
     assert_eq!(fake.read(&format!("{directory}/memory.max")), "67108864");
     assert_eq!(fake.read(&format!("{directory}/memory.swap.max")), "0");
     assert_eq!(fake.read(&format!("{directory}/memory.oom.group")), "1");
@@ -155,10 +155,10 @@ fn a_v2_kernel_without_peak_and_swap_is_read_all_the_same() {
 fn alone_in_a_v2_group_we_move_into_a_leaf_first() {
     let fake = v2_alone();
     let group = Group::create(&fake.root, "a", MIB).unwrap();
-    let path = |name| format!("/sys/fs/cgroup/{}", named(4242, name));
+    let path = |name| format!("/sys/fs/cgroup/{}", group_name(4242, name));
     assert_eq!(fake.read(&format!("{}/cgroup.procs", path("main"))), "4242");
     assert_eq!(fake.read("/sys/fs/cgroup/cgroup.subtree_control"), "+memory");
-    assert_eq!(fake.root.shown(group.directory()), Path::new(&path("a")));
+    assert_eq!(fake.root.strip_base(group.directory()), Path::new(&path("a")));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_group_that_cannot_be_limited_is_not_left_behind() {
     let unavailable = Group::create(&fake.root, "a", MIB).unwrap_err();
     assert!(unavailable.reason.contains("memory.limit_in_bytes"), "{unavailable}");
     let group = fake.root.path("/sys/fs/cgroup/memory/process_api/d5aec408");
-    assert!(!group.join(named(4242, "a")).exists());
+    assert!(!group.join(group_name(4242, "a")).exists());
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn real_group(test: &str, limit_bytes: u64) -> Option<Group> {
     match Group::create(&Root::system(), test, limit_bytes) {
         Ok(group) => Some(group),
         Err(unavailable) => {
-            skipped("groups", test, &unavailable.to_string());
+            report_skip("groups", test, &unavailable.to_string());
             None
         }
     }
@@ -216,12 +216,12 @@ fn run(program: &str, arguments: &[&str], group: &Group) -> crate::child::ExitSt
 fn a_file_four_times_the_limit_is_read_from_the_device() {
     let Some(group) = real_group("reads", 64 * MIB) else { return };
     let root = Root::system();
-    let Some(folder) = disk_folder("a_file_four_times_the_limit_is_read_from_the_device") else {
+    let Some(dir) = disk_dir("a_file_four_times_the_limit_is_read_from_the_device") else {
         return;
     };
-    let path = folder.path().join("file");
+    let path = dir.path().join("file");
     write_file(&path, 256 << 20);
-    let device = Storage::at(&root, folder.path()).unwrap().device;
+    let device = Storage::from_path(&root, dir.path()).unwrap().device;
     assert!(cache::evict(&path).unwrap().is_cold());
     let before = device.as_ref().ok().and_then(|device| device.usage(&root));
     let path_text = path.to_str().unwrap();
@@ -241,9 +241,9 @@ fn a_file_four_times_the_limit_is_read_from_the_device() {
     assert!(exit.usage.input_blocks_512 * 512 >= 256 * MIB);
     assert_eq!(group.check_limit(), Ok(()));
     assert!(group.reclaim().unwrap() > 16 * MIB);
-    let directory = group.directory().to_owned();
+    let group_directory = group.directory().to_owned();
     group.remove().unwrap();
-    assert!(!directory.exists());
+    assert!(!group_directory.exists());
 }
 
 #[test]

@@ -145,10 +145,10 @@ fn counters_are_closed_on_exec() {
 fn what_is_not_counted_is_said() {
     let mut counters = Processor::watch(&Root::system(), std::process::id());
     let usage = counters.usage();
-    let reasons = counters.not_counted();
+    let reasons = counters.uncounted_events();
     let is_said = reasons.iter().any(|words| words.contains("instructions"));
     assert_eq!(usage.instructions.is_none(), is_said, "{usage:?} {reasons:?}");
-    let gone = Processor::watch(&Root::system(), u32::MAX >> 1).not_counted();
+    let gone = Processor::watch(&Root::system(), u32::MAX >> 1).uncounted_events();
     assert_eq!(gone.len(), 1, "one reason, one sentence: {gone:?}");
     assert!(gone[0].starts_with("instructions, cycles, cache misses, branch misses"), "{gone:?}");
 }
@@ -165,7 +165,7 @@ fn each_counter_has_a_reason_of_its_own() {
     };
     let usage = some.usage();
     assert!(usage.instructions.is_some() && usage.cycles.is_none());
-    let reasons = some.not_counted();
+    let reasons = some.uncounted_events();
     assert_eq!(reasons.len(), 2, "{reasons:?}");
     assert!(reasons[0].starts_with("cycles by the processor: ") && reasons[0].contains("PERFMON"));
     assert!(
@@ -183,11 +183,11 @@ fn of_cores_of_several_kinds_nothing_is_made_up() {
         names.iter().fold(Fake::new(), file)
     };
     let hybrid = devices(&["cpu_core/cpus", "cpu_atom/cpus", "uncore_imc_0/cpumask", "msr/type"]);
-    let reasons = Processor::watch(&hybrid.root, std::process::id()).not_counted();
+    let reasons = Processor::watch(&hybrid.root, std::process::id()).uncounted_events();
     let all = "instructions, cycles, cache misses, branch misses by the processor: it has cores \
         of several kinds (cpu_atom, cpu_core) with separate counters";
     assert_eq!(reasons, [all]);
     for one in [&["cpu/type"][..], &["armv8_pmuv3_0/cpus", "arm_spe_0/cpumask"]] {
-        assert!(one_kind_of_core(&devices(one).root).is_ok(), "{one:?}");
+        assert!(check_core_kinds(&devices(one).root).is_ok(), "{one:?}");
     }
 }

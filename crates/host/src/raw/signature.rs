@@ -76,17 +76,17 @@ fn find_of_length(file: &File, bytes: u64, shortest: usize) -> io::Result<Option
     let mut head = vec![0; HEAD_BYTES.min(bytes) as usize];
     file.read_exact_at(&mut head, 0)?;
     let mut signatures = SIGNATURES.iter().filter(|signature| signature.magic.len() >= shortest);
-    let first = signatures.find(|signature| is_at(&head, signature.offset, signature.magic));
+    let first = signatures.find(|signature| has_magic(&head, signature.offset, signature.magic));
     if let Some(signature) = first {
         return Ok(Some(format!("{} (at byte {})", signature.what, signature.offset)));
     }
     if is_zfs(&head) {
         return Ok(Some("a ZFS pool member".to_owned()));
     }
-    at_the_end(file, bytes)
+    find_at_end(file, bytes)
 }
 
-fn is_at(head: &[u8], offset: u64, magic: &[u8]) -> bool {
+fn has_magic(head: &[u8], offset: u64, magic: &[u8]) -> bool {
     head.get(offset as usize..).is_some_and(|rest| rest.starts_with(magic))
 }
 
@@ -100,7 +100,7 @@ fn is_zfs(head: &[u8]) -> bool {
 }
 
 /// What keeps its signature, or a second one, at the end.
-fn at_the_end(file: &File, bytes: u64) -> io::Result<Option<String>> {
+fn find_at_end(file: &File, bytes: u64) -> io::Result<Option<String>> {
     const RAID: &[u8] = b"\xfc\x4e\x2b\xa9";
     let raid_090 = (bytes & !0xffff).checked_sub(0x1_0000);
     let raid_100 = bytes.checked_sub(0x2000).map(|offset| offset & !0xfff);
@@ -123,7 +123,7 @@ fn at_the_end(file: &File, bytes: u64) -> io::Result<Option<String>> {
 }
 
 /// The result of `blkid -p`; none: it recognises nothing, or is not installed.
-pub(super) fn by_blkid(path: &Path) -> Option<String> {
+pub(super) fn probe_with_blkid(path: &Path) -> Option<String> {
     let mut command = Command::new("blkid");
     command.args(["-p", "-o", "export"]).arg(path).stdin(Stdio::null()).stderr(Stdio::null());
     let output = command.output().ok()?;

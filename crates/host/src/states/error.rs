@@ -14,26 +14,26 @@ pub enum StateError {
     /// The user interrupted it.
     #[error("interrupted while the files of a database were read")]
     Interrupted,
-    /// The name of a state is the name of a folder, and must not lead elsewhere.
+    /// The name of a state is the name of a directory, and must not lead elsewhere.
     #[error(
         "expected 16 to 128 lower-case hexadecimal digits as the id of a state, found `{id}`; \
         `kvdyno state list` lists the states that are there"
     )]
     Id { id: String },
-    /// The parent of the store's folder is missing.
-    #[error("expected a folder for states, found that {} does not exist; make it: mkdir -p {}",
+    /// The parent of the store's directory is missing.
+    #[error("expected a directory for states, found that {} does not exist; make it: mkdir -p {}",
         parent.display(), shell_path(parent))]
     NoParent { parent: PathBuf },
     /// A file, or a link to nowhere.
-    #[error("expected a folder for states, found that {} is not one; use another \
-        `--runs DIR` or `--data-dir DIR`", folder.display())]
-    NotAFolder { folder: PathBuf },
-    /// Something in the store's folder is not the store's.
+    #[error("expected a directory for states, found that {} is not one; use another \
+        `--runs DIR` or `--data-dir DIR`", dir.display())]
+    NotADirectory { dir: PathBuf },
+    /// Something in the store's directory is not the store's.
     #[error("expected only states in {}, found {}, which kvdyno did not make; move it away, or \
-        use another `--runs DIR` or `--data-dir DIR`", folder.display(), entry.display())]
-    Foreign { folder: PathBuf, entry: PathBuf },
+        use another `--runs DIR` or `--data-dir DIR`", dir.display(), entry.display())]
+    Foreign { dir: PathBuf, entry: PathBuf },
     /// No such state.
-    #[error("expected the state {id}, found no folder {}; `kvdyno state list` lists the states \
+    #[error("expected the state {id}, found no directory {}; `kvdyno state list` lists the states \
         that are there", path.display())]
     Unknown { id: String, path: PathBuf },
     /// A file differs from what it was when it was sealed.
@@ -56,7 +56,7 @@ pub enum StateError {
     BeingWritten { path: PathBuf },
     /// Something in a database that cannot be kept.
     #[error("{}: expected {expected}, found {actual}; a database is kept only where all of it is \
-        in its own folder", path.display())]
+        in its own directory", path.display())]
     NotKeepable { path: PathBuf, expected: &'static str, actual: String },
     /// Somebody reads it.
     #[error("{} is in use by another run or command; wait for its end, then remove it: \
@@ -65,9 +65,9 @@ pub enum StateError {
     /// The budget is too small for what must be kept.
     #[error("expected {} for one more state in {}, within a budget of {}; found {} that cannot be \
         removed ({kept}); allow more space (`--states SIZE`), or remove states by \
-        `kvdyno state remove`", units::bytes(*wanted), folder.display(), units::bytes(*budget),
+        `kvdyno state remove`", units::bytes(*wanted), dir.display(), units::bytes(*budget),
         units::bytes(*held))]
-    NoRoom { folder: PathBuf, wanted: u64, budget: u64, held: u64, kept: String },
+    NoRoom { dir: PathBuf, wanted: u64, budget: u64, held: u64, kept: String },
     /// The copy failed.
     #[error(
         "{0}; expected a database that can be copied to the volume of its state: make room \
@@ -75,7 +75,7 @@ pub enum StateError {
     )]
     Copy(#[source] CopyError),
     /// Anything else.
-    #[error("failed to {act} {}: {source}; expected a folder that this user may read and write, \
+    #[error("failed to {act} {}: {source}; expected a directory that this user may read and write, \
         with enough space, on a filesystem with locks (flock)", path.display())]
     Io { act: &'static str, path: PathBuf, source: io::Error },
 }

@@ -1,4 +1,4 @@
-//! The names in a store's folder, and which of them are the store's own.
+//! The names in a store's directory, and which of them are the store's own.
 
 use super::StateError;
 use std::fs;
@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The files of the database, in a state's folder.
+/// The files of the database, in a state's directory.
 pub(super) const DATABASE: &str = "database";
 /// The list of its keys, where it is a copy of somebody's database.
 pub(super) const KEYS: &str = "keys";
@@ -23,7 +23,7 @@ pub(super) const MAKING: &str = "making";
 /// A temporary that was a state.
 pub(super) const REMOVING: &str = "removing";
 
-/// What a store's folder holds.
+/// What a store's directory holds.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     /// Ids of states, which may be broken.
@@ -31,11 +31,11 @@ pub(super) struct Contents {
     pub(super) temporaries: Vec<PathBuf>,
 }
 
-/// Lists a store's folder; anything in it that kvdyno did not make is an error.
-pub(super) fn list(folder: &Path) -> Result<Contents, StateError> {
+/// Lists a store's directory; anything in it that kvdyno did not make is an error.
+pub(super) fn list(dir: &Path) -> Result<Contents, StateError> {
     let mut contents = Contents::default();
-    for entry in fs::read_dir(folder).map_err(StateError::io("list", folder))? {
-        let entry = entry.map_err(StateError::io("list", folder))?;
+    for entry in fs::read_dir(dir).map_err(StateError::io("list", dir))? {
+        let entry = entry.map_err(StateError::io("list", dir))?;
         let (path, name) = (entry.path(), entry.file_name());
         // Filesystems put this one into their roots.
         if name == "lost+found" {
@@ -46,7 +46,7 @@ pub(super) fn list(folder: &Path) -> Result<Contents, StateError> {
             Ok(None) if is_id(name) => contents.ids.push(name.to_owned()),
             Ok(None) => contents.temporaries.push(path),
             Ok(Some(entry)) => {
-                return Err(StateError::Foreign { folder: folder.to_owned(), entry });
+                return Err(StateError::Foreign { dir: dir.to_owned(), entry });
             }
             // Another process renamed it since it was listed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -57,7 +57,7 @@ pub(super) fn list(folder: &Path) -> Result<Contents, StateError> {
     Ok(contents)
 }
 
-/// What shows that a folder is neither a state nor a temporary: itself, or something in it.
+/// What shows that a directory is neither a state nor a temporary: itself, or something in it.
 pub(super) fn foreign_entry(path: &Path, name: &str) -> io::Result<Option<PathBuf>> {
     let is_ours = is_id(name) || is_temporary(name);
     if !is_ours || !fs::symlink_metadata(path)?.is_dir() {
@@ -76,7 +76,7 @@ pub(super) fn foreign_entry(path: &Path, name: &str) -> io::Result<Option<PathBu
     Ok((empty && is_id(name)).then(|| path.to_owned()))
 }
 
-/// Long enough that no other folder has such a name by chance.
+/// Long enough that no other directory has such a name by chance.
 pub(super) fn is_id(name: &str) -> bool {
     (16..=128).contains(&name.len()) && name.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
 }

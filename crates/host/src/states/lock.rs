@@ -1,28 +1,29 @@
-//! Locks on folders (flock(2)).
+//! Locks on directories (flock(2)).
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// A folder that is open, to be locked. It is unlocked when this is dropped, and when the process
-/// ends. Closing alone would not do: a child between fork and exec has the file open, too.
+/// A directory that is open, to be locked. It is unlocked when this is dropped, and when the
+/// process ends. Closing alone would not do: a child between fork and exec has the file open, too.
 #[derive(Debug)]
-pub(super) struct FolderLock(File);
+pub(super) struct DirLock(File);
 
-impl FolderLock {
-    /// Opens a folder, and does not lock it yet; a link in its place is an error.
+impl DirLock {
+    /// Opens a directory, and does not lock it yet; a link in its place is an error.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_DIRECTORY);
         Ok(Self(options.open(path)?))
     }
 
-    /// Opens a folder, or what a link to one leads to, and waits until nobody else has it locked.
+    /// Opens a directory, or what a link to one leads to, and waits until nobody else has it
+    /// locked.
     pub(super) fn wait(path: &Path) -> io::Result<Self> {
-        let folder = Self(File::open(path)?);
-        folder.0.lock()?;
-        Ok(folder)
+        let dir = Self(File::open(path)?);
+        dir.0.lock()?;
+        Ok(dir)
     }
 
     /// False: somebody else has it locked.
@@ -41,7 +42,7 @@ impl FolderLock {
     }
 }
 
-impl Drop for FolderLock {
+impl Drop for DirLock {
     fn drop(&mut self) {
         let _ = self.0.unlock();
     }
@@ -63,7 +64,7 @@ mod tests {
 
     #[test]
     fn children_do_not_prolong_a_lock() {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             for _ in 0..2 {
@@ -74,7 +75,7 @@ mod tests {
                 });
             }
             let locked = (0..2000).filter(|_| {
-                let lock = FolderLock::open(folder.path()).unwrap();
+                let lock = DirLock::open(dir.path()).unwrap();
                 lock.try_exclusive().unwrap()
             });
             let locked = locked.count();

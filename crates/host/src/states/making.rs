@@ -1,7 +1,7 @@
-//! A state in the making: a folder with a temporary name, locked while its maker lives.
+//! A state in the making: a directory with a temporary name, locked while its maker lives.
 
 use super::layout::{DATABASE, KEYS, MAKING, RECORD, USED, temporary_name};
-use super::lock::FolderLock;
+use super::lock::DirLock;
 use super::seal::GoOn;
 use super::{StateError, seal, space_bytes};
 use crate::{cache, copy};
@@ -17,17 +17,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Debug)]
 pub(super) struct Making {
     path: PathBuf,
-    /// On the folder itself. It remains when the folder is renamed.
-    lock: Option<FolderLock>,
+    /// On the directory itself. It remains when the directory is renamed.
+    lock: Option<DirLock>,
     /// Where the database was, if it was renamed and not copied.
     moved_from: Option<PathBuf>,
 }
 
 impl Making {
-    /// Begins one in a store's folder, which the caller has locked: nobody sees it unlocked.
-    pub(super) fn begin(folder: &Path, id: &str) -> Result<Self, StateError> {
+    /// Begins one in a store's directory, which the caller has locked: nobody sees it unlocked.
+    pub(super) fn begin(dir: &Path, id: &str) -> Result<Self, StateError> {
         let path = loop {
-            let path = folder.join(temporary_name(MAKING, id));
+            let path = dir.join(temporary_name(MAKING, id));
             match fs::create_dir(&path) {
                 Ok(()) => break path,
                 // A dead process had our pid.
@@ -36,7 +36,7 @@ impl Making {
             }
         };
         let mut making = Self { path, lock: None, moved_from: None };
-        let lock = FolderLock::open(&making.path).and_then(|lock| {
+        let lock = DirLock::open(&making.path).and_then(|lock| {
             lock.try_exclusive()?;
             Ok(lock)
         });
@@ -111,13 +111,9 @@ impl Making {
         Ok(())
     }
 
-    /// Gives it its name in the store's folder, which the caller has locked, and where nothing has
-    /// that name. Returns its lock, which is now shared.
-    pub(super) fn rename(
-        mut self,
-        path: &Path,
-        store: &FolderLock,
-    ) -> Result<FolderLock, StateError> {
+    /// Gives it its name in the store's directory, which the caller has locked, and where nothing
+    /// has that name. Returns its lock, which is now shared.
+    pub(super) fn rename(mut self, path: &Path, store: &DirLock) -> Result<DirLock, StateError> {
         fs::rename(&self.path, path).map_err(StateError::io("rename", &self.path))?;
         let synced = store.sync();
         let lock = synced.and_then(|()| self.lock.take().ok_or(ErrorKind::NotFound.into()));

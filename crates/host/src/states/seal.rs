@@ -1,4 +1,5 @@
-//! What is in a database's folder: sealed once, compared later. Symbolic links are never followed.
+//! What is in a database's directory: sealed once, compared later. Symbolic links are never
+//! followed.
 //!
 //! The cheap comparison is of names, lengths and times; the full one reads every file. Files are
 //! left writable: copies have their originals' modes and must be writable, and a mode stops neither
@@ -27,7 +28,7 @@ const WINDOW_BYTES: u64 = 64 << 20;
 /// Gets the bytes read so far; false stops the reading.
 pub(super) type GoOn<'a> = &'a mut dyn FnMut(u64) -> bool;
 
-/// One thing in a database's folder.
+/// One thing in a database's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Entry {
     File {
@@ -53,14 +54,14 @@ impl Entry {
         })
     }
 
-    fn words(&self) -> String {
+    fn description(&self) -> String {
         match self {
             Self::File { length, mtime_ns } => {
                 let (s, ns) =
                     (mtime_ns.div_euclid(1_000_000_000), mtime_ns.rem_euclid(1_000_000_000));
                 format!("a file of {length} bytes, modified {s}.{ns:09} s after 1970")
             }
-            Self::Directory => "a folder".to_owned(),
+            Self::Directory => "a directory".to_owned(),
             Self::Link { target } => format!("a symbolic link to {}", target.display()),
             Self::Special => "a socket, pipe or device".to_owned(),
         }
@@ -71,7 +72,7 @@ fn mtime_ns(stat: &Metadata) -> i64 {
     stat.mtime().saturating_mul(1_000_000_000).saturating_add(stat.mtime_nsec())
 }
 
-/// All that is below a folder, by its path relative to the folder.
+/// All that is below a directory, by its path relative to the directory.
 fn entries(database: &Path) -> Result<BTreeMap<PathBuf, Entry>, StateError> {
     let mut entries = BTreeMap::new();
     let mut directories = vec![PathBuf::new()];
@@ -101,13 +102,13 @@ pub(super) fn remove_special(database: &Path) -> Result<(), StateError> {
     Ok(())
 }
 
-/// Refuses a database that is not all in its folder. Nothing is read or changed.
+/// Refuses a database that is not all in its directory. Nothing is read or changed.
 pub(super) fn check_keepable(database: &Path) -> Result<(), StateError> {
     let kind = Entry::read(database).map_err(StateError::io("look at", database))?;
     let refuse =
         |path: PathBuf, expected, actual| Err(StateError::NotKeepable { path, expected, actual });
     if kind != Entry::Directory {
-        return refuse(database.to_owned(), "a database's folder", kind.words());
+        return refuse(database.to_owned(), "a database's directory", kind.description());
     }
     for (path, entry) in entries(database)? {
         let is_text = |path: &Path| path.to_str().is_some();
@@ -115,17 +116,17 @@ pub(super) fn check_keepable(database: &Path) -> Result<(), StateError> {
             let actual = "other bytes in it".to_owned();
             return refuse(database.join(path), "names in UTF-8", actual);
         }
-        if matches!(&entry, Entry::Link { target } if leads_out(&path, target)) {
-            let expected = "links to what is in the database's folder";
-            return refuse(database.join(path), expected, entry.words());
+        if matches!(&entry, Entry::Link { target } if points_outside(&path, target)) {
+            let expected = "links to what is in the database's directory";
+            return refuse(database.join(path), expected, entry.description());
         }
     }
     Ok(())
 }
 
-/// Whether a link may lead out of the database's folder. `..` counts only at the beginning: behind
-/// a name it would depend on the links that the name leads through.
-fn leads_out(link: &Path, target: &Path) -> bool {
+/// Whether a link may lead out of the database's directory. `..` counts only at the beginning:
+/// behind a name it would depend on the links that the name leads through.
+fn points_outside(link: &Path, target: &Path) -> bool {
     let (mut depth, mut is_named) = (link.components().count() - 1, false);
     for part in target.components() {
         match part {
@@ -175,7 +176,7 @@ pub(super) fn check_unchanged(id: &str, database: &Path, seal: &Seal) -> Result<
     let paths: BTreeSet<&PathBuf> = sealed.keys().chain(current.keys()).collect();
     let differs = |path: &&&PathBuf| sealed.get(**path) != current.get(**path);
     let Some(path) = paths.iter().find(differs) else { return Ok(()) };
-    let words = |entry: Option<&Entry>| entry.map_or("nothing".to_owned(), Entry::words);
+    let words = |entry: Option<&Entry>| entry.map_or("nothing".to_owned(), Entry::description);
     Err(StateError::Changed {
         id: id.to_owned(),
         path: database.join(path),
@@ -208,7 +209,7 @@ fn checksum(path: &Path, bytes_read: &mut u64, go_on: GoOn) -> Result<String, St
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path);
     let file = file.map_err(StateError::io("open", path))?;
     let mut hasher = XxHash3_64::new();
-    match feed(&file, &mut hasher, bytes_read, go_on) {
+    match hash_data(&file, &mut hasher, bytes_read, go_on) {
         Ok(true) => Ok(format!("{:016x}", hasher.finish())),
         Ok(false) => Err(StateError::Interrupted),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -219,7 +220,7 @@ fn checksum(path: &Path, bytes_read: &mut u64, go_on: GoOn) -> Result<String, St
 }
 
 /// False: it was stopped.
-fn feed(
+fn hash_data(
     file: &File,
     hasher: &mut XxHash3_64,
     bytes_read: &mut u64,
@@ -274,11 +275,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_may_lead_only_to_what_is_in_the_folder() {
+    fn a_link_may_lead_only_to_what_is_in_the_directory() {
         for (link, target) in
             [("link", "file"), ("link", "./a/b"), ("a/link", "../file"), ("a/b/link", "../../c")]
         {
-            assert!(!leads_out(Path::new(link), Path::new(target)), "{link} {target}");
+            assert!(!points_outside(Path::new(link), Path::new(target)), "{link} {target}");
         }
         for (link, target) in [
             ("link", "/etc"),
@@ -287,14 +288,14 @@ mod tests {
             ("a/link", "b/../.."),
             ("link", "b/.."),
         ] {
-            assert!(leads_out(Path::new(link), Path::new(target)), "{link} {target}");
+            assert!(points_outside(Path::new(link), Path::new(target)), "{link} {target}");
         }
     }
 
     #[test]
     fn a_checksum_is_that_of_the_whole_file_with_holes_or_without() {
-        let folder = tempfile::tempdir().unwrap();
-        let [sparse, full, empty] = ["sparse", "full", "empty"].map(|n| folder.path().join(n));
+        let dir = tempfile::tempdir().unwrap();
+        let [sparse, full, empty] = ["sparse", "full", "empty"].map(|n| dir.path().join(n));
         let file = File::create(&sparse).unwrap();
         file.set_len(5 << 20).unwrap();
         file.write_all_at(b"data", (2 << 20) + 7).unwrap();

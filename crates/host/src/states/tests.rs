@@ -4,7 +4,7 @@ mod killed;
 mod room;
 
 use super::*;
-use crate::testing::{again_as_nobody, disk_folder, is_nobody, skipped};
+use crate::testing::{again_as_nobody, disk_dir, is_nobody, report_skip};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, symlink};
@@ -29,9 +29,9 @@ fn description(id: &str) -> StateDescription {
     }
 }
 
-/// Two files, one with a hole, an empty folder, a link and a dead server's socket.
-fn database_in(folder: &Path) -> PathBuf {
-    let path = folder.join("0001_lmdb");
+/// Two files, one with a hole, an empty directory, a link and a dead server's socket.
+fn database_in(dir: &Path) -> PathBuf {
+    let path = dir.join("0001_lmdb");
     fs::create_dir_all(path.join("wal")).unwrap();
     fs::create_dir(path.join("empty")).unwrap();
     let data = File::create(path.join("data")).unwrap();
@@ -44,9 +44,9 @@ fn database_in(folder: &Path) -> PathBuf {
 }
 
 fn store() -> (TempDir, States) {
-    let folder = tempfile::tempdir().unwrap();
-    let states = States::open(&folder.path().join("states")).unwrap();
-    (folder, states)
+    let dir = tempfile::tempdir().unwrap();
+    let states = States::open(&dir.path().join("states")).unwrap();
+    (dir, states)
 }
 
 fn keep(states: &States, id: &str, database: &Path) -> Result<StoredState, StateError> {
@@ -55,25 +55,25 @@ fn keep(states: &States, id: &str, database: &Path) -> Result<StoredState, State
 
 /// A store with one state that nobody uses.
 fn store_with_state() -> (TempDir, States) {
-    let (folder, states) = store();
-    keep(&states, ID, &database_in(folder.path())).unwrap();
-    (folder, states)
+    let (dir, states) = store();
+    keep(&states, ID, &database_in(dir.path())).unwrap();
+    (dir, states)
 }
 
-fn names(folder: &Path) -> BTreeSet<String> {
-    let entries = fs::read_dir(folder).unwrap();
+fn names(dir: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(dir).unwrap();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 #[test]
 fn a_kept_database_is_found_as_it_was() {
-    let (folder, states) = store();
+    let (dir, states) = store();
     assert!(states.find(ID).unwrap().is_none());
-    let database = database_in(folder.path());
+    let database = database_in(dir.path());
     let data = fs::read(database.join("data")).unwrap();
     let kept = keep(&states, ID, &database).unwrap();
     assert!(!database.exists(), "it was renamed");
-    assert_eq!(kept.database(), states.folder().join(ID).join("database"));
+    assert_eq!(kept.database(), states.dir().join(ID).join("database"));
     assert_eq!(names(kept.database()), BTreeSet::from(["data", "empty", "wal"].map(String::from)));
     assert_eq!(fs::read_link(kept.database().join("wal/link")).unwrap(), Path::new("../data"));
     let record = kept.record().clone();
@@ -82,22 +82,22 @@ fn a_kept_database_is_found_as_it_was() {
     assert_eq!(record.bytes, 512 * (blocks("data") + blocks("wal/log")));
     assert!(record.bytes < 1 << 20, "the hole counts: {}", record.bytes);
     drop(kept);
-    let states = States::open(states.folder()).unwrap();
+    let states = States::open(states.dir()).unwrap();
     let state = states.find(ID).unwrap().unwrap();
     assert_eq!(state.record(), &record);
     assert_eq!(fs::read(state.database().join("data")).unwrap(), data);
     assert_eq!(states.check(ID, &mut |_| true).unwrap(), record);
-    assert_eq!(names(states.folder()), BTreeSet::from([ID.to_owned()]));
+    assert_eq!(names(states.dir()), BTreeSet::from([ID.to_owned()]));
 }
 
 #[test]
 fn a_database_on_another_filesystem_is_copied_and_stays() {
     let test = "a_database_on_another_filesystem_is_copied_and_stays";
-    let Some(folder) = disk_folder(test) else { return };
+    let Some(dir) = disk_dir(test) else { return };
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
-        return skipped("shm", test, "no folder can be made in /dev/shm");
+        return report_skip("shm", test, "no directory can be made in /dev/shm");
     };
-    let states = States::open(&folder.path().join("states")).unwrap();
+    let states = States::open(&dir.path().join("states")).unwrap();
     let database = database_in(memory.path());
     let mut reported = Vec::new();
     let mut go_on = |bytes| {
@@ -109,8 +109,7 @@ fn a_database_on_another_filesystem_is_copied_and_stays() {
     assert!(database.join("socket").exists(), "the original is as it was");
     assert!(!kept.database().join("socket").exists());
     for name in ["data", "wal/log"] {
-        let [a, b] =
-            [&database, kept.database()].map(|folder| fs::read(folder.join(name)).unwrap());
+        let [a, b] = [&database, kept.database()].map(|dir| fs::read(dir.join(name)).unwrap());
         assert!(a == b, "{name}");
     }
     assert!(kept.record().bytes < 1 << 20, "the hole was filled");
@@ -121,36 +120,36 @@ fn a_database_on_another_filesystem_is_copied_and_stays() {
 fn every_change_is_found_out() {
     type Change = fn(&Path);
     let changes: [(&str, &str, Change); 9] = [
-        ("data", "a file of 3145729 bytes", |folder| {
-            let data = OpenOptions::new().write(true).open(folder.join("data")).unwrap();
+        ("data", "a file of 3145729 bytes", |dir| {
+            let data = OpenOptions::new().write(true).open(dir.join("data")).unwrap();
             data.write_all_at(b"x", 3 << 20).unwrap();
         }),
-        ("wal/log", "found a file of 3 bytes", |folder| {
-            fs::write(folder.join("wal/log"), "LOG").unwrap();
+        ("wal/log", "found a file of 3 bytes", |dir| {
+            fs::write(dir.join("wal/log"), "LOG").unwrap();
         }),
-        ("wal/log", "found nothing", |folder| fs::remove_file(folder.join("wal/log")).unwrap()),
-        ("wal/log.1", "expected nothing, found a file of 0 bytes", |folder| {
-            fs::write(folder.join("wal/log.1"), "").unwrap();
+        ("wal/log", "found nothing", |dir| fs::remove_file(dir.join("wal/log")).unwrap()),
+        ("wal/log.1", "expected nothing, found a file of 0 bytes", |dir| {
+            fs::write(dir.join("wal/log.1"), "").unwrap();
         }),
-        ("empty", "expected a folder, found nothing", |folder| {
-            fs::remove_dir(folder.join("empty")).unwrap();
+        ("empty", "expected a directory, found nothing", |dir| {
+            fs::remove_dir(dir.join("empty")).unwrap();
         }),
-        ("empty/new", "found a folder", |folder| fs::create_dir(folder.join("empty/new")).unwrap()),
-        ("socket", "found a socket, pipe or device", |folder| {
-            drop(UnixListener::bind(folder.join("socket")).unwrap());
+        ("empty/new", "found a directory", |dir| fs::create_dir(dir.join("empty/new")).unwrap()),
+        ("socket", "found a socket, pipe or device", |dir| {
+            drop(UnixListener::bind(dir.join("socket")).unwrap());
         }),
-        ("wal/link", "found a symbolic link to /etc/passwd", |folder| {
-            fs::remove_file(folder.join("wal/link")).unwrap();
-            symlink("/etc/passwd", folder.join("wal/link")).unwrap();
+        ("wal/link", "found a symbolic link to /etc/passwd", |dir| {
+            fs::remove_file(dir.join("wal/link")).unwrap();
+            symlink("/etc/passwd", dir.join("wal/link")).unwrap();
         }),
         // The same file through a link.
-        ("data", "found a symbolic link to ../data", |folder| {
-            fs::rename(folder.join("data"), folder.join("../../data")).unwrap();
-            symlink("../data", folder.join("data")).unwrap();
+        ("data", "found a symbolic link to ../data", |dir| {
+            fs::rename(dir.join("data"), dir.join("../../data")).unwrap();
+            symlink("../data", dir.join("data")).unwrap();
         }),
     ];
     for (name, words, change) in changes {
-        let (_folder, states) = store_with_state();
+        let (_dir, states) = store_with_state();
         let database = states.find(ID).unwrap().unwrap().database().to_owned();
         change(&database);
         for error in [states.find(ID).map(|_| ()), states.check(ID, &mut |_| true).map(|_| ())] {
@@ -166,8 +165,8 @@ fn every_change_is_found_out() {
 
 #[test]
 fn a_change_that_hides_its_time_is_found_out_by_its_checksum() {
-    let (_folder, states) = store_with_state();
-    let path = states.folder().join(ID).join("database/data");
+    let (_dir, states) = store_with_state();
+    let path = states.dir().join(ID).join("database/data");
     let file = OpenOptions::new().write(true).open(&path).unwrap();
     let modified = file.metadata().unwrap().modified().unwrap();
     file.write_all_at(b"f", (3 << 20) - 2).unwrap();
@@ -182,9 +181,9 @@ fn a_change_that_hides_its_time_is_found_out_by_its_checksum() {
 #[test]
 fn of_two_keepers_the_first_wins() {
     const KEEPERS: usize = 6;
-    let (folder, states) = store();
+    let (dir, states) = store();
     let databases: Vec<PathBuf> =
-        (0..KEEPERS).map(|keeper| database_in(&folder.path().join(keeper.to_string()))).collect();
+        (0..KEEPERS).map(|keeper| database_in(&dir.path().join(keeper.to_string()))).collect();
     let barrier = Barrier::new(KEEPERS);
     let kept: Vec<StoredState> = std::thread::scope(|scope| {
         let keepers = databases.iter().map(|database| {
@@ -206,23 +205,23 @@ fn of_two_keepers_the_first_wins() {
     });
     assert!(kept.iter().all(|state| state.record() == kept[0].record()));
     assert_eq!(databases.iter().filter(|path| path.join("data").exists()).count(), KEEPERS - 1);
-    assert_eq!(names(states.folder()), BTreeSet::from([ID.to_owned()]));
+    assert_eq!(names(states.dir()), BTreeSet::from([ID.to_owned()]));
     states.check(ID, &mut |_| true).unwrap();
 }
 
 #[test]
 fn an_interrupted_keeper_gives_the_database_back() {
-    let (folder, states) = store();
-    let database = database_in(folder.path());
+    let (dir, states) = store();
+    let database = database_in(dir.path());
     let stopped = states.keep(description(ID), &database, None, &mut |_| false);
     assert!(matches!(stopped, Err(StateError::Interrupted)));
     assert_eq!(fs::read(database.join("wal/log")).unwrap(), b"log");
-    assert!(names(states.folder()).is_empty());
+    assert!(names(states.dir()).is_empty());
 }
 
 #[test]
 fn a_state_in_use_is_not_removed() {
-    let (_folder, states) = store_with_state();
+    let (_dir, states) = store_with_state();
     let held = states.find(ID).unwrap().unwrap();
     let error = states.remove(ID).unwrap_err();
     assert!(matches!(error, StateError::InUse { .. }), "{error}");
@@ -234,28 +233,28 @@ fn a_state_in_use_is_not_removed() {
     drop(other);
     assert!(!states.list().unwrap()[0].in_use);
     states.remove(ID).unwrap();
-    assert!(names(states.folder()).is_empty());
+    assert!(names(states.dir()).is_empty());
     assert!(matches!(states.remove(ID), Err(StateError::Unknown { .. })));
     assert!(matches!(states.check(ID, &mut |_| true), Err(StateError::Unknown { .. })));
 }
 
 #[test]
-fn the_folder_is_made_and_its_parent_only_if_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let below = folder.path().join("new/states");
+fn the_directory_is_made_and_its_parent_only_if_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let below = dir.path().join("new/states");
     let text = States::open(&below).unwrap_err().to_string();
-    let parent = folder.path().join("new");
+    let parent = dir.path().join("new");
     assert!(text.ends_with(&format!("mkdir -p {}", parent.display())), "{text}");
     assert!(!parent.exists());
     States::create(&below).unwrap();
     States::open(&below).unwrap();
-    let file = folder.path().join("file");
+    let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
-    assert!(matches!(States::open(&file), Err(StateError::NotAFolder { .. })));
+    assert!(matches!(States::open(&file), Err(StateError::NotADirectory { .. })));
 }
 
 #[test]
-fn a_foreign_folder_is_left_alone() {
+fn a_foreign_directory_is_left_alone() {
     let temporary = format!("making-9999999-0-{ID}");
     let files = [
         "notes.txt".to_owned(),
@@ -265,69 +264,69 @@ fn a_foreign_folder_is_left_alone() {
         "making-9999999-0-cafe/database/data".to_owned(),
     ];
     for file in files {
-        let folder = tempfile::tempdir().unwrap();
-        let leftover = folder.path().join(format!("making-9999999-1-{ID}/database"));
-        let path = folder.path().join(&file);
-        for directory in [path.parent().unwrap(), &leftover] {
-            fs::create_dir_all(directory).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let leftover = dir.path().join(format!("making-9999999-1-{ID}/database"));
+        let path = dir.path().join(&file);
+        for foreign in [path.parent().unwrap(), &leftover] {
+            fs::create_dir_all(foreign).unwrap();
         }
         fs::write(&path, "precious").unwrap();
-        let error = States::open(folder.path()).unwrap_err();
+        let error = States::open(dir.path()).unwrap_err();
         assert!(matches!(error, StateError::Foreign { .. }), "{file}: {error}");
         assert_eq!(fs::read(&path).unwrap(), b"precious");
         assert!(leftover.exists(), "nothing was removed");
     }
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join(ID)).unwrap();
-    assert!(States::open(folder.path()).is_err(), "an empty folder is no state");
-    let (_folder, states) = store_with_state();
-    let notes = states.folder().join(ID).join("notes.txt");
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join(ID)).unwrap();
+    assert!(States::open(dir.path()).is_err(), "an empty directory is no state");
+    let (_dir, states) = store_with_state();
+    let notes = states.dir().join(ID).join("notes.txt");
     fs::write(&notes, "precious").unwrap();
     assert!(matches!(states.remove(ID), Err(StateError::Foreign { .. })));
     assert!(notes.exists() && states.find(ID).unwrap().is_some());
 }
 
 #[test]
-fn links_are_not_followed_out_of_the_folder() {
+fn links_are_not_followed_out_of_the_directory() {
     let outside = tempfile::tempdir().unwrap();
     let precious = outside.path().join("precious");
     fs::write(&precious, "precious").unwrap();
-    let (folder, states) = store();
+    let (dir, states) = store();
     for target in [outside.path(), Path::new("../..")] {
-        let database = database_in(folder.path());
+        let database = database_in(dir.path());
         let link = database.join("wal/out");
         symlink(target, &link).unwrap();
         let error = keep(&states, ID, &database).unwrap_err();
         assert!(matches!(error, StateError::NotKeepable { .. }), "{error}");
         assert!(error.to_string().starts_with(&link.display().to_string()), "{error}");
-        assert!(link.is_symlink() && names(states.folder()).is_empty());
+        assert!(link.is_symlink() && names(states.dir()).is_empty());
         fs::remove_dir_all(&database).unwrap();
     }
-    let link = folder.path().join("link");
+    let link = dir.path().join("link");
     symlink(outside.path(), &link).unwrap();
     assert!(matches!(keep(&states, ID, &link), Err(StateError::NotKeepable { .. })));
     // A state, and a leftover, that lead out.
-    keep(&states, ID, &database_in(folder.path())).unwrap();
-    let leftover = states.folder().join(format!("making-9999999-0-{ID}/database"));
+    keep(&states, ID, &database_in(dir.path())).unwrap();
+    let leftover = states.dir().join(format!("making-9999999-0-{ID}/database"));
     fs::create_dir_all(&leftover).unwrap();
     symlink(outside.path(), leftover.join("out")).unwrap();
-    symlink(outside.path(), states.folder().join(ID).join("database/out")).unwrap();
-    let states = States::open(states.folder()).unwrap();
+    symlink(outside.path(), states.dir().join(ID).join("database/out")).unwrap();
+    let states = States::open(states.dir()).unwrap();
     assert!(!leftover.exists());
     assert!(states.list().unwrap()[0].record.is_err());
     states.remove(ID).unwrap();
     assert!(states.list().unwrap().is_empty());
     // In the place of a state.
-    symlink(outside.path(), states.folder().join(ID)).unwrap();
+    symlink(outside.path(), states.dir().join(ID)).unwrap();
     assert!(states.find(ID).is_err() && states.remove(ID).is_err());
-    assert!(States::open(states.folder()).is_err());
+    assert!(States::open(states.dir()).is_err());
     assert_eq!(fs::read(&precious).unwrap(), b"precious");
 }
 
 #[test]
 fn an_id_is_no_path() {
-    let (folder, states) = store();
-    let database = database_in(folder.path());
+    let (dir, states) = store();
+    let database = database_in(dir.path());
     for id in ["", "..", "../0123456789abcdef", "0123456789ABCDEF", "/etc"] {
         let errors = [
             states.find(id).map(|_| ()),
@@ -344,8 +343,8 @@ fn an_id_is_no_path() {
 
 #[test]
 fn a_database_that_is_being_written_is_not_kept() {
-    let (folder, states) = store();
-    let database = database_in(folder.path());
+    let (dir, states) = store();
+    let database = database_in(dir.path());
     // The engine still has it open.
     let log = OpenOptions::new().append(true).open(database.join("wal/log")).unwrap();
     let mut size = 3;
@@ -363,25 +362,25 @@ fn a_database_that_is_being_written_is_not_kept() {
 fn a_store_of_another_user_can_be_read() {
     let name = |pid: u32| format!("kvdyno-test-states-{pid}");
     if is_nobody() {
-        let folder = Path::new("/var/tmp").join(name(std::os::unix::process::parent_id()));
-        let states = States::open(&folder.join("states")).unwrap();
+        let dir = Path::new("/var/tmp").join(name(std::os::unix::process::parent_id()));
+        let states = States::open(&dir.join("states")).unwrap();
         assert!(states.find(ID).unwrap().is_some());
         assert!(states.remove(ID).is_err());
         return;
     }
     let prefix = name(std::process::id());
-    let folder = tempfile::Builder::new().prefix(&prefix).rand_bytes(0).tempdir_in("/var/tmp");
-    let folder = folder.unwrap();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-    let states = States::open(&folder.path().join("states")).unwrap();
-    keep(&states, ID, &database_in(folder.path())).unwrap();
+    let dir = tempfile::Builder::new().prefix(&prefix).rand_bytes(0).tempdir_in("/var/tmp");
+    let dir = dir.unwrap();
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
+    let states = States::open(&dir.path().join("states")).unwrap();
+    keep(&states, ID, &database_in(dir.path())).unwrap();
     again_as_nobody("states::tests::a_store_of_another_user_can_be_read");
 }
 
 #[test]
 fn files_keep_their_modes_so_that_copies_are_writable() {
-    let (folder, states) = store();
-    let database = database_in(folder.path());
+    let (dir, states) = store();
+    let database = database_in(dir.path());
     fs::set_permissions(database.join("data"), fs::Permissions::from_mode(0o640)).unwrap();
     let kept = keep(&states, ID, &database).unwrap();
     let mode = fs::metadata(kept.database().join("data")).unwrap().permissions().mode();

@@ -84,7 +84,7 @@ mod tests {
         make(file.as_file(), 1 << 20, Owner { pid: 77, namespace: 0, began: 0 }).unwrap();
         let blkid = std::process::Command::new("blkid").arg("-p").arg(file.path()).output();
         let Ok(output) = blkid else {
-            return crate::testing::skipped("tools", "others_read_it_as_swap", "no blkid here");
+            return crate::testing::report_skip("tools", "others_read_it_as_swap", "no blkid here");
         };
         let output_text = String::from_utf8_lossy(&output.stdout);
         assert!(

@@ -42,7 +42,7 @@ pub struct SwapSpec {
     /// Its backing.
     pub memory: Memory,
     /// Where an image of ours would lie.
-    pub folder: PathBuf,
+    pub dir: PathBuf,
     /// The process that it is made for.
     pub owner: u32,
 }
@@ -105,17 +105,17 @@ fn check_device(root: &Root, path: &Path, bytes: u64) -> Result<(), Unavailable>
     }
 }
 
-/// Fails if an image for such swap could not be in a folder, which need not exist yet: it must be
-/// on a local device. Swapping to memory needs memory, and a program or machine that serves a file
-/// may have to wait for memory itself: the whole machine would hang.
-pub fn check_folder(root: &Root, memory: &Memory, folder: &Path) -> Result<(), Unavailable> {
-    let volume = Storage::at(root, folder).ok().filter(|_| memory.image_bytes() > 0);
+/// Fails if an image for such swap could not be in a directory, which need not exist yet: it must
+/// be on a local device. Swapping to memory needs memory, and a program or machine that serves a
+/// file may have to wait for memory itself: the whole machine would hang.
+pub fn check_dir(root: &Root, memory: &Memory, dir: &Path) -> Result<(), Unavailable> {
+    let volume = Storage::from_path(root, dir).ok().filter(|_| memory.image_bytes() > 0);
     match volume.filter(|volume| {
         !matches!(volume.class(), FilesystemClass::Device | FilesystemClass::Layers)
     }) {
         Some(volume) => {
-            let (kind, folder) = (volume.kind(), folder.display());
-            let reason = format!("no swap on an image in {folder}, which is {kind}");
+            let (kind, dir) = (volume.kind(), dir.display());
+            let reason = format!("no swap on an image in {dir}, which is {kind}");
             Err(Unavailable::new(reason, "name a directory on a drive, or a device for the swap"))
         }
         None => Ok(()),
@@ -124,28 +124,29 @@ pub fn check_folder(root: &Root, memory: &Memory, folder: &Path) -> Result<(), U
 
 impl Swap {
     /// Makes swap and switches it on, before all other swap of this machine.
-    pub fn on(root: &Root, spec: &SwapSpec) -> io::Result<Option<Self>> {
+    pub fn make(root: &Root, spec: &SwapSpec) -> io::Result<Option<Self>> {
         let (backing, bytes) = match &spec.memory {
             Memory::Dram | Memory::Node { .. } => return Ok(None),
             Memory::Zram { bytes, .. } => {
-                let zram = Zram::add(*bytes).map_err(failed("add a zram device"))?;
+                let zram = Zram::add(*bytes).map_err(step_error("add a zram device"))?;
                 (Backing::Zram(zram), *bytes)
             }
             Memory::Swap { path: Some(path), bytes, .. } => (Backing::Given(path.clone()), *bytes),
             Memory::Swap { path: None, bytes, .. } => {
-                check_folder(root, &spec.memory, &spec.folder).map_err(io::Error::other)?;
-                let setting = format!("set {bytes} bytes aside in {}", spec.folder.display());
-                let image = image::make(&spec.folder, *bytes).map_err(failed(&setting))?;
-                let device = LoopDevice::attach(&image).map_err(failed("make a loop device"))?;
+                check_dir(root, &spec.memory, &spec.dir).map_err(io::Error::other)?;
+                let setting = format!("set {bytes} bytes aside in {}", spec.dir.display());
+                let image = image::make(&spec.dir, *bytes).map_err(step_error(&setting))?;
+                let device =
+                    LoopDevice::attach(&image).map_err(step_error("make a loop device"))?;
                 (Backing::Loop(device), *bytes)
             }
         };
         let path = backing.path();
         let owner = Owner::read(root, spec.owner);
         let made = raw::open_to_write(&path).and_then(|device| area::make(&device, bytes, owner));
-        made.map_err(failed(&format!("make swap of {}", path.display())))?;
-        let record = backing.record(root, bytes, &spec.folder)?;
-        system::swap_on(&path).map_err(failed(&format!("switch on {}", path.display())))?;
+        made.map_err(step_error(&format!("make swap of {}", path.display())))?;
+        let record = backing.record(root, bytes, &spec.dir)?;
+        system::swap_on(&path).map_err(step_error(&format!("switch on {}", path.display())))?;
         Ok(Some(Self { backing, record, is_on: true }))
     }
 
@@ -161,7 +162,7 @@ impl Swap {
         }
         let path = self.backing.path();
         self.is_on = false;
-        off(&path).map_err(failed(&format!("switch off {}", path.display())))?;
+        switch_off(&path).map_err(step_error(&format!("switch off {}", path.display())))?;
         Ok(self.record.clone())
     }
 }
@@ -169,7 +170,7 @@ impl Swap {
 impl Drop for Swap {
     fn drop(&mut self) {
         if self.is_on {
-            let _ = off(&self.backing.path());
+            let _ = switch_off(&self.backing.path());
         }
     }
 }
@@ -183,12 +184,12 @@ impl Backing {
         }
     }
 
-    fn record(&self, root: &Root, bytes: u64, folder: &Path) -> io::Result<SwapRecord> {
+    fn record(&self, root: &Root, bytes: u64, dir: &Path) -> io::Result<SwapRecord> {
         let path = self.path();
         let base = SwapRecord { bytes, ..SwapRecord::default() };
         Ok(match self {
             Self::Loop(device) => {
-                let (storage, direct_io) = (describe_storage(root, folder)?, device.direct_io);
+                let (storage, direct_io) = (describe_storage(root, dir)?, device.direct_io);
                 let image = Some(ImageRecord { bytes, direct_io, storage });
                 SwapRecord { device: device.name(), image, ..base }
             }
@@ -204,21 +205,21 @@ impl Backing {
 }
 
 /// The error, with the failed step.
-fn failed(act: &str) -> impl FnOnce(io::Error) -> io::Error {
+fn step_error(act: &str) -> impl FnOnce(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("failed to {act}: {error}"))
 }
 
 impl Drop for Backing {
     fn drop(&mut self) {
         if let Self::Given(path) = self {
-            leave_blank(path, |_| true);
+            blank_if_ours(path, |_| true);
         }
     }
 }
 
 /// The next run finds an empty device, as we did. If it is still swapped to, it keeps its label; if
 /// somebody else uses it by now, it is not touched.
-fn leave_blank(path: &Path, is_ours: impl Fn(Owner) -> bool) {
+fn blank_if_ours(path: &Path, is_ours: impl Fn(Owner) -> bool) {
     if let Ok(device) = raw::open_to_write(path)
         && area::owner(&device).is_some_and(is_ours)
     {
@@ -228,25 +229,25 @@ fn leave_blank(path: &Path, is_ours: impl Fn(Owner) -> bool) {
 
 /// Switches an area off: at once where nothing is in it; else it is read back, as far as there is
 /// room.
-fn off(area: &Path) -> io::Result<()> {
+fn switch_off(area: &Path) -> io::Result<()> {
     let no_room =
         |error: &io::Error| matches!(error.raw_os_error(), Some(libc::EINTR | libc::ENOMEM));
     retry(PATIENCE, PAUSE, no_room, || system::swap_off(area))
 }
 
 /// Removes swap of these owners, identified by its label. Swap of live containers stays.
-pub(super) fn take_away(root: &Root, is_ours: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
+pub(super) fn remove_owned(root: &Root, is_ours: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
     let areas = mount::swaps(root).into_keys().filter(|path| {
         let owner = File::open(path).ok().and_then(|device| area::owner(&device));
         owner.is_some_and(&is_ours)
     });
     let swept = areas.filter(|path| {
         await_unused(root, path);
-        off(path).is_ok()
+        switch_off(path).is_ok()
     });
     let swept: Vec<PathBuf> = swept.collect();
     for path in &swept {
-        leave_blank(path, &is_ours);
+        blank_if_ours(path, &is_ours);
         let number = path.to_str().and_then(|path| path.strip_prefix("/dev/zram"));
         if let Some(number) = number.and_then(|number| number.parse().ok()) {
             zram::remove(number);

@@ -14,16 +14,16 @@ const PREFER_HIGHEST: libc::c_int = 0x8000 | 0x7fff;
 pub(super) fn swap_on(area: &Path) -> io::Result<()> {
     let path = CString::new(area.as_os_str().as_bytes())?;
     // SAFETY: the call reads a string that ends with a zero, which `path` is and which outlives it.
-    done(unsafe { libc::swapon(path.as_ptr(), PREFER_HIGHEST) })
+    check_code(unsafe { libc::swapon(path.as_ptr(), PREFER_HIGHEST) })
 }
 
 /// Reads its contents back, which takes time, and releases it.
 pub(super) fn swap_off(area: &Path) -> io::Result<()> {
     let path = CString::new(area.as_os_str().as_bytes())?;
     // SAFETY: as above.
-    done(unsafe { libc::swapoff(path.as_ptr()) })
+    check_code(unsafe { libc::swapoff(path.as_ptr()) })
 }
 
-fn done(code: libc::c_int) -> io::Result<()> {
+fn check_code(code: libc::c_int) -> io::Result<()> {
     if code < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

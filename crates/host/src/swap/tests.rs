@@ -4,7 +4,7 @@ mod soak;
 
 use super::*;
 use crate::testing::Fake;
-use crate::testing::{again_as_nobody, disk_folder, is_nobody, needs_root, skipped};
+use crate::testing::{again_as_nobody, disk_dir, is_nobody, needs_root, report_skip};
 use std::os::unix::fs::FileExt as _;
 
 const MIB: u64 = 1 << 20;
@@ -13,12 +13,12 @@ const MIB: u64 = 1 << 20;
 #[test]
 fn an_image_in_memory_is_refused() {
     let shared = Path::new("/dev/shm");
-    if !shared.exists() || Storage::at(&Root::system(), shared).unwrap().kind() != "tmpfs" {
-        return skipped("shm", "an_image_in_memory_is_refused", "/dev/shm is no tmpfs here");
+    if !shared.exists() || Storage::from_path(&Root::system(), shared).unwrap().kind() != "tmpfs" {
+        return report_skip("shm", "an_image_in_memory_is_refused", "/dev/shm is no tmpfs here");
     }
     let memory = Memory::Swap { path: None, bytes: MIB, swappiness: 60 };
-    let spec = SwapSpec { memory, folder: shared.to_owned(), owner: std::process::id() };
-    let error = Swap::on(&Root::system(), &spec).unwrap_err().to_string();
+    let spec = SwapSpec { memory, dir: shared.to_owned(), owner: std::process::id() };
+    let error = Swap::make(&Root::system(), &spec).unwrap_err().to_string();
     assert!(error.starts_with("no swap on an image in /dev/shm, which is tmpfs"), "{error}");
 }
 
@@ -37,19 +37,19 @@ fn files_that_are_swapped_to_are_not_looked_at() {
 #[test]
 fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
     let test = "a_device_that_others_have_come_to_hold_is_left_as_it_is";
-    let Some(folder) = disk_folder(test) else { return };
+    let Some(dir) = disk_dir(test) else { return };
     if !needs_root(test) {
         return;
     }
-    let image = image::make(folder.path(), MIB).unwrap();
+    let image = image::make(dir.path(), MIB).unwrap();
     let Ok(device) = LoopDevice::attach(&image) else {
-        return skipped("loop", test, "no loop device");
+        return report_skip("loop", test, "no loop device");
     };
     let theirs = raw::open_to_write(&device.path()).unwrap();
     theirs.write_all_at(b"precious", 0).unwrap();
     let memory = Memory::Swap { path: Some(device.path()), bytes: MIB, swappiness: 60 };
-    let spec = SwapSpec { memory, folder: PathBuf::new(), owner: std::process::id() };
-    let error = Swap::on(&Root::system(), &spec).unwrap_err().to_string();
+    let spec = SwapSpec { memory, dir: PathBuf::new(), owner: std::process::id() };
+    let error = Swap::make(&Root::system(), &spec).unwrap_err().to_string();
     assert!(error.starts_with("failed to make swap of /dev/loop"), "{error}");
     let mut content = [0; 8];
     theirs.read_exact_at(&mut content, 0).unwrap();

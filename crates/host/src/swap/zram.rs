@@ -2,7 +2,7 @@
 
 use crate::Root;
 use crate::patience::retry;
-use crate::root::chosen;
+use crate::root::bracketed_word;
 use crate::unavailable::Unavailable;
 use std::fs;
 use std::io;
@@ -51,7 +51,7 @@ impl Zram {
     /// How it compresses: of those there are, the one in brackets.
     pub(super) fn compression(&self) -> Option<String> {
         let text = fs::read_to_string(self.attribute("comp_algorithm")).ok()?;
-        Some(chosen(text.trim()).to_owned())
+        Some(bracketed_word(text.trim()).to_owned())
     }
 
     /// The most memory it ever took: the fifth number of `mm_stat` (Linux 4.1).

@@ -40,13 +40,13 @@ impl Bench {
                 println!("{engine}: not built, or `kvdyno engines get` was not done");
                 continue;
             };
-            let folder = scratch()?;
-            let server = Server::start(&identity, folder.path())?;
+            let dir = scratch()?;
+            let server = Server::start(&identity, dir.path())?;
             run(&server, &server.address, &identity, Activity::Load(load()))?;
             for (what, writes) in [("reads", false), ("writes", true)] {
                 let (mut costs, mut ratios) = (Vec::new(), Vec::new());
                 for repeat in 0..REPEATS {
-                    let socket = folder.path().join(format!("{what}{repeat}"));
+                    let socket = dir.path().join(format!("{what}{repeat}"));
                     let learned = respond(&socket, server.socket())?;
                     let address = format!("unix:{}", socket.display());
                     let work = Activity::Measure(mix(writes));
@@ -123,7 +123,7 @@ fn bare(exchange: &Exchange) -> anyhow::Result<f64> {
     let loops: Vec<_> = (0..CONNECTIONS)
         .map(|_| {
             let exchange = exchange.clone();
-            thread::spawn(move || exchanged(&exchange))
+            thread::spawn(move || replay_exchange(&exchange))
         })
         .collect();
     let (mut spent, mut count) = (0, 0);
@@ -136,7 +136,7 @@ fn bare(exchange: &Exchange) -> anyhow::Result<f64> {
 }
 
 /// Its CPU time, and the number of exchanges.
-fn exchanged(exchange: &Exchange) -> io::Result<(i64, u64)> {
+fn replay_exchange(exchange: &Exchange) -> io::Result<(i64, u64)> {
     let (mut client, mut server) = UnixStream::pair()?;
     let answer = exchange.answer.clone();
     thread::spawn(move || {

@@ -36,51 +36,51 @@ impl Bench {
             return Ok(());
         }
         let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); PHASES.len()];
-        let mut found = [Vec::new(), Vec::new()];
+        let mut hit_percents = [Vec::new(), Vec::new()];
         for _ in 0..REPEATS {
-            let folder = scratch()?;
-            let Some(theirs) = theirs(folder.path())? else {
+            let dir = scratch()?;
+            let Some(theirs) = theirs(dir.path())? else {
                 println!("db_bench: not on PATH");
                 return Ok(());
             };
-            let ours = ours(folder.path())?;
+            let ours = ours(dir.path())?;
             for (phase, ratios) in PHASES.iter().zip(&mut ratios) {
-                ratios.push(of_phase(&ours, phase, "ops_per_s")? / rate(&theirs, phase, 0)?);
+                ratios.push(phase_figure(&ours, phase, "ops_per_s")? / rate(&theirs, phase, 0)?);
             }
-            found[0].push(of_phase(&ours, "readrandom", "found_percent")?);
-            found[1].push(found_percent(&theirs)?);
+            hit_percents[0].push(phase_figure(&ours, "readrandom", "found_percent")?);
+            hit_percents[1].push(found_percent(&theirs)?);
         }
         let what = "by the same flags, median of the ratios of interleaved repeats";
         for (phase, mut ratios) in PHASES.iter().zip(ratios) {
             self.report(&format!("{phase} over db_bench's"), median(&mut ratios), "x", what);
         }
-        let [ours, theirs] = found.each_mut().map(|percent| median(percent));
+        let [ours, theirs] = hit_percents.each_mut().map(|percent| median(percent));
         self.report("found after fillrandom", ours, "%", &format!("db_bench: {theirs:.2} %"));
         Ok(())
     }
 }
 
-fn theirs(folder: &Path) -> anyhow::Result<Option<String>> {
-    let database = format!("--db={}", folder.join("peer").display());
+fn theirs(dir: &Path) -> anyhow::Result<Option<String>> {
+    let database = format!("--db={}", dir.join("peer").display());
     output(Path::new("db_bench"), std::iter::once(database.as_str()).chain(FLAGS))
 }
 
 /// The summary of a run.
-fn ours(folder: &Path) -> anyhow::Result<Value> {
+fn ours(dir: &Path) -> anyhow::Result<Value> {
     let run = Command::new(env!("CARGO_BIN_EXE_kvdyno"))
         .args(["run", "db_bench", "--engine", "rocksdb", "--trials", "1", "--json"])
         // Without a copy of the loaded database, and in the process that loaded it.
         .args(["--set", "run.database=fresh", "--set-db_bench", &FLAGS.join(" ")])
         .arg("--runs")
-        .arg(folder.join("runs"))
+        .arg(dir.join("runs"))
         .output()?;
-    let said = String::from_utf8_lossy(&run.stderr);
-    ensure!(run.status.success(), "kvdyno run db_bench: {said}");
+    let stderr = String::from_utf8_lossy(&run.stderr);
+    ensure!(run.status.success(), "kvdyno run db_bench: {stderr}");
     serde_json::from_slice(&run.stdout).context("the summary of the run")
 }
 
 /// A figure of a phase's first role.
-fn of_phase(summary: &Value, phase: &str, figure: &str) -> anyhow::Result<f64> {
+fn phase_figure(summary: &Value, phase: &str, figure: &str) -> anyhow::Result<f64> {
     let groups = summary["groups"].as_array().into_iter().flatten();
     let runs = groups.flat_map(|group| group["runs"].as_array().into_iter().flatten());
     let run = runs.filter(|run| run["phase"] == phase).find_map(|run| run["roles"].get(0));

@@ -108,7 +108,7 @@ impl Bench {
         };
         let (store, volume) = (scratch()?, scratch()?);
         fill(&drive, volume.path())?;
-        let records = Data { value: fixed(RECORD_BYTES), ..blocks(BLOCK_BYTES) };
+        let records = Data { value: fixed_size(RECORD_BYTES), ..blocks(BLOCK_BYTES) };
         let load = Load { order: LoadOrder::Sequential, batch: 256, threads: 1, replay: None };
         run_with(
             &direct,
@@ -123,11 +123,11 @@ impl Bench {
                 let mut ratios = Vec::new();
                 for repeat in 0..REPEATS {
                     let store = || {
-                        let phases = timed(|seconds| work(depth, seconds));
+                        let phases = timed_phases(|seconds| work(depth, seconds));
                         run_with(&direct, ONE_A_BLOCK, store.path(), records.clone(), phases)
                     };
                     let bare = || {
-                        let phases = timed(|seconds| work(depth, seconds));
+                        let phases = timed_phases(|seconds| work(depth, seconds));
                         run(&drive, volume.path(), blocks(BLOCK_BYTES), phases)
                     };
                     let (store, bare) = if repeat % 2 == 0 {
@@ -157,7 +157,7 @@ fn fill(drive: &WorkerIdentity, volume: &Path) -> anyhow::Result<()> {
 
 /// kvdyno's loop.
 fn ours(drive: &WorkerIdentity, volume: &Path, depth: u32) -> anyhow::Result<Rate> {
-    let phases = timed(|seconds| reads(depth, seconds));
+    let phases = timed_phases(|seconds| reads(depth, seconds));
     rate(&run(drive, volume, blocks(BLOCK_BYTES), phases)?)
 }
 
@@ -190,7 +190,7 @@ fn blocks(bytes: u64) -> Data {
     Data {
         records: FILE_BYTES / bytes,
         key: Key::ordered(8, KeyFormat::Binary),
-        value: fixed(bytes),
+        value: fixed_size(bytes),
         seed: 1,
         verify: false,
         graph: None,
@@ -199,7 +199,7 @@ fn blocks(bytes: u64) -> Data {
     }
 }
 
-fn fixed(bytes: u64) -> ValueShape {
+fn fixed_size(bytes: u64) -> ValueShape {
     ValueShape { size: Size::Fixed { bytes }, compress_to: 1.0 }
 }
 
@@ -216,7 +216,7 @@ fn half(depth: u32, seconds: u64) -> Mix {
     mix
 }
 
-fn timed(work: impl Fn(u64) -> Mix) -> Vec<Phase> {
+fn timed_phases(work: impl Fn(u64) -> Mix) -> Vec<Phase> {
     vec![
         Phase::new("warmup", Activity::Warmup(work(WARMUP_S))),
         Phase::new("measure", Activity::Measure(work(MEASURE_S))),
@@ -239,7 +239,7 @@ fn run_with(
     data: Data,
     phases: Vec<Phase>,
 ) -> anyhow::Result<Vec<Outcome>> {
-    let folder = scratch()?;
+    let dir = scratch()?;
     let solo = Solo {
         worker,
         options: options.iter().map(|(name, value)| (*name, Value::Integer(*value))).collect(),
@@ -247,7 +247,7 @@ fn run_with(
         data,
         phases,
         location: Location::Directory(volume.to_owned()),
-        folder: folder.path(),
+        dir: dir.path(),
     };
     solo.run()
 }

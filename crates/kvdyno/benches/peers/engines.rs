@@ -39,8 +39,8 @@ impl Bench {
             let ours = load_and_read(&identity)?;
             loads.push(ours.load_per_s);
             read.push(ours.read_per_s);
-            let folder = scratch()?;
-            if let Some(theirs) = peer(folder.path())? {
+            let dir = scratch()?;
+            if let Some(theirs) = peer(dir.path())? {
                 load_ratios.push(ours.load_per_s / theirs.load_per_s);
                 read_ratios.push(ours.read_per_s / theirs.read_per_s);
             }
@@ -72,7 +72,7 @@ impl Bench {
 /// Like the peers: ascending keys in batches of 1000 (`LMDB`) or one by one (`RocksDB`), then
 /// reads.
 fn load_and_read(identity: &WorkerIdentity) -> anyhow::Result<PeerRates> {
-    let folder = scratch()?;
+    let dir = scratch()?;
     let lmdb = identity.description.engine.name == "lmdb";
     let options = if lmdb {
         // Its benchmark leaves readahead on, which determines the size of the cache's pages.
@@ -101,8 +101,8 @@ fn load_and_read(identity: &WorkerIdentity) -> anyhow::Result<PeerRates> {
             Phase::new("warmup", Activity::Warmup(random_reads(1, SECOND / 2))),
             Phase::new("measure", Activity::Measure(random_reads(1, 2 * SECOND))),
         ],
-        location: Location::Directory(folder.path().to_owned()),
-        folder: folder.path(),
+        location: Location::Directory(dir.path().to_owned()),
+        dir: dir.path(),
     };
     let outcomes = solo.run()?;
     check_found(&outcomes)?;
@@ -117,19 +117,19 @@ fn check_found(outcomes: &[Outcome]) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(crate) fn lmdb_peer(folder: &Path) -> anyhow::Result<Option<PeerRates>> {
+pub(crate) fn lmdb_peer(dir: &Path) -> anyhow::Result<Option<PeerRates>> {
     let arguments = [
         "--num=1000000",
         "--value_size=100",
         "--batch=1000",
         "--benchmarks=fillseqbatch,readrandom,readrandom",
     ];
-    let Some(text) = peer("t_lmdb", &arguments, folder)? else { return Ok(None) };
+    let Some(text) = peer("t_lmdb", &arguments, dir)? else { return Ok(None) };
     let load_per_s = rate(&text, "fillseqbatch", 0)?;
     Ok(Some(PeerRates { load_per_s, read_per_s: rate(&text, "readrandom", 1)? }))
 }
 
-pub(crate) fn rocksdb_peer(folder: &Path) -> anyhow::Result<Option<PeerRates>> {
+pub(crate) fn rocksdb_peer(dir: &Path) -> anyhow::Result<Option<PeerRates>> {
     let arguments = [
         "--benchmarks=fillseq,compact,readrandom,readrandom",
         "--num=1000000",
@@ -140,15 +140,15 @@ pub(crate) fn rocksdb_peer(folder: &Path) -> anyhow::Result<Option<PeerRates>> {
         "--cache_size=1073741824",
         "--cache_type=lru_cache",
     ];
-    let Some(text) = peer("db_bench", &arguments, folder)? else { return Ok(None) };
+    let Some(text) = peer("db_bench", &arguments, dir)? else { return Ok(None) };
     Ok(Some(PeerRates {
         load_per_s: rate(&text, "fillseq", 0)?,
         read_per_s: rate(&text, "readrandom", 1)?,
     }))
 }
 
-fn peer(program: &str, arguments: &[&str], folder: &Path) -> anyhow::Result<Option<String>> {
-    let database = format!("--db={}", folder.join("peer").display());
+fn peer(program: &str, arguments: &[&str], dir: &Path) -> anyhow::Result<Option<String>> {
+    let database = format!("--db={}", dir.join("peer").display());
     // `t_lmdb` starts a benchmark as soon as it reads its name: the database path comes first.
     let arguments = std::iter::once(database.as_str()).chain(arguments.iter().copied());
     output(Path::new(program), arguments)

@@ -43,7 +43,7 @@ impl Bench {
         let null = identity("null")?;
         let (mut seconds, mut peaks) = (Vec::new(), Vec::new());
         for _ in 0..REPEATS {
-            let folder = scratch()?;
+            let dir = scratch()?;
             let started = Instant::now();
             let mut mix = random_reads(1, SECOND / 1000);
             mix.roles[0].mix[0].keys = Choice::Zipf { theta: 0.99, domain: Domain::Loaded };
@@ -53,8 +53,8 @@ impl Bench {
                 durability: Durability::None,
                 data: small_records(1_000_000_000),
                 phases: vec![Phase::new("measure", Activity::Measure(mix))],
-                location: Location::Directory(folder.path().to_owned()),
-                folder: folder.path(),
+                location: Location::Directory(dir.path().to_owned()),
+                dir: dir.path(),
             };
             let outcomes = solo.run()?;
             seconds.push(started.elapsed().as_secs_f64());
@@ -89,15 +89,15 @@ impl Bench {
 }
 
 pub(super) fn reads(null: &WorkerIdentity, threads: u32) -> anyhow::Result<f64> {
-    let folder = scratch()?;
+    let dir = scratch()?;
     let solo = Solo {
         worker: null,
         options: Vec::new(),
         durability: Durability::None,
         data: small_records(RECORDS),
         phases: vec![Phase::new("measure", Activity::Measure(random_reads(threads, SECOND)))],
-        location: Location::Directory(folder.path().to_owned()),
-        folder: folder.path(),
+        location: Location::Directory(dir.path().to_owned()),
+        dir: dir.path(),
     };
     Ok(items_per_s(solo.run()?.last().context("no phase")?))
 }

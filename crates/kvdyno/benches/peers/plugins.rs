@@ -25,7 +25,7 @@ impl Bench {
         let worker = identity("lmdb")?;
         self.compare_plugin("lmdb_plugin", "LMDB by the header", &worker.path, None)?;
         for engine in ["pebble", "badger", "bbolt", "leveldb", "wiredtiger"] {
-            if library::installed(engine).is_empty() {
+            if library::list_installed(engine).is_empty() {
                 println!("{engine} reads: `kvdyno engines get {engine}` was not done");
                 continue;
             }
@@ -40,7 +40,7 @@ impl Bench {
 
     /// In turns, so that all meet the same machine.
     fn null_plugins(&mut self) -> anyhow::Result<()> {
-        let folder = scratch()?;
+        let dir = scratch()?;
         let mut nulls = vec![("in Rust", identity("null")?, Vec::new())];
         for (name, language, words) in [
             ("in C", "null-c", &["cc", "-std=c99", "-O2", "null/null.c"][..]),
@@ -48,7 +48,7 @@ impl Bench {
             ("in C++", "null-cpp", &["c++", "-std=c++17", "-O2", "null/null.cc"]),
             ("in Go", "null-go", &["go", "build", "-buildmode=c-shared"]),
         ] {
-            let into = folder.path().join(nulls.len().to_string());
+            let into = dir.path().join(nulls.len().to_string());
             std::fs::create_dir(&into)?;
             let library = into.join(format!("libkvdyno-{language}.so"));
             match compile(words, &library) {
@@ -76,8 +76,8 @@ impl Bench {
         engine: Option<&str>,
     ) -> anyhow::Result<()> {
         let program = worker.with_file_name(format!("examples/{example}"));
-        let folder = scratch()?;
-        let words = [folder.path().as_os_str()].into_iter().chain(engine.map(OsStr::new));
+        let dir = scratch()?;
+        let words = [dir.path().as_os_str()].into_iter().chain(engine.map(OsStr::new));
         let printed = output(&program, words)?.context("not built")?;
         let ratios: Vec<_> = printed.lines().filter_map(ratio).collect();
         ensure!(!ratios.is_empty(), "{name}: {printed}");
@@ -106,5 +106,5 @@ fn compile(words: &[&str], library: &Path) -> anyhow::Result<()> {
 /// The worker that runs a plugin.
 fn plugin(library: &Path) -> anyhow::Result<WorkerIdentity> {
     let program: PathBuf = workers::find_plugin_program().context("no kvdyno-plugin")?;
-    libraries::of_file(program, library).map_err(|why| anyhow!("{why:?}"))
+    libraries::with_library_file(program, library).map_err(|why| anyhow!("{why:?}"))
 }

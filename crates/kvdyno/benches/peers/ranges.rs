@@ -39,7 +39,7 @@ impl Bench {
         };
         let by_hand = || {
             let numbers = [RECORDS, LMDB_LENGTH, MEASURE_S].map(|number| number.to_string());
-            example(&lmdb, "ranges", &[path_of(database.path()).as_str()], &numbers)
+            example(&lmdb, "ranges", &[path_text(database.path()).as_str()], &numbers)
         };
         self.compare(&format!("lmdb ranges of {LMDB_LENGTH}"), "a C loop", ours, by_hand)
     }
@@ -56,14 +56,14 @@ impl Bench {
         let data = Data { key, ..small_records(RECORDS) };
         run(&rocksdb, options(), &data, loaded(1), database.path())?;
         for length in ROCKSDB_LENGTHS {
-            let told = || {
+            let ours = || {
                 let numbers = [RECORDS, length, MEASURE_S].map(|number| number.to_string());
-                let paths = [path_of(&library), path_of(database.path())];
+                let paths = [path_text(&library), path_text(database.path())];
                 example(&rocksdb, "bounds", &paths.each_ref().map(String::as_str), &numbers)
             };
             let theirs = || db_bench(database.path(), length);
             let name = format!("rocksdb ranges of {length} with an end");
-            self.compare(&name, "db_bench's seekrandom", told, theirs)?;
+            self.compare(&name, "db_bench's seekrandom", ours, theirs)?;
         }
         Ok(())
     }
@@ -142,7 +142,7 @@ fn run(
     phases: Vec<Phase>,
     database: &Path,
 ) -> anyhow::Result<Vec<Outcome>> {
-    let folder = scratch()?;
+    let dir = scratch()?;
     let solo = Solo {
         worker,
         options,
@@ -150,7 +150,7 @@ fn run(
         data: data.clone(),
         phases,
         location: Location::Directory(database.to_owned()),
-        folder: folder.path(),
+        dir: dir.path(),
     };
     solo.run()
 }
@@ -197,6 +197,6 @@ fn db_bench(database: &Path, length: u64) -> anyhow::Result<Option<f64>> {
     rate(&text, "seekrandom", 1).map(Some)
 }
 
-fn path_of(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     path.display().to_string()
 }

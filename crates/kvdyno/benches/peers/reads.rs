@@ -16,8 +16,8 @@ impl Bench {
                 continue;
             };
             let program = worker.path.with_file_name(format!("examples/{engine}_reads"));
-            let folder = scratch()?;
-            let printed = output(&program, [folder.path()])?.context("not built")?;
+            let dir = scratch()?;
+            let printed = output(&program, [dir.path()])?.context("not built")?;
             let ratios: Vec<_> = printed.lines().filter_map(ratio).collect();
             ensure!(!ratios.is_empty(), "{engine} reads: {printed}");
             for (peer, ratio) in ratios {

@@ -85,7 +85,7 @@ static TOOLS: [Tool; 2] = [
             } else {
                 format!("SELECT v FROM peer WHERE k = {key};")
             };
-            let script = server.folder.join("script.sql");
+            let script = server.dir.join("script.sql");
             std::fs::write(&script, format!("\\set n random(1, {RECORDS})\n{statement}\n"))?;
             let mut command = postgres(server, "pgbench")?;
             command
@@ -107,8 +107,8 @@ impl Bench {
                 println!("{}: not built, or `kvdyno engines get` was not done", tool.engine);
                 continue;
             };
-            let folder = scratch()?;
-            let server = Server::start(&identity, folder.path())?;
+            let dir = scratch()?;
+            let server = Server::start(&identity, dir.path())?;
             // Its records, and ours.
             run(&server, &server.address, &identity, Activity::Load(load()))?;
             if let Err(error) = (tool.prepare)(&server) {
@@ -153,14 +153,14 @@ pub(super) struct Server {
     supervisor: process::Child,
     pub(super) address: String,
     program: PathBuf,
-    folder: PathBuf,
+    dir: PathBuf,
 }
 
 impl Server {
-    pub(super) fn start(identity: &WorkerIdentity, folder: &Path) -> anyhow::Result<Self> {
-        let database = folder.join("database");
+    pub(super) fn start(identity: &WorkerIdentity, dir: &Path) -> anyhow::Result<Self> {
+        let database = dir.join("database");
         std::fs::create_dir(&database)?;
-        let log = std::fs::File::create(folder.join("server.txt"))?;
+        let log = std::fs::File::create(dir.join("server.txt"))?;
         let mut supervisor = Command::new(&identity.path)
             .arg("serve")
             .stdin(Stdio::piped())
@@ -186,13 +186,13 @@ impl Server {
         let mut line = serde_json::to_vec(&order)?;
         line.push(b'\n');
         supervisor.stdin.as_mut().context("no pipe")?.write_all(&line)?;
-        let mut said = String::new();
-        BufReader::new(supervisor.stdout.take().context("no pipe")?).read_line(&mut said)?;
-        let Event::Serving { address, .. } = serde_json::from_str(&said)? else {
-            bail!("the supervisor said {said}");
+        let mut event_line = String::new();
+        BufReader::new(supervisor.stdout.take().context("no pipe")?).read_line(&mut event_line)?;
+        let Event::Serving { address, .. } = serde_json::from_str(&event_line)? else {
+            bail!("the supervisor said {event_line}");
         };
         let program = identity.library.as_ref().context("no program")?.path.clone();
-        Ok(Self { supervisor, address, program, folder: folder.to_owned() })
+        Ok(Self { supervisor, address, program, dir: dir.to_owned() })
     }
 
     pub(super) fn socket(&self) -> PathBuf {
@@ -204,8 +204,8 @@ impl Server {
         let program = self.program.with_file_name(name);
         ensure!(program.exists(), "{} is not there", program.display());
         let mut command = Command::new(&program);
-        let libraries = kvdyno_record::engine::library::beside(&program);
-        command.env("LD_LIBRARY_PATH", libraries.join(":")).current_dir(&self.folder);
+        let libraries = kvdyno_record::engine::library::bundled_library_dirs(&program);
+        command.env("LD_LIBRARY_PATH", libraries.join(":")).current_dir(&self.dir);
         Ok(command)
     }
 }
@@ -236,7 +236,7 @@ fn redis(server: &Server, words: &[&str]) -> anyhow::Result<()> {
 fn postgres(server: &Server, program: &str) -> anyhow::Result<Command> {
     let socket = server.socket();
     let mut command = server.beside(program)?;
-    command.arg("-h").arg(socket.parent().context("no folder")?);
+    command.arg("-h").arg(socket.parent().context("no directory")?);
     command.env("PGUSER", "kvdyno").env("PGDATABASE", "postgres");
     Ok(command)
 }
@@ -260,7 +260,7 @@ pub(super) fn run(
     identity: &WorkerIdentity,
     work: Activity,
 ) -> anyhow::Result<Rate> {
-    let evidence = tempfile::tempdir_in(&server.folder)?;
+    let evidence = tempfile::tempdir_in(&server.dir)?;
     let solo = Solo {
         worker: identity,
         options: Vec::new(),
@@ -268,7 +268,7 @@ pub(super) fn run(
         data: small_records(RECORDS),
         phases: vec![Phase::new("phase", work)],
         location: Location::Server(address.to_owned()),
-        folder: evidence.path(),
+        dir: evidence.path(),
     };
     let outcomes = solo.run()?;
     let [outcome @ Outcome { finished, .. }] = &outcomes[..] else { bail!("no phase") };
@@ -283,12 +283,12 @@ fn theirs(tool: &Tool, server: &Server, writes: bool) -> anyhow::Result<Rate> {
     let begun = std::time::Instant::now();
     let mut child = Child::spawn(command, None)?;
     child.stdin = None;
-    let said = io::read_to_string(child.stdout.take().context("no pipe")?)?;
+    let output = io::read_to_string(child.stdout.take().context("no pipe")?)?;
     let errors = io::read_to_string(child.stderr.take().context("no pipe")?)?;
     let exit = child.wait()?;
     let seconds = begun.elapsed().as_secs_f64();
-    let per_s = (tool.per_s)(&said).filter(|_| exit.is_success());
-    let per_s = per_s.with_context(|| format!("{}: {said}{errors}", tool.name))?;
+    let per_s = (tool.per_s)(&output).filter(|_| exit.is_success());
+    let per_s = per_s.with_context(|| format!("{}: {output}{errors}", tool.name))?;
     Ok(Rate { per_s, client_ns: cpu_ns(&exit.usage) / (per_s * seconds) })
 }
 

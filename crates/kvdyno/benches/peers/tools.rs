@@ -1,4 +1,4 @@
-//! What every part needs: workers, folders, medians, a peer's output.
+//! What every part needs: workers, directories, medians, a peer's output.
 
 use anyhow::{anyhow, ensure};
 use kvdyno::running::{libraries, workers};

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_one_line_that_is_no_folder() {
+    fn a_name_is_one_line_that_is_no_directory() {
         assert_eq!(name(" new cache ").unwrap(), "new cache");
         for wrong in ["", "  ", "latest", "a/b", "a,b", "a.tar.zst", "a\nb", &"x".repeat(61)] {
             assert!(name(wrong).is_err(), "{wrong:?}");

@@ -24,7 +24,7 @@ Every engine loads the data in random order. One client then updates alone; afte
 beside a writer with the same rate for all engines: half of what the slowest one did alone. With
 --read PERCENT each client does both instead. Each thread count has a fresh copy of the database.
 Every engine is tuned by its authors' own guide for the RAM limit (`kvdyno engines NAME` lists the
-values), and none compresses. The drive and the load generator are measured as baselines. The
+values), and none compresses. The drive and the load generator are measured as ceilings. The
 options become a suite: --save-suite writes it, `kvdyno run FILE` does the same work again, and
 docs/suites.md explains further settings.
 
@@ -110,7 +110,7 @@ pub(crate) struct QuickArgs {
     pub(crate) set: Vec<String>,
     #[command(flatten)]
     pub(crate) ycsb: YcsbArgs,
-    /// Do not measure the drive as a baseline
+    /// Do not measure the drive as a ceiling
     #[arg(long)]
     pub(crate) no_drive: bool,
     /// Write the generated suite; an existing file is not replaced

@@ -33,7 +33,7 @@ pub(crate) struct ViewArgs {
     #[arg(long, conflicts_with = "json")]
     pub(crate) full: bool,
     /// Single tables: study, claims, search, ranking, load, run, scatter (with --wide), cost,
-    /// counters, time, ranks, io, profile, baseline, drive, drive-times, history, not-here,
+    /// counters, time, ranks, io, profile, ceiling, drive, drive-times, history, not-here,
     /// published
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "json",
           value_parser = PossibleValuesParser::new(tables::NAMES), hide_possible_values = true)]

@@ -80,7 +80,7 @@ fn whole_hours(text: &str) -> Result<u32, &'static str> {
 /// Flags as typed, or those of a file.
 fn flags(text: &str) -> Result<String, Complaint> {
     let Some(file) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
-    text_of(file)
+    read_flag_file(file)
 }
 
 /// Properties of YCSB, for the commands that measure a suite.
@@ -111,12 +111,12 @@ impl YcsbArgs {
 fn files_of_flags(flags: &[String]) -> Result<Vec<(String, String)>, Complaint> {
     let files: Vec<Vec<(String, String)>> = flags
         .iter()
-        .map(|flags| kvdyno_suite::read_db_bench_files(flags, text_of))
+        .map(|flags| kvdyno_suite::read_db_bench_files(flags, read_flag_file))
         .collect::<Result<_, _>>()?;
     Ok(files.concat())
 }
 
-fn text_of(file: &str) -> Result<String, Complaint> {
+fn read_flag_file(file: &str) -> Result<String, Complaint> {
     read_text("--set-db_bench", file)
 }
 

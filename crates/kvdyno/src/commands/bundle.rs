@@ -8,11 +8,11 @@ use crate::records::runs;
 use anyhow::Context as _;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_record::exit::Exit;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::replay::{Replay, replays};
 use kvdyno_record::run::RunRecord;
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 use kvdyno_record::units;
 use kvdyno_render::command::command_line;
 use kvdyno_render::markdown;
@@ -21,31 +21,31 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
-    if folder.is_bundle() {
-        let message = format!("{} is already a bundle", folder.named().display());
+    let dir = runs::find(&args.name.run, &args.name.runs.runs)?;
+    if dir.is_bundle() {
+        let message = format!("{} is already a bundle", dir.display_path().display());
         return Err(Complaint::usage(message).into());
     }
     // A live run changes while it is read.
-    let _alone = runs::lock(&folder)?;
-    let changed = folder.changed_since_sealed()?;
+    let _alone = runs::lock(&dir)?;
+    let changed = dir.changed_since_sealed()?;
     if let Some(first) = changed.first() {
         let message = format!(
             "{} was altered: {first} differs from its sealed checksum ({} in all)",
-            folder.path.display(),
-            units::counted(changed.len(), "file")
+            dir.path.display(),
+            units::pluralize(changed.len(), "file")
         );
         let hint = format!(
             "`kvdyno check {}` lists what differs; a bundle would present the record as intact",
-            folder.path.display()
+            dir.path.display()
         );
         return Err(Complaint::usage(message).hint(hint).into());
     }
-    let summary = runs::read_summary(&folder)?;
+    let summary = runs::read_summary(&dir)?;
     let path =
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}{ENDING}", summary.run.id)));
-    let packed = bundle::pack(&folder, documents(&folder, &summary)?, &path)
-        .with_context(|| format!("failed to bundle the run in `{}`", folder.path.display()))?;
+    let packed = bundle::pack(&dir, documents(&dir, &summary)?, &path)
+        .with_context(|| format!("failed to bundle the run in `{}`", dir.path.display()))?;
     printer.data(&path.display().to_string());
     printer.note(&format!(
         "{} files, {}, packed {}; review record/host before you publish it: it describes the \
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> 
         units::bytes(packed.bytes),
         units::bytes(packed.size_bytes)
     ));
-    for (name, digest) in traces(&folder.plan()?) {
+    for (name, digest) in traces(&dir.plan()?) {
         printer.note(&format!(
             "trace {name} (checksum {digest}) is not included: publish it next to the bundle, \
              under that name, or name its source"
@@ -74,7 +74,7 @@ fn traces(plan: &Plan) -> BTreeSet<(String, String)> {
 }
 
 /// The parts for readers, made here and packed next to the record.
-fn documents(run: &RunFolder, summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
+fn documents(run: &RunDir, summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
     let page = html(TEMPLATE, &PageData::read(run)?)?;
     Ok(vec![
         ("README.md", readme(&run.run()?).into_bytes()),
@@ -87,8 +87,8 @@ fn documents(run: &RunFolder, summary: &Summary) -> anyhow::Result<Vec<(&'static
 /// stranger's: its words stand in indented code, where nothing is a mark.
 fn readme(run: &RunRecord) -> String {
     let command = command_line(&run.command);
-    let command = one_line(&command);
-    let program = one_line(&run.program);
+    let command = escape_line(&command);
+    let program = escape_line(&run.program);
     format!(
         "# A measurement by kvdyno
 

@@ -11,6 +11,6 @@ pub(crate) fn run(args: &CapacityArgs, printer: &Printer) -> anyhow::Result<Exit
     let query = Query::new(&args.search, printer)?;
     let role = query.role(args.role.as_deref())?;
     let per_s = |text: &str| units::parse_count(text.strip_suffix("/s").unwrap_or(text));
-    let between = query.between(per_s)?;
+    let between = query.parse_between(per_s)?;
     query.run(Axis::Rate { role }, between, printer)
 }

@@ -11,7 +11,7 @@ use crate::cli::CheckArgs;
 use crate::printer::Printer;
 use crate::records::runs;
 use kvdyno_record::exit::Exit;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_render::tone::Tone;
 use kvdyno_render::wrap::wrap;
 use serde::Serialize;
@@ -35,8 +35,8 @@ struct Check {
 }
 
 pub(crate) fn run(args: &CheckArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
-    let checks = all(&folder);
+    let dir = runs::find(&args.name.run, &args.name.runs.runs)?;
+    let checks = all(&dir);
     if args.json {
         printer.json(&checks)?;
     } else {
@@ -46,9 +46,9 @@ pub(crate) fn run(args: &CheckArgs, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(if failed { Exit::Invalid } else { Exit::Ok })
 }
 
-fn all(folder: &RunFolder) -> Vec<Check> {
-    let mut checks = whole::checks(folder);
-    for case in folder.cases().unwrap_or_default() {
+fn all(dir: &RunDir) -> Vec<Check> {
+    let mut checks = whole::checks(dir);
+    for case in dir.cases().unwrap_or_default() {
         checks.extend(case::checks(&case));
     }
     checks
@@ -75,7 +75,7 @@ fn print(checks: &[Check], all: bool, printer: &Printer) {
             (0, 0) => (Tone::Warning, "not checkable"),
         };
         let numbers = numbers(ok, failed, named.len() - ok - failed);
-        printer.marked(tone, &format!("{word:<14}"), &format!("{name} ({numbers})"));
+        printer.marked_data(tone, &format!("{word:<14}"), &format!("{name} ({numbers})"));
         for line in details(&named, all) {
             printer.data(&format!("    {}", wrap(&line, 8)));
         }
@@ -135,7 +135,7 @@ impl Check {
 }
 
 impl Answer {
-    fn holds(holds: bool, otherwise: impl FnOnce() -> String) -> Self {
+    fn ok_if(holds: bool, otherwise: impl FnOnce() -> String) -> Self {
         if holds { Self::Ok } else { Self::Failed(otherwise()) }
     }
 }

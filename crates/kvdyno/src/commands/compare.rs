@@ -34,7 +34,7 @@ pub(crate) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit>
         return compare_classes(args, &base, &question, printer);
     }
     let new = args.new.as_deref().map(|names| read(args, names)).transpose()?;
-    let sides = sides(args, &base, new.as_deref())?;
+    let sides = choose_sides(args, &base, new.as_deref())?;
     let versus = answer(&sides, &question, &args.comparison, printer)?;
     Ok(verdict(&versus, &args.comparison))
 }
@@ -55,7 +55,7 @@ fn compare_classes(
             .into());
     };
     let comparison = ClassComparison::compare(run, [base, new], question);
-    let comparison = comparison.map_err(|refusal| refused(&refusal))?;
+    let comparison = comparison.map_err(|refusal| refusal_complaint(&refusal))?;
     if comparison.engines.is_empty() {
         let [base, new] = [base, new].map(|class| class.as_str());
         let what = format!("--durability: expected an engine in {base} and in {new}, found none");
@@ -70,7 +70,7 @@ fn compare_classes(
         let table = text::classes::table(&comparison);
         let (header, footer) =
             (text::classes::header(&comparison), text::classes::footer(&comparison));
-        print(header, &table, &text::classes::aid(&comparison), footer, printer);
+        print(header, &table, &text::classes::reading_aid(&comparison), footer, printer);
     }
     let invalid = comparison.engines.iter().any(|engine| !engine.versus.base.invalid.is_empty());
     Ok(if invalid { Exit::Invalid } else { Exit::Ok })
@@ -88,7 +88,7 @@ pub(super) fn figures(names: &[String], all: bool) -> Result<FigureChoice, Compl
     match names {
         _ if all => Ok(FigureChoice::All),
         [] => Ok(FigureChoice::Usual),
-        names => FigureChoice::named(names).map_err(|error| {
+        names => FigureChoice::from_names(names).map_err(|error| {
             let hint = format!("one of: {}", error.known.join(", "));
             Complaint::usage(format!("--figures: {error}")).hint(hint)
         }),
@@ -102,7 +102,7 @@ pub(super) fn answer(
     args: &ComparisonArgs,
     printer: &Printer,
 ) -> anyhow::Result<Versus> {
-    let mut versus = Versus::compare(sides, question).map_err(|r| refused(&r))?;
+    let mut versus = Versus::compare(sides, question).map_err(|r| refusal_complaint(&r))?;
     versus.explain(sides);
     let profiles = list_profiles(sides, &versus);
     if args.json {
@@ -118,7 +118,7 @@ pub(super) fn answer(
         if let Some((table, aid)) = text::explanation::table(&versus) {
             print_table(&table, &aid, printer);
         }
-        print_table(&text::table(&versus), &text::aid(&versus), printer);
+        print_table(&text::table(&versus), &text::reading_aid(&versus), printer);
         lines(footer, printer);
         if !profiles.is_empty() {
             printer.data("");
@@ -156,7 +156,7 @@ fn read(args: &CompareArgs, names: &str) -> anyhow::Result<Vec<Record>> {
     names.iter().map(|name| runs::read_record(&*runs::find(name, &args.runs.runs)?)).collect()
 }
 
-fn sides<'r>(
+fn choose_sides<'r>(
     args: &'r CompareArgs,
     base: &'r [Record],
     new: Option<&'r [Record]>,
@@ -180,7 +180,7 @@ fn sides<'r>(
 }
 
 /// Why two runs cannot be compared, and the remedy.
-pub(super) fn refused(refusal: &Refusal) -> Complaint {
+pub(super) fn refusal_complaint(refusal: &Refusal) -> Complaint {
     let hint = match refusal {
         Refusal::Work { .. } => {
             "only equal work can be compared; use `kvdyno show` for each of them".to_owned()
@@ -227,7 +227,7 @@ fn print_table(table: &Table, aid: &str, printer: &Printer) {
 /// Lines above and below a table: a word, and its text.
 pub(super) fn lines(lines: Vec<text::Line>, printer: &Printer) {
     for (tone, word, text) in lines {
-        printer.marked(tone, &format!("{word:<INDENT$}"), &wrap(&text, INDENT));
+        printer.marked_data(tone, &format!("{word:<INDENT$}"), &wrap(&text, INDENT));
     }
 }
 

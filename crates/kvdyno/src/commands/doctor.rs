@@ -26,7 +26,7 @@ pub(crate) fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> 
             show(check, printer);
         }
         printer.data("");
-        printer.data(&in_one_line(&checks));
+        printer.data(&summary_line(&checks));
     }
     let distorts = checks.iter().any(|check| check.severity == Level::Warning);
     Ok(if args.strict && distorts { Exit::Invalid } else { Exit::Ok })
@@ -41,7 +41,7 @@ fn listen(printer: &Printer) -> anyhow::Result<Diagnostic> {
     Ok(doctor::hiccups(&gaps, recording.max_ns))
 }
 
-fn in_one_line(checks: &[Diagnostic]) -> String {
+fn summary_line(checks: &[Diagnostic]) -> String {
     let count = |severity| checks.iter().filter(|check| check.severity == severity).count();
     let things = |n: usize| if n == 1 { "1 thing".to_owned() } else { format!("{n} things") };
     let not_held = checks.iter().any(|c| c.id == "ram_limit" && c.severity == Level::Warning);
@@ -61,7 +61,7 @@ fn show(check: &Diagnostic, printer: &Printer) {
         Level::Info => (Tone::Strong, "info   "),
         Level::Warning => (Tone::Warning, "warning"),
     };
-    printer.marked(tone, word, &format!(" {:20} {}", check.id, wrap(&check.value, INDENT)));
+    printer.marked_data(tone, word, &format!(" {:20} {}", check.id, wrap(&check.value, INDENT)));
     let line = |text: &str| printer.data(&format!("{:INDENT$}{}", "", wrap(text, INDENT)));
     if check.severity != Level::Ok {
         line(check.reason);
@@ -85,14 +85,14 @@ mod tests {
             remedy: None,
         };
         let fine = [check("ram_limit", Level::Ok)];
-        assert_eq!(in_one_line(&fine), "nothing found that distorts figures; a RAM limit is held");
+        assert_eq!(summary_line(&fine), "nothing found that distorts figures; a RAM limit is held");
         let bad = [
             check("ram_limit", Level::Warning),
             check("swap", Level::Warning),
             check("kernel", Level::Info),
         ];
         assert_eq!(
-            in_one_line(&bad),
+            summary_line(&bad),
             "2 things will distort figures, 1 more to note; a RAM limit is NOT HELD here"
         );
     }

@@ -19,9 +19,9 @@ use std::path::Path;
 
 pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     check(args)?;
-    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
-    let evidence = Evidence::read(&folder).with_context(runs::unread(&folder))?;
-    let summary = Summary::from_evidence(&evidence).with_context(runs::unread(&folder))?;
+    let dir = runs::find(&args.name.run, &args.name.runs.runs)?;
+    let evidence = Evidence::read(&dir).with_context(runs::read_failure(&dir))?;
+    let summary = Summary::from_evidence(&evidence).with_context(runs::read_failure(&dir))?;
     runs::warn_if_altered(&summary, printer);
     if args.json {
         printer.json(&summary)?;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> 
         if path == Path::new("-") {
             file(path, &long::csv(&summary)?, printer)?;
         } else {
-            csv_folder(&evidence, &summary, path, printer)?;
+            csv_dir(&evidence, &summary, path, printer)?;
             if !args.percentiles.is_empty() {
                 let list = &args.percentiles;
                 let rows = percentiles::read(&evidence, &summary, list)?;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> 
         file(path, page.as_bytes(), printer)?;
     }
     if let Some(path) = &args.slack {
-        file(path, brief::slack(&summary).as_bytes(), printer)?;
+        file(path, brief::slack_message(&summary).as_bytes(), printer)?;
     }
     trackers(args, &summary, printer)?;
     stacks(args, &evidence, &summary, printer)?;
@@ -72,7 +72,7 @@ fn stacks(
         return Err(Complaint::usage(what).hint("`kvdyno run --profile` samples functions").into());
     }
     if let Some(path) = &args.folded {
-        file(path, render::profile::folded(&profiles).as_bytes(), printer)?;
+        file(path, render::profile::folded_stacks(&profiles).as_bytes(), printer)?;
     }
     if let Some(path) = &args.speedscope {
         file(path, &render::profile::speedscope(&summary.run.id, &profiles)?, printer)?;
@@ -138,20 +138,20 @@ fn check(args: &ExportArgs) -> Result<(), Complaint> {
 }
 
 /// The long list, a file for each table, and the time lines.
-fn csv_folder(
+fn csv_dir(
     evidence: &Evidence,
     summary: &Summary,
-    folder: &Path,
+    dir: &Path,
     printer: &Printer,
 ) -> anyhow::Result<()> {
-    make(folder)?;
+    make(dir)?;
     let mut files = vec![("figures", long::csv(summary)?)];
     files.extend(wide::tables(summary)?);
     for (name, csv) in files {
-        file(&folder.join(format!("{name}.csv")), &csv, printer)?;
+        file(&dir.join(format!("{name}.csv")), &csv, printer)?;
     }
-    lines(&folder.join("series.csv"), printer, |output| time_csv::series(evidence, output))?;
-    lines(&folder.join("machine.csv"), printer, |output| time_csv::machine(evidence, output))
+    lines(&dir.join("series.csv"), printer, |output| time_csv::series(evidence, output))?;
+    lines(&dir.join("machine.csv"), printer, |output| time_csv::machine(evidence, output))
 }
 
 /// A file that is written line by line, and gets its name when it is complete.
@@ -169,9 +169,9 @@ fn lines(
     Ok(())
 }
 
-fn make(folder: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("failed to create the directory `{}`", folder.display()))
+fn make(dir: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(dir)
+        .with_context(|| format!("failed to create the directory `{}`", dir.display()))
 }
 
 /// `-`: to standard output.
@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn a_run_is_written_for_other_services() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
         Fixture::with_trials(6).write(&path("run"));
         let mut args = ExportArgs {
             csv: Some(path("csv")),
@@ -206,7 +206,7 @@ mod tests {
             ..ExportArgs::default()
         };
         args.name.run = path("run").display().to_string();
-        let (printer, _) = Printer::captured();
+        let (printer, _) = Printer::new_captured();
         assert_eq!(run(&args, &printer).unwrap(), Exit::Ok);
         let text = |name: &str| fs::read_to_string(path(name)).unwrap();
         assert!(text("csv/percentiles.csv").lines().next().unwrap().contains("ns_p99_95_low"));

@@ -44,7 +44,7 @@ pub(super) fn show(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     } else {
         let (header, footer) = (text::header(&fleet), text::footer(&fleet));
         let table = text::table(&fleet, args.view.wide);
-        compare::print(header, &table, &text::aid(&fleet), footer, printer);
+        compare::print(header, &table, &text::reading_aid(&fleet), footer, printer);
     }
     Ok(exit)
 }

@@ -65,7 +65,7 @@ fn add(args: &AddArgs, printer: &Printer) -> anyhow::Result<Exit> {
     printer.note(&format!(
         "added run {} as {}: {} in `{}`",
         entry.run,
-        entry.called(),
+        entry.display_name(),
         entries.len() + 1,
         file.display()
     ));
@@ -97,7 +97,7 @@ fn show(args: &HistoryShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
         }
     } else {
         let (header, footer) = (text::header(&trend), text::footer(&trend));
-        compare::print(header, &text::table(&trend), &text::aid(&trend), footer, printer);
+        compare::print(header, &text::table(&trend), &text::reading_aid(&trend), footer, printer);
     }
     Ok(compare::gate_exit(trend.gate.map(|gate| gate.result), args.comparison.strict))
 }

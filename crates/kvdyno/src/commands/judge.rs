@@ -9,16 +9,16 @@ use kvdyno_analysis::answers::target::{Meets, TargetJudgeError, TargetRow, judge
 use kvdyno_analysis::figures::Figures;
 use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_record::exit::Exit;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::workload::Activity;
 use kvdyno_render::target;
 
 pub(crate) fn run(args: &JudgeArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
-    let (rows, verdict) = judge_run(&folder, &args.target)?;
+    let dir = runs::find(&args.name.run, &args.name.runs.runs)?;
+    let (rows, verdict) = judge_run(&dir, &args.target)?;
     if verdict != Exit::Ok {
-        let run = folder.path.display();
+        let run = dir.path.display();
         printer.warning(&format!(
             "figures of this run are invalid: `kvdyno show {run} --findings` gives the reasons"
         ));
@@ -33,11 +33,11 @@ pub(crate) fn run(args: &JudgeArgs, printer: &Printer) -> anyhow::Result<Exit> {
 
 /// Judges a run that was shown.
 pub(super) fn judge_shown(
-    folder: &RunFolder,
+    dir: &RunDir,
     target: &Target,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let (rows, verdict) = judge_run(folder, target)?;
+    let (rows, verdict) = judge_run(dir, target)?;
     print(&rows, target, printer);
     Ok(exit_code(&rows, verdict))
 }
@@ -64,26 +64,26 @@ fn check_target(plan: &Plan, target: &Target) -> Result<(), Complaint> {
             Err(error) => refused.get_or_insert(error),
         };
     }
-    Err(refused.map_or_else(nothing_measured, |error| wrong_target(&error)))
+    Err(refused.map_or_else(no_measured_phase_error, |error| target_complaint(&error)))
 }
 
-fn nothing_measured() -> Complaint {
+fn no_measured_phase_error() -> Complaint {
     Complaint::usage("--target: expected a measured phase, found none")
         .hint("a target is about figures of a [[phase]] of kind \"measure\"")
 }
 
 /// A target that is invalid, or does not apply.
-pub(crate) fn wrong_target(error: &TargetError) -> Complaint {
+pub(crate) fn target_complaint(error: &TargetError) -> Complaint {
     Complaint::usage(format!("--target: {error}")).hint(error.hint.clone())
 }
 
 /// The cases, and the exit code of the run's own findings.
-fn judge_run(folder: &RunFolder, target: &Target) -> anyhow::Result<(Vec<TargetRow>, Exit)> {
-    let evidence = Evidence::read(folder)?;
+fn judge_run(dir: &RunDir, target: &Target) -> anyhow::Result<(Vec<TargetRow>, Exit)> {
+    let evidence = Evidence::read(dir)?;
     let figures = Figures::from_evidence(&evidence)?;
     let rows = judge_target(&evidence, &figures, target).map_err(|error| match error {
-        TargetJudgeError::Target(error) => wrong_target(&error).into(),
-        TargetJudgeError::NothingMeasured => nothing_measured().into(),
+        TargetJudgeError::Target(error) => target_complaint(&error).into(),
+        TargetJudgeError::NothingMeasured => no_measured_phase_error().into(),
         TargetJudgeError::Record(error) => anyhow::Error::new(error),
     })?;
     Ok((rows, figures.verdict))

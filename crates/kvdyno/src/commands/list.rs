@@ -5,9 +5,9 @@ use crate::printer::Printer;
 use crate::records::runs;
 use kvdyno_analysis::figures::about;
 use kvdyno_analysis::figures::evidence::Evidence;
-use kvdyno_host::data_directory::left_by;
+use kvdyno_host::data_directory::leftover_databases;
 use kvdyno_record::exit::Exit;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_record::units;
 use kvdyno_render::table::{Side, Table};
 use serde::Serialize;
@@ -32,7 +32,7 @@ struct Entry {
 }
 
 pub(crate) fn run(args: &ListArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let entries: Vec<Entry> = runs::folders(&args.runs.runs).iter().map(|p| entry(p)).collect();
+    let entries: Vec<Entry> = runs::dirs(&args.runs.runs).iter().map(|p| entry(p)).collect();
     if args.json {
         printer.json(&entries)?;
     } else if entries.is_empty() {
@@ -56,20 +56,21 @@ fn entry(path: &Path) -> Entry {
 }
 
 fn read(path: &Path) -> anyhow::Result<Entry> {
-    let folder = RunFolder::open(path.to_owned())?;
-    let evidence = Evidence::read(&folder)?;
-    let failed = evidence.recorded().filter(|(case, _)| !case.is_done()).count();
+    let dir = RunDir::open(path.to_owned())?;
+    let evidence = Evidence::read(&dir)?;
+    let failed = evidence.recorded_cases().filter(|(case, _)| !case.is_done()).count();
     let state = match (evidence.complete, failed) {
         (true, 0) => "complete".to_owned(),
-        (true, failed) => format!("ended: {} not done", units::counted(failed, "case")),
-        (false, _) if runs::is_at_work(&folder) => "running".to_owned(),
+        (true, failed) => format!("ended: {} not done", units::pluralize(failed, "case")),
+        (false, _) if runs::is_at_work(&dir) => "running".to_owned(),
         (false, _) => {
-            let databases = match left_by(Path::new(&evidence.run.data_dir), &evidence.run.id).len()
-            {
-                0 => String::new(),
-                1 => ", and removes 1 remaining database".to_owned(),
-                n => format!(", and removes {n} remaining databases"),
-            };
+            let databases =
+                match leftover_databases(Path::new(&evidence.run.data_dir), &evidence.run.id).len()
+                {
+                    0 => String::new(),
+                    1 => ", and removes 1 remaining database".to_owned(),
+                    n => format!(", and removes {n} remaining databases"),
+                };
             format!("partial: `kvdyno resume {}` continues{databases}", evidence.run.id)
         }
     };

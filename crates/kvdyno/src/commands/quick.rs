@@ -29,7 +29,7 @@ const LIMIT_LEAST: u64 = 64 << 20;
 pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let engines = engines(args)?;
     let engines: Vec<AskedEngine> =
-        engines.into_iter().map(described).collect::<anyhow::Result<_>>()?;
+        engines.into_iter().map(describe_asked_engine).collect::<anyhow::Result<_>>()?;
     let args = &with_durability(args, &engines, printer)?;
     let is_installed =
         |name: &str| !engines.iter().any(|e| e.name == name) && workers::find(name).is_ok();
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let extras = Extras { null, drive: !args.no_drive && is_installed("drive") };
     let mut text = text::suite(args, &engines, extras);
     let options = options_file(args, &engines);
-    let prepared = |args, text: &str| self::prepared(args, text, options.as_ref(), printer);
+    let prepared = |args, text: &str| prepare_quick_run(args, text, options.as_ref(), printer);
     let mut prepared_run = prepared(args, &text)?;
     let limits = prepared_run.plan.cases.iter().filter_map(|case| case.ram_limit_bytes);
     let (least, most) = (limits.clone().min(), limits.max());
@@ -90,7 +90,7 @@ fn limit_least(engines: &[AskedEngine]) -> u64 {
 }
 
 /// The plan of the text on this machine.
-fn prepared(
+fn prepare_quick_run(
     args: &QuickArgs,
     text: &str,
     options: Option<&(String, String)>,
@@ -135,8 +135,8 @@ fn options_file(args: &QuickArgs, engines: &[AskedEngine]) -> Option<(String, St
 
 /// An engine with its worker's description: none if it is not available, which is refused when the
 /// suite is read.
-fn described(typed: String) -> anyhow::Result<AskedEngine> {
-    let (name, version) = text::name_and_version(&typed);
+fn describe_asked_engine(typed: String) -> anyhow::Result<AskedEngine> {
+    let (name, version) = text::split_version(&typed);
     let pick = version.map_or(Pick::Newest, |version| Pick::Version(version.to_owned()));
     let (name, description) = (name.to_owned(), describe(name, pick)?);
     Ok(AskedEngine { typed, name, description })

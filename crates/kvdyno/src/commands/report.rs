@@ -12,9 +12,9 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
-    let data = PageData::read(&folder).with_context(runs::unread(&folder))?;
-    let path = args.output.clone().unwrap_or_else(|| page_path(folder.named()));
+    let dir = runs::find(&args.name.run, &args.name.runs.runs)?;
+    let data = PageData::read(&dir).with_context(runs::read_failure(&dir))?;
+    let path = args.output.clone().unwrap_or_else(|| page_path(dir.display_path()));
     write(&data, &path, printer)?;
     runs::warn_if_altered(&data.summary, printer);
     if path != Path::new("-") && data.summary.verdict != Exit::Ok {

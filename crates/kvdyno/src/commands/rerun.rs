@@ -11,35 +11,35 @@ use super::{compare, plan, show};
 use crate::cli::{CompareArgs, KeepArgs, RerunArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::records::bundle::is_folder_name;
+use crate::records::bundle::is_dir_name;
 use crate::records::{runs, traces};
-use crate::running::prepare::{PreparedRun, prepared};
+use crate::running::prepare::{PreparedRun, prepare_run};
 use crate::running::resume::check_secrets;
 use crate::running::start;
 use anyhow::Context as _;
 use differences::{Side, differences};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::exit::Exit;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::volume::{Medium, Volume};
 use kvdyno_record::workload::{Activity, Phase};
 use kvdyno_suite::{self, SEVERAL_MAX};
-use libraries::{NamedLibraries, found_here};
+use libraries::{NamedLibraries, use_local_libraries};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
-    let old = folder.named().to_owned();
+    let dir = runs::find(&args.name.run, &args.name.runs.runs)?;
+    let old = dir.display_path().to_owned();
     let runs = &args.name.runs.runs;
     let (prepared, block_io) = {
-        let mut recorded = RecordedRun::read(&folder).with_context(runs::unread(&folder))?;
-        let bundle_folder = folder.named().parent().filter(|_| folder.is_bundle());
-        traces::locate(&mut recorded.plan, &args.traces, bundle_folder)?;
+        let mut recorded = RecordedRun::read(&dir).with_context(runs::read_failure(&dir))?;
+        let bundle_dir = dir.display_path().parent().filter(|_| dir.is_bundle());
+        traces::locate(&mut recorded.plan, &args.traces, bundle_dir)?;
         // Do not keep an unpacked bundle during the measurement.
-        drop(folder);
+        drop(dir);
         let prepared = recorded.prepare(args, runs)?;
         recorded.print_differences(&prepared, printer);
         (prepared, recorded.run.block_io)
@@ -49,15 +49,15 @@ pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     let (runs, io) = (args.name.runs.clone(), block_io.into());
     let keep = KeepArgs { runs, io, ..KeepArgs::default() };
-    let (folder, ended) = start::run_prepared(&prepared, &keep, None, printer)?;
-    let exit = show::show_ended(folder.clone(), ended, &args.view, printer)?;
-    compare(&old, &folder, args, printer);
+    let (dir, ended) = start::run_prepared(&prepared, &keep, None, printer)?;
+    let exit = show::show_ended(dir.clone(), ended, &args.view, printer)?;
+    compare(&old, &dir, args, printer);
     Ok(exit)
 }
 
 /// Compares both runs. If the comparison is refused, for example for a case without figures, it
 /// prints the reason, and the run stays valid.
-fn compare(old: &Path, new: &RunFolder, args: &RerunArgs, printer: &Printer) {
+fn compare(old: &Path, new: &RunDir, args: &RerunArgs, printer: &Printer) {
     let (old, new) = (old.display().to_string(), new.path.display().to_string());
     printer.note(&format!("kvdyno compare {old} {new}"));
     if !args.view.json {
@@ -84,13 +84,13 @@ struct RecordedRun {
 }
 
 impl RecordedRun {
-    fn read(folder: &RunFolder) -> anyhow::Result<Self> {
-        let (run, plan) = (folder.run()?, folder.plan()?);
+    fn read(dir: &RunDir) -> anyhow::Result<Self> {
+        let (run, plan) = (dir.run()?, dir.plan()?);
         check_names(&plan)?;
         check_sizes(&plan)?;
         check_secrets(&plan)?;
-        let text = std::fs::read_to_string(folder.path.join("suite.toml"))?;
-        let records = folder.case_records()?.into_iter();
+        let text = std::fs::read_to_string(dir.path.join("suite.toml"))?;
+        let records = dir.case_records()?.into_iter();
         let workers =
             records.filter_map(|(_, record)| Some((record.case.label, record.worker?))).collect();
         Ok(Self { run, plan, text, workers })
@@ -101,7 +101,7 @@ impl RecordedRun {
         check_volumes(&self.plan)?;
         check_crews(&self.plan)?;
         let libraries = NamedLibraries::parse(&args.libraries, &self.plan)?;
-        let (local, workers) = found_here(&self.plan, &libraries)?;
+        let (local, workers) = use_local_libraries(&self.plan, &libraries)?;
         for case in &local.cases {
             let Some(worker) = workers.identity(case) else { continue };
             let engine = &worker.description.engine;
@@ -126,7 +126,7 @@ impl RecordedRun {
             plan.cases.retain(|case| !case.is_pilot());
         }
         let (text, location) = (self.text.clone(), args.location.clone());
-        prepared(text, workers, location, default_data_dir, |_, _, _| Ok(plan))
+        prepare_run(text, workers, location, default_data_dir, |_, _, _| Ok(plan))
     }
 
     /// Lists the differences of this machine before anything starts.
@@ -178,7 +178,7 @@ fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
 fn check_names(plan: &Plan) -> anyhow::Result<()> {
     let names = plan.cases.iter().flat_map(|case| [&case.id, &case.database.id]);
     for name in names.chain([&plan.suite]) {
-        anyhow::ensure!(is_folder_name(name), "`{name}` in plan.json is not a directory name");
+        anyhow::ensure!(is_dir_name(name), "`{name}` in plan.json is not a directory name");
     }
     Ok(())
 }

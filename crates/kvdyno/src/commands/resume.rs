@@ -12,6 +12,6 @@ pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> 
     if plan.search.is_some() {
         return search::resume(env, plan, budget, args.view.json, printer);
     }
-    let (folder, ended) = finish::run(env, &plan, budget, printer)?;
-    show::show_ended(folder, ended, &args.view, printer)
+    let (dir, ended) = finish::run(env, &plan, budget, printer)?;
+    show::show_ended(dir, ended, &args.view, printer)
 }

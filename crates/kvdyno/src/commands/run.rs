@@ -28,6 +28,6 @@ pub(super) fn to_tables(
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     judge::set_target(&mut prepared.plan, view.target.as_ref())?;
-    let (folder, ended) = start::run_prepared(prepared, keep, budget, printer)?;
-    show::show_ended(folder, ended, view, printer)
+    let (dir, ended) = start::run_prepared(prepared, keep, budget, printer)?;
+    show::show_ended(dir, ended, view, printer)
 }

@@ -8,7 +8,7 @@
 
 mod points;
 
-use super::judge::wrong_target;
+use super::judge::target_complaint;
 use crate::cli::{LocationArgs, SearchArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
@@ -20,7 +20,7 @@ use anyhow::Context as _;
 use kvdyno_analysis::answers::search::{self, Next, SearchResult, Target, judged_mix, points_most};
 use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_record::exit::Exit;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::search::{Axis, Between, Making, Search};
 use kvdyno_record::units;
@@ -50,7 +50,7 @@ pub(super) struct Query<'a> {
 impl<'a> Query<'a> {
     /// Reads suite and target; changes nothing.
     pub(super) fn new(args: &'a SearchArgs, printer: &Printer) -> anyhow::Result<Self> {
-        let target = Target::parse(&args.target).map_err(|error| wrong_target(&error))?;
+        let target = Target::parse(&args.target).map_err(|error| target_complaint(&error))?;
         let within = units::parse_share(&args.within)
             .map_err(|error| Complaint::usage(format!("--within: {error}")))?;
         if within < WITHIN_LEAST {
@@ -78,13 +78,13 @@ impl<'a> Query<'a> {
         };
         let plan = maker.settle(printer)?;
         let (phase, mix) = last_measured(&plan)?;
-        target.check(mix).map_err(|error| wrong_target(&error))?;
+        target.check(mix).map_err(|error| target_complaint(&error))?;
         let phase = phase.to_owned();
         let budget = budget.map(Duration::from_nanos);
         Ok(Self { args, target, within, budget, maker, plan, phase })
     }
 
-    pub(super) fn between(
+    pub(super) fn parse_between(
         &self,
         parse: impl Fn(&str) -> Result<u64, units::UnitError>,
     ) -> anyhow::Result<Option<Between>> {
@@ -111,7 +111,7 @@ impl<'a> Query<'a> {
             let what = format!("--role {}: unknown role", typed.unwrap_or_default());
             Complaint::usage(what).hint(format!("roles of `{phase}`: {}", names.join(", ")))
         })?;
-        self.target.check_offered(mix, role).map_err(|error| wrong_target(&error))?;
+        self.target.check_offered(mix, role).map_err(|error| target_complaint(&error))?;
         Ok((*role).to_owned())
     }
 
@@ -131,7 +131,7 @@ impl<'a> Query<'a> {
             trials: args.trials,
             making: maker.making.clone(),
         };
-        let first = first(&search);
+        let first = first_point(&search);
         let mut prepared = maker.point(&search, first, printer)?;
         check_one(&prepared.plan, &search)?;
         prepared.plan.search = Some(search.clone());
@@ -158,7 +158,7 @@ pub(super) fn resume(
 ) -> anyhow::Result<Exit> {
     let search = plan.search.clone().context("the run is not a search")?;
     printer.note(&format!("then the search of `{}` continues from its record", search.target));
-    let file = env.folder.path.join("suite.toml");
+    let file = env.dir.path.join("suite.toml");
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("failed to read {}", file.display()))?;
     let data_dir = env.volumes.data_dir().to_owned();
@@ -187,7 +187,7 @@ fn last_measured(plan: &Plan) -> Result<(&str, &Mix), Complaint> {
 }
 
 /// The most RAM and the lowest rate come first; without bounds, the rate as fast as possible.
-fn first(search: &Search) -> Next {
+fn first_point(search: &Search) -> Next {
     match (&search.axis, search.between) {
         (_, None) => Next::Fastest,
         (Axis::Rate { .. }, Some(between)) => Next::At(between.low),
@@ -262,9 +262,9 @@ fn print_plan(prepared: &PreparedRun, search: &Search, printer: &Printer) {
         format!(
             "up to {points} points of {} (up to twice as many if trials disagree), within {}: {}, \
              about {}",
-            units::counted(search.trials as usize, "trial"),
+            units::pluralize(search.trials as usize, "trial"),
             units::percent(search.within),
-            units::counted(loads + (plan.cases.len() - loads) * points as usize, "case"),
+            units::pluralize(loads + (plan.cases.len() - loads) * points as usize, "case"),
             units::duration(expected_ns(plan, search, points - 1, &prepared.workers).0),
         ),
         format!(
@@ -307,8 +307,8 @@ impl Searching {
     fn finish(mut self, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
         finish::begin(printer);
         let ended = self.points(printer);
-        let (folder, ended) = finish::close(self.env, ended, printer)?;
-        show(&folder, ended, json, printer)
+        let (dir, ended) = finish::close(self.env, ended, printer)?;
+        show(&dir, ended, json, printer)
     }
 
     /// Measures point after point until the result is known.
@@ -327,9 +327,9 @@ impl Searching {
             if previous.is_some() {
                 longest = longest.max(point_begun.elapsed());
             }
-            let answer = search::answer(&Evidence::read(&self.env.folder)?)?;
+            let answer = search::answer(&Evidence::read(&self.env.dir)?)?;
             let answer = answer.context("invalid target in plan.json")?;
-            say_newest(&answer, &self.plan, printer);
+            report_newest_point(&answer, &self.plan, printer);
             let Some(next) = answer.next.filter(|_| ended == Ended::Complete) else {
                 return Ok(ended);
             };
@@ -351,13 +351,13 @@ impl Searching {
             append(&mut self.plan, &point.plan, next);
             points_left = answer.left.saturating_sub(1);
             self.plan.estimate = points::estimate(&self.plan, &self.env.workers);
-            self.env.folder.write_plan(&kvdyno_record::redact::without_secrets(&self.plan)?)?;
+            self.env.dir.write_plan(&kvdyno_record::redact::without_secrets(&self.plan)?)?;
         }
     }
 }
 
 /// The result of the newest point.
-fn say_newest(answer: &SearchResult, plan: &Plan, printer: &Printer) {
+fn report_newest_point(answer: &SearchResult, plan: &Plan, printer: &Printer) {
     let Some(last) = plan.cases.last() else { return };
     let mut points = answer.points.iter().chain(&answer.fastest);
     let newest = points.find(|point| point.cases.contains(&last.id) && point.complete);
@@ -375,12 +375,12 @@ struct Output<'a> {
 }
 
 /// The result, with the exit code of `size` and `capacity`.
-fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
-    let summary = runs::read_summary(folder)?;
+fn show(dir: &RunDir, ended: Ended, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
+    let summary = runs::read_summary(dir)?;
     let answer = summary.search.as_ref().context("the run is not a search")?;
     runs::warn_of_findings(&summary, printer);
     if json {
-        printer.json(&Output { run: folder.path.display().to_string(), answer })?;
+        printer.json(&Output { run: dir.path.display().to_string(), answer })?;
     } else {
         for (index, sentence) in answer.sentences.iter().enumerate() {
             let lines = wrap(sentence, 0);
@@ -388,11 +388,11 @@ fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyh
         }
         printer.data("");
         printer.data(&kvdyno_render::search::curve(answer).text());
-        printer.data(&kvdyno_render::search::aid(answer));
-        let path = folder.path.display();
+        printer.data(&kvdyno_render::search::reading_aid(answer));
+        let path = dir.path.display();
         printer.note(&format!("all figures: kvdyno show {path}; as a page: kvdyno report {path}"));
     }
-    let stopped = answer.void().is_some() || answer.result == search::Outcome::Open;
+    let stopped = answer.void_point().is_some() || answer.result == search::Outcome::Open;
     Ok(match (ended, summary.verdict) {
         (Ended::Interrupted, _) => Exit::Interrupted,
         (_, Exit::Ok) if stopped => Exit::Invalid,

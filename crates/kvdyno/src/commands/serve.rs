@@ -115,10 +115,10 @@ async fn answer(
 /// Reading a record takes a while: another thread does it, so that other requests get replies
 /// meanwhile. None: it panicked.
 async fn read(queues: &Arc<Queues>, request: &Arc<Request<()>>) -> Option<Reply> {
-    let quick = read_queued(&queues.little, queues, request, Site::at_hand).await?;
+    let quick = read_queued(&queues.little, queues, request, Site::quick_reply).await?;
     match quick {
         Some(reply) => Some(reply),
-        None => read_queued(&queues.reports, queues, request, Site::rendered).await,
+        None => read_queued(&queues.reports, queues, request, Site::render_reply).await,
     }
 }
 

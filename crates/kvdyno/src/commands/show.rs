@@ -11,11 +11,11 @@ use kvdyno_analysis::answers::answer::answers;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::evidence::Evidence;
 use kvdyno_analysis::figures::findings::Severity;
-use kvdyno_host::data_directory::left_by;
+use kvdyno_host::data_directory::leftover_databases;
 use kvdyno_record::exit::Exit;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_record::known::STUDIES;
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 use kvdyno_render::header;
 use kvdyno_render::screen::{self, Ending, Line};
 use kvdyno_render::study;
@@ -25,7 +25,7 @@ use kvdyno_render::wrap::wrap;
 use std::path::Path;
 
 /// The tables of a drive.
-const OF_DRIVE: [&str; 3] = ["baseline", "drive", "drive-times"];
+const OF_DRIVE: [&str; 3] = ["ceiling", "drive", "drive-times"];
 
 pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if args.fleet.by.is_some() {
@@ -42,29 +42,29 @@ pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
 
 /// Shows a run that just ended, and returns the exit code.
 pub(crate) fn show_ended(
-    folder: RunFolder,
+    dir: RunDir,
     ended: Ended,
     view: &ViewArgs,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let verdict = show(&folder.into(), view, printer)?;
+    let verdict = show(&dir.into(), view, printer)?;
     Ok(if ended == Ended::Interrupted { Exit::Interrupted } else { verdict })
 }
 
 /// Prints a run, and returns the exit code.
-fn show(folder: &runs::FoundRun, view: &ViewArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let mut summary = runs::read_summary(folder)?;
+fn show(dir: &runs::FoundRun, view: &ViewArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let mut summary = runs::read_summary(dir)?;
     match_study(&mut summary, view)?;
     if view.json {
         printer.json(&summary)?;
     } else {
-        print(&summary, view, &ending(folder), printer)?;
+        print(&summary, view, &ending(dir), printer)?;
         if !view.percentiles.is_empty() {
-            percentiles(folder, &summary, view, printer)?;
+            percentiles(dir, &summary, view, printer)?;
         }
-        tell_left_behind(&summary, printer);
+        report_leftovers(&summary, printer);
     }
-    let judged = view.target.as_ref().map(|target| judge::judge_shown(folder, target, printer));
+    let judged = view.target.as_ref().map(|target| judge::judge_shown(dir, target, printer));
     Ok(judged.transpose()?.unwrap_or(summary.verdict))
 }
 
@@ -85,13 +85,13 @@ fn match_study(summary: &mut Summary, view: &ViewArgs) -> Result<(), Complaint> 
 }
 
 /// The run's name in commands, and the path of its report.
-fn ending(folder: &runs::FoundRun) -> Ending {
-    let named = folder.named();
+fn ending(dir: &runs::FoundRun) -> Ending {
+    let named = dir.display_path();
     let current = std::env::current_dir().unwrap_or_default();
     let short = named.strip_prefix(&current).unwrap_or(named).display().to_string();
     let real = |path: &Path| path.canonicalize().ok();
     let is_latest = runs::find("latest", &RunsArgs::default().runs)
-        .is_ok_and(|folder| real(folder.named()).is_some_and(|path| Some(path) == real(named)));
+        .is_ok_and(|dir| real(dir.display_path()).is_some_and(|path| Some(path) == real(named)));
     let run = (!is_latest).then_some(short);
     let page = report::page_path(named);
     let shown = page.strip_prefix(&current).unwrap_or(&page).display().to_string();
@@ -103,9 +103,9 @@ fn ending(folder: &runs::FoundRun) -> Ending {
 }
 
 /// Databases that a killed run left in its data directory: the record does not contain them.
-fn tell_left_behind(summary: &Summary, printer: &Printer) {
+fn report_leftovers(summary: &Summary, printer: &Printer) {
     let run = &summary.run;
-    let databases = left_by(Path::new(&run.data_dir), &run.id);
+    let databases = leftover_databases(Path::new(&run.data_dir), &run.id);
     if databases.is_empty() || run.complete {
         return;
     }
@@ -137,7 +137,7 @@ fn print(
     if !selects {
         for Line { tone, word, text } in screen::lines(summary, ending) {
             match tone {
-                Some(tone) => printer.marked(tone, &word, &text),
+                Some(tone) => printer.marked_data(tone, &word, &text),
                 None => printer.data(&text),
             }
         }
@@ -157,8 +157,8 @@ fn print(
         table(titled, printer);
     }
     if view.findings {
-        if let Some(words) = summary.verdicts.words() {
-            printer.marked(Tone::Strong, "verdicts ", &wrap(&one_line(&words), 9));
+        if let Some(words) = summary.verdicts.description() {
+            printer.marked_data(Tone::Strong, "verdicts ", &wrap(&escape_line(&words), 9));
         }
         findings(summary, printer);
     }
@@ -167,12 +167,12 @@ fn print(
 
 /// The percentiles that the user lists.
 fn percentiles(
-    folder: &runs::FoundRun,
+    dir: &runs::FoundRun,
     summary: &Summary,
     view: &ViewArgs,
     printer: &Printer,
 ) -> anyhow::Result<()> {
-    let evidence = Evidence::read(folder).with_context(runs::unread(folder))?;
+    let evidence = Evidence::read(dir).with_context(runs::read_failure(dir))?;
     let list = &view.percentiles;
     let rows = kvdyno_analysis::figures::percentiles::read(&evidence, summary, list)?;
     if rows.is_empty() {
@@ -213,9 +213,9 @@ fn full(summary: &Summary, wide: bool, printer: &Printer) {
         printer.heading("In short");
     }
     for answer in answers {
-        let word = format!("{:<8} ", one_line(&answer.workload));
+        let word = format!("{:<8} ", escape_line(&answer.workload));
         let indent = word.chars().count();
-        printer.marked(Tone::Strong, &word, &wrap(&one_line(&answer.sentence), indent));
+        printer.marked_data(Tone::Strong, &word, &wrap(&escape_line(&answer.sentence), indent));
     }
     for titled in tables::all(summary, wide) {
         table(&titled, printer);
@@ -225,13 +225,13 @@ fn full(summary: &Summary, wide: bool, printer: &Printer) {
 
 fn head(summary: &Summary, printer: &Printer) {
     for (word, text) in header::lines(summary) {
-        printer.marked(Tone::Strong, &format!("{word:<10} "), &wrap(&text, 11));
+        printer.marked_data(Tone::Strong, &format!("{word:<10} "), &wrap(&text, 11));
     }
 }
 
 fn table(titled: &Titled, printer: &Printer) {
     printer.data("");
-    printer.heading(&wrap(&one_line(&titled.title), 0));
+    printer.heading(&wrap(&escape_line(&titled.title), 0));
     printer.data(&titled.table.text());
     printer.data(&titled.aid);
 }
@@ -249,7 +249,7 @@ fn findings(summary: &Summary, printer: &Printer) {
             Severity::Info => Tone::Good,
         };
         let word = format!("{:<8}", header::severity(finding.severity));
-        printer.marked(tone, &word, &header::finding(finding));
+        printer.marked_data(tone, &word, &header::finding(finding));
     }
 }
 
@@ -261,8 +261,8 @@ fn config(summary: &Summary, printer: &Printer) {
             engine.options.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let class = engine.durability.as_str();
         printer.data("");
-        printer.heading(&format!("Options of {}, durability {class}", one_line(&engine.label)));
-        printer.data(&wrap(&one_line(&options.join(", ")), 0));
+        printer.heading(&format!("Options of {}, durability {class}", escape_line(&engine.label)));
+        printer.data(&wrap(&escape_line(&options.join(", ")), 0));
     }
 }
 

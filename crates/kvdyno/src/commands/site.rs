@@ -1,7 +1,7 @@
-//! `kvdyno site`: runs as a folder for any web server: an index, and the report and exports of
+//! `kvdyno site`: runs as a directory for any web server: an index, and the report and exports of
 //! each.
 //!
-//! `site.json` marks the folder as a site, and has the index's rows: a run is added without the
+//! `site.json` marks the directory as a site, and has the index's rows: a run is added without the
 //! records of the others.
 
 use super::report;
@@ -48,17 +48,17 @@ pub(crate) fn run(args: &SiteArgs, printer: &Printer) -> anyhow::Result<Exit> {
     // The mark comes first: an interrupted command can be repeated.
     site.write(&args.dir)?;
     for run in added {
-        let folder = args.dir.join("runs").join(&run.entry.name);
-        create(&folder)?;
+        let dir = args.dir.join("runs").join(&run.entry.name);
+        create(&dir)?;
         for (name, bytes) in &run.files {
-            write_atomic(&folder.join(name), bytes)?;
+            write_atomic(&dir.join(name), bytes)?;
         }
         site.add(run.entry);
     }
     site.write(&args.dir)?;
     let count = site.runs.len();
     report::write(&RunsData::site(site.runs), &args.dir.join("index.html"), printer)?;
-    printer.note(&format!("the site has {}", units::counted(count, "run")));
+    printer.note(&format!("the site has {}", units::pluralize(count, "run")));
     Ok(Exit::Ok)
 }
 
@@ -85,13 +85,13 @@ impl Site {
                 return Err(error).with_context(|| format!("failed to read `{}`", path.display()));
             }
         };
-        let found = match serde_json::from_slice::<Self>(&text) {
+        let content = match serde_json::from_slice::<Self>(&text) {
             Ok(site) if site.kvdyno_site == FORMAT => return Ok(site),
             Ok(site) => format!("format {}", site.kvdyno_site),
             Err(error) => error.to_string(),
         };
         let path = path.display();
-        let what = format!("`{path}`: expected a site's index of format {FORMAT}, found {found}");
+        let what = format!("`{path}`: expected a site's index of format {FORMAT}, found {content}");
         Err(Complaint::usage(what).hint("write a new site into another directory").into())
     }
 
@@ -124,11 +124,11 @@ fn create(dir: &Path) -> anyhow::Result<()> {
 
 /// Reads a run, and renders all that the site has of it.
 fn read_run(name: &str, runs: &Path, printer: &Printer) -> anyhow::Result<RunFiles> {
-    let folder = runs::find(name, runs)?;
-    let unread = || format!("failed to read the run in `{}`", folder.path.display());
-    let evidence = Evidence::read(&folder).with_context(unread)?;
+    let dir = runs::find(name, runs)?;
+    let unread = || format!("failed to read the run in `{}`", dir.path.display());
+    let evidence = Evidence::read(&dir).with_context(unread)?;
     if !evidence.complete {
-        let what = format!("`{}` is not complete", folder.named().display());
+        let what = format!("`{}` is not complete", dir.display_path().display());
         let hint = "wait until it ends, or finish it with `kvdyno resume`";
         return Err(Complaint::usage(what).hint(hint).into());
     }
@@ -139,7 +139,7 @@ fn read_run(name: &str, runs: &Path, printer: &Printer) -> anyhow::Result<RunFil
         let what = format!("expected an id of letters, digits, `.`, `_` and `-`, found `{id}`");
         return Err(Complaint::usage(what).hint("the record was altered: leave it out").into());
     }
-    let page = html(TEMPLATE, &PageData::read(&folder).with_context(unread)?)?;
+    let page = html(TEMPLATE, &PageData::read(&dir).with_context(unread)?)?;
     Ok(RunFiles {
         entry: RunEntry::new(&id, &evidence, &summary, State::Complete),
         files: [
@@ -165,11 +165,11 @@ mod tests {
     use kvdyno_analysis::fixture::Fixture;
     use std::path::PathBuf;
 
-    fn write_run(folder: &Path, id: &str, day: u64) -> String {
+    fn write_run(dir: &Path, id: &str, day: u64) -> String {
         let mut fixture = Fixture::new();
         fixture.run.id = id.to_owned();
         fixture.run.started_unix_ns += day * 86_400_000_000_000;
-        let path = folder.join(format!("run{day}"));
+        let path = dir.join(format!("run{day}"));
         fixture.write(&path);
         path.display().to_string()
     }
@@ -177,7 +177,7 @@ mod tests {
     fn write_site(dir: &Path, names: &[&String]) -> anyhow::Result<Exit> {
         let names = names.iter().map(|name| (*name).clone()).collect();
         let args = SiteArgs { dir: dir.to_owned(), names, ..SiteArgs::default() };
-        run(&args, &Printer::captured().0)
+        run(&args, &Printer::new_captured().0)
     }
 
     fn ids(dir: &Path) -> Vec<String> {
@@ -223,7 +223,7 @@ mod tests {
         fs::write(dir("newer/site.json"), "{\"kvdyno_site\": 2, \"runs\": []}").unwrap();
         for name in ["mine", "file", "newer"] {
             let error = write_site(&dir(name), &[&good]).unwrap_err();
-            assert_eq!(exit::of_error(&error), Exit::Usage, "{error:#}");
+            assert_eq!(exit::from_error(&error), Exit::Usage, "{error:#}");
         }
         assert_eq!(fs::read(dir("mine/index.html")).unwrap(), b"mine");
         assert_eq!(files(&dir("mine")).len(), 1);
@@ -234,7 +234,7 @@ mod tests {
         let evil = write_run(scratch.path(), "../../evil", 3);
         for bad in [partial, evil] {
             let error = write_site(&dir("site"), &[&good, &bad]).unwrap_err();
-            assert_eq!(exit::of_error(&error), Exit::Usage, "{error:#}");
+            assert_eq!(exit::from_error(&error), Exit::Usage, "{error:#}");
             assert!(!dir("site").exists());
         }
         fs::create_dir(dir("site")).unwrap();

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &SearchArgs, printer: &Printer) -> anyhow::Result<Exit> 
         return Err(Complaint::usage(why).hint("`kvdyno doctor` shows the remedy").into());
     }
     let query = Query::new(args, printer)?;
-    let between = query.between(units::parse_size)?;
+    let between = query.parse_between(units::parse_size)?;
     let between = between.unwrap_or_else(|| bounds(&query.plan, &host));
     if between.high > host.machine.memory_available_bytes {
         printer.warning(&format!(

@@ -51,16 +51,16 @@ fn make(args: &MakeArgs, printer: &Printer) -> anyhow::Result<Exit> {
             .hint("for example `--states 50GiB`")
             .into());
     }
-    let (folder, ended) = start::run_prepared(&prepared, &keep, None, printer)?;
-    let exit = show::show_ended(folder.clone(), ended, &ViewArgs::default(), printer)?;
-    let run = folder.path.file_name().unwrap_or_default().to_string_lossy();
+    let (dir, ended) = start::run_prepared(&prepared, &keep, None, printer)?;
+    let exit = show::show_ended(dir.clone(), ended, &ViewArgs::default(), printer)?;
+    let run = dir.path.file_name().unwrap_or_default().to_string_lossy();
     let data_dir = args.suite.bend.location.data_dir.as_deref();
     let states = list_states(&args.keep.runs.runs, data_dir)?;
     let made = |entry: &&Listed| {
         entry.state.record.as_ref().is_ok_and(|record| record.description.run == run)
     };
     let (made, wanted) = (states.iter().filter(made).count(), prepared.plan.cases.len());
-    let restored = folder.case_records()?;
+    let restored = dir.case_records()?;
     let restored = restored.iter().filter(|(_, record)| record.restored.is_some()).count();
     printer.note(&format!("{made} states made, {restored} of {wanted} were there"));
     Ok(if exit == Exit::Ok && made + restored < wanted { Exit::Invalid } else { exit })
@@ -78,8 +78,8 @@ fn list_all(args: &StoreArgs) -> anyhow::Result<Vec<Listed>> {
 
 fn list_states(runs: &Path, data_dir: Option<&Path>) -> anyhow::Result<Vec<Listed>> {
     let mut all = Vec::new();
-    for folder in stores(runs, data_dir) {
-        let store = States::open(&folder).context("failed to open the store of states")?;
+    for dir in stores(runs, data_dir) {
+        let store = States::open(&dir).context("failed to open the store of states")?;
         let states = store.list().context("failed to list states")?;
         all.extend(states.into_iter().map(|state| Listed { store: store.clone(), state }));
     }
@@ -127,7 +127,7 @@ impl From<&Listed> for Entry {
             last_use_unix_ns: last_use.map(|time| time.as_nanos() as u64),
             in_use: state.in_use,
             broken: record.err().cloned(),
-            store: store.folder().to_owned(),
+            store: store.dir().to_owned(),
         }
     }
 }

@@ -43,17 +43,16 @@ pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> 
         location: &args.pair.bend.location,
         runs: &args.pair.keep.runs.runs,
     };
-    let mut prepared = pair::prepared(source, &what, pair, printer)?;
+    let mut prepared = pair::prepare_pair(source, &what, pair, printer)?;
     args.pair.budget.set_within(&mut prepared.plan)?;
     prepared.plan.gate = question.gate;
     if args.plan {
         return plan::show_plan(&prepared, false, printer);
     }
-    let (folder, record) =
-        pair::run(&prepared, &args.pair.keep, args.pair.budget.time()?, printer)?;
+    let (dir, record) = pair::run(&prepared, &args.pair.keep, args.pair.budget.time()?, printer)?;
     let [base, new] = &builds;
     let Some(record) = record else {
-        let (path, both) = (folder.path.display(), format!("{},{}", base.label, new.label));
+        let (path, both) = (dir.path.display(), format!("{},{}", base.label, new.label));
         let words = ["kvdyno".to_owned(), "compare".to_owned(), path.to_string()];
         let words = [&words[..], &["--engines".to_owned(), both]].concat();
         printer.note(&format!("compare what was measured: {}", command_line(&words)));
@@ -70,7 +69,7 @@ pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> 
         Exit::EngineFailed => Exit::EngineFailed,
         _ => compare::verdict(&versus, &args.comparison),
     };
-    printer.note(&format!("kvdyno show {}", folder.path.display()));
+    printer.note(&format!("kvdyno show {}", dir.path.display()));
     Ok(exit)
 }
 

@@ -3,7 +3,7 @@
 
 use super::Printer;
 use indicatif::{ProgressBar, ProgressStyle};
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 use kvdyno_record::units;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -94,7 +94,7 @@ impl<'p> Progress<'p> {
     pub(crate) fn case_started(&self, number: usize, id: &str) {
         let mut state = self.lock();
         state.finished = number.saturating_sub(1);
-        state.case = one_line(id).into_owned();
+        state.case = escape_line(id).into_owned();
         state.phase.clear();
         state.part = 0.0;
         (state.case_begun, state.by_clock) = (Instant::now(), false);
@@ -124,7 +124,7 @@ impl<'p> Progress<'p> {
         name.clone_into(&mut state.phase);
         let share = total.filter(|total| *total > 0).map(|total| done as f64 / total as f64);
         state.part = share.unwrap_or(0.0).clamp(0.0, 1.0);
-        let mut words = one_line(name).into_owned();
+        let mut words = escape_line(name).into_owned();
         if let Some(share) = share {
             words += &format!(" {:.0} %", share.min(1.0) * 100.0);
         } else if done > 0 {
@@ -143,7 +143,7 @@ impl<'p> Progress<'p> {
 
     /// A problem of the current case.
     pub(crate) fn warn(&self, text: &str) {
-        self.printer.warning(&one_line(text));
+        self.printer.warning(&escape_line(text));
     }
 
     /// Ends a case, with its number from 1, its outcome and its main figure.
@@ -153,11 +153,14 @@ impl<'p> Progress<'p> {
         state.completed += 1;
         (state.part, state.by_clock) = (0.0, false);
         (state.timed[0], state.phase_left) = (Duration::ZERO, None);
-        let headline =
-            if headline.is_empty() { String::new() } else { format!(": {}", one_line(headline)) };
+        let headline = if headline.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", escape_line(headline))
+        };
         let suffix = if self.bar.is_some() { String::new() } else { self.time_left(&state) };
-        let counted = counted(&state, state.finished);
-        let text = format!("{counted} {} {outcome}{headline}{suffix}", one_line(id));
+        let counted = format_position(&state, state.finished);
+        let text = format!("{counted} {} {outcome}{headline}{suffix}", escape_line(id));
         state.spoken = Instant::now();
         drop(state);
         self.printer.note(&text);
@@ -172,7 +175,7 @@ impl<'p> Progress<'p> {
     }
 
     fn line(&self, state: &State, words: &str) -> String {
-        let counted = counted(state, state.finished + 1);
+        let counted = format_position(state, state.finished + 1);
         format!("{counted} {}: {words}{}", state.case, self.time_left(state))
     }
 
@@ -203,7 +206,7 @@ impl Drop for Progress<'_> {
     }
 }
 
-fn counted(state: &State, number: usize) -> String {
+fn format_position(state: &State, number: usize) -> String {
     let width = state.cases.to_string().len();
     format!("[{:>width$}/{}]", number.min(state.cases), state.cases)
 }
@@ -261,7 +264,7 @@ mod tests {
 
     #[test]
     fn without_a_terminal_each_case_is_a_line_with_the_time_left() {
-        let (printer, captured) = Printer::captured();
+        let (printer, captured) = Printer::new_captured();
         let progress = printer.progress(12, Duration::from_secs(240));
         progress.case_started(3, "0003_lmdb_t2_r1");
         progress.phase("measure", 0, None, None);
@@ -280,7 +283,7 @@ mod tests {
     /// Six of twelve cases are already done: the others need half of the planned time.
     #[test]
     fn what_a_resumed_run_need_not_do_is_not_in_its_time_left() {
-        let (printer, _) = Printer::captured();
+        let (printer, _) = Printer::new_captured();
         let progress = printer.progress(12, Duration::from_secs(240));
         progress.skip(6);
         progress.case_started(7, "0007_lmdb_t2_r1");
@@ -294,7 +297,7 @@ mod tests {
     /// An hour's phase takes an hour, whatever the share of cases.
     #[test]
     fn what_ends_by_the_clock_is_left_in_full() {
-        let (printer, _) = Printer::captured();
+        let (printer, _) = Printer::new_captured();
         let progress = printer.progress(2, Duration::from_secs(7400));
         progress.case_started(1, "0001_lmdb_load_r1");
         progress.set_timed_after(Duration::from_secs(7200));
@@ -309,7 +312,7 @@ mod tests {
     /// The first of three windows is not the whole case.
     #[test]
     fn a_phase_that_ends_is_not_the_case() {
-        let (printer, _) = Printer::captured();
+        let (printer, _) = Printer::new_captured();
         let progress = printer.progress(3, Duration::from_secs(8000));
         progress.case_started(1, "0001_lmdb_t1_r1");
         progress.set_timed_after(Duration::from_secs(4800));
@@ -325,7 +328,7 @@ mod tests {
     /// A load and an audit end by count, the minute between them by time.
     #[test]
     fn phases_by_count_go_on_at_their_pace() {
-        let (printer, _) = Printer::captured();
+        let (printer, _) = Printer::new_captured();
         let progress = printer.progress(1, Duration::from_secs(100));
         progress.case_started(1, "0001_lmdb_t1_r1");
         let set_elapsed = |state: &mut State, gone: u64| {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 impl Printer {
     /// Into memory, without colour: for tests.
-    pub(crate) fn captured() -> (Self, Captured) {
+    pub(crate) fn new_captured() -> (Self, Captured) {
         let captured = Captured::default();
         let printer = Self {
             out: Stream::new(false, Box::new(captured.out.clone())),

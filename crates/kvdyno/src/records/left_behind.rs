@@ -7,10 +7,10 @@ use std::time::Duration;
 /// Younger ones may be in use.
 const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Removes this user's directories in `folder` whose names begin so and that are a day old.
-pub(crate) fn remove_left_behind(folder: &Path, prefix: &str) {
+/// Removes this user's directories in `dir` whose names begin so and that are a day old.
+pub(crate) fn remove_left_behind(dir: &Path, prefix: &str) {
     let user = rustix::process::getuid().as_raw();
-    for entry in folder.read_dir().into_iter().flatten().flatten() {
+    for entry in dir.read_dir().into_iter().flatten().flatten() {
         let Ok(meta) = entry.metadata() else { continue };
         let ours = meta.is_dir()
             && meta.uid() == user
@@ -31,16 +31,16 @@ mod tests {
 
     #[test]
     fn old_directories_of_that_name_go() {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let old = SystemTime::now() - 2 * LEFT_BEHIND;
         for name in ["mine-1", "mine-2", "other"] {
-            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::create_dir(dir.path().join(name)).unwrap();
         }
         for name in ["mine-1", "other"] {
-            File::open(folder.path().join(name)).unwrap().set_modified(old).unwrap();
+            File::open(dir.path().join(name)).unwrap().set_modified(old).unwrap();
         }
-        remove_left_behind(folder.path(), "mine-");
-        let is_there = |name: &str| folder.path().join(name).exists();
+        remove_left_behind(dir.path(), "mine-");
+        let is_there = |name: &str| dir.path().join(name).exists();
         assert_eq!(["mine-1", "mine-2", "other"].map(is_there), [false, true, true]);
     }
 }

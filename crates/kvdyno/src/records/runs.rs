@@ -10,7 +10,7 @@ use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::Figures;
 use kvdyno_analysis::figures::findings::{Id, Severity};
 use kvdyno_analysis::judge::versus::Record;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use std::fs::{File, TryLockError};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -23,21 +23,21 @@ const UNPACKED: &str = "kvdyno-bundle-";
 /// A run that was found; dropping it removes an unpacked bundle.
 #[derive(Debug)]
 pub(crate) struct FoundRun {
-    folder: RunFolder,
+    dir: RunDir,
     bundle: Option<(PathBuf, TempDir)>,
 }
 
 impl Deref for FoundRun {
-    type Target = RunFolder;
+    type Target = RunDir;
 
-    fn deref(&self) -> &RunFolder {
-        &self.folder
+    fn deref(&self) -> &RunDir {
+        &self.dir
     }
 }
 
-impl From<RunFolder> for FoundRun {
-    fn from(folder: RunFolder) -> Self {
-        Self { folder, bundle: None }
+impl From<RunDir> for FoundRun {
+    fn from(dir: RunDir) -> Self {
+        Self { dir, bundle: None }
     }
 }
 
@@ -48,8 +48,8 @@ impl FoundRun {
     }
 
     /// Its name for the user: its directory, or the bundle.
-    pub(crate) fn named(&self) -> &Path {
-        self.bundle.as_ref().map_or(&self.folder.path, |(bundle, _)| bundle)
+    pub(crate) fn display_path(&self) -> &Path {
+        self.bundle.as_ref().map_or(&self.dir.path, |(bundle, _)| bundle)
     }
 
     /// Unpacks a bundle into its own directory.
@@ -57,9 +57,9 @@ impl FoundRun {
         remove_left_behind(&std::env::temp_dir(), UNPACKED);
         let into = tempfile::Builder::new().prefix(UNPACKED).tempdir();
         let into = into.context("failed to create a temporary directory")?;
-        let folder = bundle::unpack(&bundle, into.path(), Limits::default())
+        let dir = bundle::unpack(&bundle, into.path(), Limits::default())
             .with_context(|| format!("failed to open the bundle `{}`", bundle.display()))?;
-        Ok(Self { folder, bundle: Some((bundle, into)) })
+        Ok(Self { dir, bundle: Some((bundle, into)) })
     }
 }
 
@@ -67,7 +67,7 @@ impl FoundRun {
 pub(crate) fn find(name: &str, runs: &Path) -> anyhow::Result<FoundRun> {
     let path = PathBuf::from(name);
     if path.join("run.json").is_file() {
-        return Ok(RunFolder::open(path)?.into());
+        return Ok(RunDir::open(path)?.into());
     }
     if name.ends_with(ENDING) {
         if !path.try_exists().unwrap_or(true) {
@@ -76,8 +76,8 @@ pub(crate) fn find(name: &str, runs: &Path) -> anyhow::Result<FoundRun> {
         }
         return FoundRun::unpack(path);
     }
-    let folders = folders(runs);
-    let selected = if let Some(path) = find_by_name(name, &folders) {
+    let dirs = dirs(runs);
+    let selected = if let Some(path) = find_by_name(name, &dirs) {
         Some(path)
     } else {
         let ending = format!("_{name}");
@@ -85,8 +85,8 @@ pub(crate) fn find(name: &str, runs: &Path) -> anyhow::Result<FoundRun> {
             let id = id(path);
             id.starts_with(name) || id.ends_with(&ending)
         };
-        match folders.iter().filter(matches).collect::<Vec<_>>()[..] {
-            [] => folders.iter().rev().find(|path| suite(&id(path)).starts_with(name)),
+        match dirs.iter().filter(matches).collect::<Vec<_>>()[..] {
+            [] => dirs.iter().rev().find(|path| suite(&id(path)).starts_with(name)),
             [one] => Some(one),
             ref several => {
                 let ids: Vec<String> = several.iter().rev().map(|path| id(path)).collect();
@@ -97,24 +97,24 @@ pub(crate) fn find(name: &str, runs: &Path) -> anyhow::Result<FoundRun> {
         }
     };
     match selected {
-        Some(path) => Ok(RunFolder::open(path.clone())?.into()),
-        None => Err(missing(name, runs, &folders).into()),
+        Some(path) => Ok(RunDir::open(path.clone())?.into()),
+        None => Err(missing(name, runs, &dirs).into()),
     }
 }
 
 /// The summary of a run.
-pub(crate) fn read_summary(folder: &RunFolder) -> anyhow::Result<Summary> {
-    Summary::read(folder).with_context(unread(folder))
+pub(crate) fn read_summary(dir: &RunDir) -> anyhow::Result<Summary> {
+    Summary::read(dir).with_context(read_failure(dir))
 }
 
 /// A run for a comparison.
-pub(crate) fn read_record(folder: &RunFolder) -> anyhow::Result<Record> {
-    Record::read(folder).with_context(unread(folder))
+pub(crate) fn read_record(dir: &RunDir) -> anyhow::Result<Record> {
+    Record::read(dir).with_context(read_failure(dir))
 }
 
 /// The context of a read error.
-pub(crate) fn unread(folder: &RunFolder) -> impl FnOnce() -> String {
-    let text = format!("failed to read the run in `{}`", folder.path.display());
+pub(crate) fn read_failure(dir: &RunDir) -> impl FnOnce() -> String {
+    let text = format!("failed to read the run in `{}`", dir.path.display());
     || text
 }
 
@@ -140,15 +140,15 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// Locks a run for this process as long as the file is open. The lock is on the directory itself,
 /// leaves nothing behind, and ends with the process.
-pub(crate) fn lock(run: &RunFolder) -> anyhow::Result<File> {
+pub(crate) fn lock(run: &RunDir) -> anyhow::Result<File> {
     let path = run.path.display();
-    let folder = File::open(&run.path).with_context(|| format!("failed to open {path}"))?;
+    let dir = File::open(&run.path).with_context(|| format!("failed to open {path}"))?;
     for _ in 0..TRIES {
-        match folder.try_lock() {
+        match dir.try_lock() {
             // `is_at_work` holds it for a moment.
             Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
             // Filesystems without locks still have the lock of the data directory.
-            Ok(()) | Err(TryLockError::Error(_)) => return Ok(folder),
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(dir),
         }
     }
     let message = format!("another kvdyno is running in {path}");
@@ -157,28 +157,28 @@ pub(crate) fn lock(run: &RunFolder) -> anyhow::Result<File> {
 
 /// Whether a program runs in a run's directory: it then holds the lock. False on a filesystem
 /// without locks.
-pub(crate) fn is_at_work(run: &RunFolder) -> bool {
-    let Ok(folder) = File::open(&run.path) else { return false };
-    matches!(folder.try_lock_shared(), Err(TryLockError::WouldBlock))
+pub(crate) fn is_at_work(run: &RunDir) -> bool {
+    let Ok(dir) = File::open(&run.path) else { return false };
+    matches!(dir.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 /// The directories of all runs below `runs`, oldest first: ids start with the time.
-pub(crate) fn folders(runs: &Path) -> Vec<PathBuf> {
+pub(crate) fn dirs(runs: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(runs) else { return Vec::new() };
-    let mut folders: Vec<PathBuf> = entries
+    let mut dirs: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.join("run.json").is_file())
         .collect();
-    folders.sort();
-    folders
+    dirs.sort();
+    dirs
 }
 
 /// The run with this id, the newest with this name, or the `latest`.
-pub(crate) fn find_by_name<'f>(name: &str, folders: &'f [PathBuf]) -> Option<&'f PathBuf> {
-    let newest_first = || folders.iter().rev();
+pub(crate) fn find_by_name<'f>(name: &str, dirs: &'f [PathBuf]) -> Option<&'f PathBuf> {
+    let newest_first = || dirs.iter().rev();
     newest_first()
         .find(|path| name == "latest" || id(path) == name)
-        .or_else(|| newest_first().find(|path| called(path).as_deref() == Some(name)))
+        .or_else(|| newest_first().find(|path| run_name(path).as_deref() == Some(name)))
 }
 
 /// A run's id: the name of its directory.
@@ -193,19 +193,19 @@ fn suite(id: &str) -> &str {
 }
 
 /// The run's name by its user.
-fn called(path: &Path) -> Option<String> {
-    RunFolder { path: path.to_owned() }.run().ok()?.name
+fn run_name(path: &Path) -> Option<String> {
+    RunDir { path: path.to_owned() }.run().ok()?.name
 }
 
-fn missing(name: &str, runs: &Path, folders: &[PathBuf]) -> Complaint {
+fn missing(name: &str, runs: &Path, dirs: &[PathBuf]) -> Complaint {
     let runs = runs.display();
-    if folders.is_empty() {
+    if dirs.is_empty() {
         let what = format!("cannot find the run `{name}`: there are no runs in `{runs}`");
         return Complaint::usage(what)
             .hint("`kvdyno run quick` makes one; `--runs DIR` sets another directory");
     }
-    let ids: Vec<String> = folders.iter().map(|path| id(path)).collect();
-    let called: Vec<String> = folders.iter().filter_map(|path| called(path)).collect();
+    let ids: Vec<String> = dirs.iter().map(|path| id(path)).collect();
+    let called: Vec<String> = dirs.iter().filter_map(|path| run_name(path)).collect();
     let names = ids.iter().flat_map(|id| [id.as_str(), suite(id)]).chain(["latest"]);
     let names = called.iter().map(String::as_str).chain(names);
     let meant = did_you_mean(name, &names.collect::<Vec<_>>());
@@ -219,14 +219,14 @@ mod tests {
     use crate::exit;
 
     #[test]
-    fn a_run_by_folder_id_suite_or_latest() {
+    fn a_run_by_directory_id_suite_or_latest() {
         let runs = tempfile::tempdir().unwrap();
         let ids = ["2026-01-01T10-00-00Z_quick_aaaa", "2026-01-02T10-00-00Z_ycsb-a_bbbb"];
         for id in ids {
             std::fs::create_dir(runs.path().join(id)).unwrap();
             std::fs::write(runs.path().join(id).join("run.json"), "{}").unwrap();
         }
-        let find_id = |run: &str| find(run, runs.path()).map(|folder| id(&folder.path));
+        let find_id = |run: &str| find(run, runs.path()).map(|dir| id(&dir.path));
         assert_eq!(find_id("latest").unwrap(), ids[1]);
         assert_eq!(find_id("2026-01-01").unwrap(), ids[0]);
         assert_eq!(find_id("quick").unwrap(), ids[0]);
@@ -234,11 +234,11 @@ mod tests {
         assert_eq!(find_id("bbbb").unwrap(), ids[1]);
         assert_eq!(find_id(runs.path().join(ids[0]).to_str().unwrap()).unwrap(), ids[0]);
         let error = find_id("2026-01").unwrap_err();
-        assert_eq!(exit::of_error(&error), kvdyno_record::exit::Exit::Usage);
+        assert_eq!(exit::from_error(&error), kvdyno_record::exit::Exit::Usage);
         let hint = exit::complaint(&error).unwrap().hint.clone().unwrap();
         assert!(ids.iter().all(|id| hint.contains(id)), "{hint}");
         for unknown in ["nothing", "nothing.tar.zst"] {
-            assert_eq!(exit::of_error(&find_id(unknown).unwrap_err()), exit::of_error(&error));
+            assert_eq!(exit::from_error(&find_id(unknown).unwrap_err()), exit::from_error(&error));
         }
     }
 
@@ -266,12 +266,12 @@ mod tests {
     #[test]
     fn a_run_is_taken_once_at_a_time() {
         let path = tempfile::tempdir().unwrap();
-        let run = RunFolder { path: path.path().to_owned() };
+        let run = RunDir { path: path.path().to_owned() };
         assert!(!is_at_work(&run));
         let first = lock(&run).unwrap();
         assert!(is_at_work(&run));
         let error = lock(&run).unwrap_err();
-        assert_eq!(exit::of_error(&error), kvdyno_record::exit::Exit::Usage);
+        assert_eq!(exit::from_error(&error), kvdyno_record::exit::Exit::Usage);
         drop(first);
         assert!(!is_at_work(&run));
         lock(&run).unwrap();

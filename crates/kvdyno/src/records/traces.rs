@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The properties of the trace `named` in a suite: next to the suite's own file, unless the path is
 /// absolute. To count the keys that are read first takes a pass over all of it.
-pub(crate) fn look_at(suite: &Path, named: &str, first_reads: bool) -> Result<Trace, String> {
+pub(crate) fn inspect_trace(suite: &Path, named: &str, first_reads: bool) -> Result<Trace, String> {
     let file = suite.parent().unwrap_or(Path::new("")).join(named);
     let file = std::path::absolute(&file).unwrap_or(file);
     let to_text = |error: TraceError| error.to_string();
@@ -26,7 +26,7 @@ pub(crate) fn look_at(suite: &Path, named: &str, first_reads: bool) -> Result<Tr
         digest,
         requests,
         keys: header.keys,
-        records: header.source.recorded().map(|recorded| recorded.records),
+        records: header.source.as_recorded().map(|recorded| recorded.records),
         value_bytes_max: header.value_bytes_max,
         ttl_ns: header.ttl.map(|ttl| ttl.shortest_ns..=ttl.longest_ns),
         first_reads,
@@ -40,12 +40,12 @@ pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
     locate(&mut plan.clone(), &[], None)
 }
 
-/// Sets the paths of a plan's traces: one of `named`, one of the same name in `folder`, or the
+/// Sets the paths of a plan's traces: one of `named`, one of the same name in `dir`, or the
 /// planned path.
 pub(crate) fn locate(
     plan: &mut Plan,
     named: &[PathBuf],
-    folder: Option<&Path>,
+    dir: Option<&Path>,
 ) -> Result<(), Complaint> {
     let mut digests = BTreeMap::new();
     for file in named {
@@ -56,7 +56,7 @@ pub(crate) fn locate(
     for replay in plan.cases.iter_mut().flat_map(|case| &mut case.phases).flat_map(replays_mut) {
         let file = match files.get(&replay.digest) {
             Some(file) => file.clone(),
-            None => one(replay, digests.get(&replay.digest).copied(), folder)?,
+            None => find_trace(replay, digests.get(&replay.digest).copied(), dir)?,
         };
         replay.file = std::path::absolute(&file).unwrap_or(file);
         files.insert(replay.digest.clone(), replay.file.clone());
@@ -64,17 +64,17 @@ pub(crate) fn locate(
     Ok(())
 }
 
-fn one(
+fn find_trace(
     replay: &Replay,
     named: Option<&PathBuf>,
-    folder: Option<&Path>,
+    dir: Option<&Path>,
 ) -> Result<PathBuf, Complaint> {
     if let Some(file) = named {
         return Ok(file.clone());
     }
-    let folder = folder.zip(replay.file.file_name()).map(|(folder, name)| folder.join(name));
+    let dir = dir.zip(replay.file.file_name()).map(|(dir, name)| dir.join(name));
     let mut looked = Vec::new();
-    for file in folder.into_iter().chain([replay.file.clone()]) {
+    for file in dir.into_iter().chain([replay.file.clone()]) {
         match digest(&file) {
             Ok(digest) if digest == replay.digest => return Ok(file),
             Ok(digest) => looked.push(format!("{} has {digest}", file.display())),
@@ -116,8 +116,8 @@ mod tests {
 
     #[test]
     fn a_trace_is_known_by_its_checksum_wherever_it_is() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
         let (mut plan, gone) = (Fixture::new().plan, path("gone/t.kvtrace"));
         for phase in plan.cases.iter_mut().flat_map(|case| &mut case.phases) {
             let Activity::Measure(mix) = &mut phase.work else { continue };
@@ -132,23 +132,23 @@ mod tests {
                 speed: None,
             });
         }
-        let located = |named: &[PathBuf], folder: Option<&Path>| {
+        let located = |named: &[PathBuf], dir: Option<&Path>| {
             let mut plan = plan.clone();
-            locate(&mut plan, named, folder).map_err(|complaint| complaint.to_string())?;
+            locate(&mut plan, named, dir).map_err(|complaint| complaint.to_string())?;
             let phases = plan.cases.iter_mut().flat_map(|case| &mut case.phases);
             let files: Vec<_> = phases.flat_map(replays_mut).map(|r| r.file.clone()).collect();
             assert!(!files.is_empty() && files.iter().all(|file| *file == files[0]));
             Ok::<_, String>(files[0].clone())
         };
-        let message = located(&[], Some(folder.path())).unwrap_err();
+        let message = located(&[], Some(dir.path())).unwrap_err();
         assert!(message.contains("gone/t.kvtrace"), "{message}");
         assert_eq!(located(&[path("elsewhere")], None), Ok(path("elsewhere")));
         let other = write(&path("t.kvtrace"), 8);
-        let message = located(&[], Some(folder.path())).unwrap_err();
+        let message = located(&[], Some(dir.path())).unwrap_err();
         assert!(message.contains(&other), "{message}");
         write(&path("t.kvtrace"), 7);
-        assert_eq!(located(&[], Some(folder.path())), Ok(path("t.kvtrace")));
-        located(&[folder.path().into()], None).unwrap_err();
+        assert_eq!(located(&[], Some(dir.path())), Ok(path("t.kvtrace")));
+        located(&[dir.path().into()], None).unwrap_err();
         check(&plan).unwrap_err();
         std::fs::create_dir(path("gone")).unwrap();
         write(&gone, 7);

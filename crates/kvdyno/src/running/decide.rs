@@ -39,11 +39,11 @@ pub(super) fn run(
         if ended != Ended::Complete {
             return Ok(ended);
         }
-        let record = runs::read_record(&env.folder).context("failed to judge the run so far")?;
+        let record = runs::read_record(&env.dir).context("failed to judge the run so far")?;
         let verdicts = Verdicts::from_figures(&record.figures);
         let claims = claim::judge(&plan.claims, &record.figures);
-        verdicts.words().iter().for_each(|words| printer.note(words));
-        if let Some(words) = claim::words(&claims) {
+        verdicts.description().iter().for_each(|words| printer.note(words));
+        if let Some(words) = claim::format_decided(&claims) {
             printer.note(&words);
         }
         let figures = verdicts.undecided.iter().filter(|figure| figure.reason.is_none());
@@ -66,7 +66,7 @@ pub(super) fn run(
             return Ok(Ended::Complete);
         }
         // An engine that was decided once may have fewer.
-        let trials = open.iter().map(|label| trials_of(&plan, label).len()).min().unwrap_or(0);
+        let trials = open.iter().map(|label| engine_trials(&plan, label).len()).min().unwrap_or(0);
         let Some(look) = next_look(trials) else {
             printer.warning(&format!("{trials} pairs are the most that a run looks at"));
             return Ok(Ended::Complete);
@@ -82,7 +82,7 @@ pub(super) fn run(
         if more == 0 {
             // As one word: the shell would take a space for the end of it.
             let time = units::duration((one * wanted).as_nanos() as u64).replace(' ', "");
-            let path = env.folder.path.display();
+            let path = env.dir.path.display();
             printer.warning("stopped by its --budget");
             printer.hint(&format!("`kvdyno resume {path} --budget {time}` goes on"));
             return Ok(Ended::Complete);
@@ -91,7 +91,7 @@ pub(super) fn run(
         for _ in 0..more {
             append_trial(&mut plan, |case| open.contains(&case.label));
         }
-        env.folder.write_plan(&without_secrets(&plan)?)?;
+        env.dir.write_plan(&without_secrets(&plan)?)?;
         progress.expect(plan.cases.len(), begun.elapsed() + one * more);
     }
 }
@@ -121,7 +121,7 @@ fn undecided_by_target(plan: &Plan, record: &Record) -> anyhow::Result<Vec<Targe
 }
 
 /// The trials of an engine, by their numbers.
-fn trials_of(plan: &Plan, label: &str) -> BTreeSet<u32> {
+fn engine_trials(plan: &Plan, label: &str) -> BTreeSet<u32> {
     let cases = plan.cases.iter().filter(|case| case.label == label && !case.is_pilot());
     cases.map(|case| case.trial).collect()
 }

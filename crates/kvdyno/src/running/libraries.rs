@@ -32,7 +32,7 @@ pub fn choose(
 ) -> anyhow::Result<Result<WorkerIdentity, Missing>> {
     let Worker { path, source } = worker;
     match (&needed.pick, source) {
-        (Pick::Server(reference), _) => return Ok(attached(path, reference)),
+        (Pick::Server(reference), _) => return Ok(with_server(path, reference)),
         (Pick::Newest, CodeSource::Library(plugin)) => {
             return Ok(newest_plugin(path, &needed.engine, &plugin));
         }
@@ -48,18 +48,20 @@ pub fn choose(
             return Ok(Err(Missing::TakesNone { version: embedded.engine.version.clone() }));
         }
         (Pick::File(file), None) => {
-            return Ok(of_file(path, file).and_then(|worker| check_engine(worker, engine)));
+            return Ok(
+                with_library_file(path, file).and_then(|worker| check_engine(worker, engine))
+            );
         }
-        (Pick::Newest, None) => library::installed(engine).into_iter().next(),
+        (Pick::Newest, None) => library::list_installed(engine).into_iter().next(),
         (Pick::Version(version), None) => library::find(engine, version),
         (Pick::Server(_), None) => None,
     };
-    let on_path = description.as_ref().ok().and_then(program_of);
+    let on_path = description.as_ref().ok().and_then(server_program);
     if let (None, Pick::Newest, Some(program)) = (&installed, &needed.pick, on_path) {
-        return Ok(of_file(path, program));
+        return Ok(with_library_file(path, program));
     }
     match (installed, description) {
-        (Some(installed), _) => Ok(of_installed(path, &installed)),
+        (Some(installed), _) => Ok(with_installed_library(path, &installed)),
         (None, Err(error)) if !error.is::<WorkerRefused>() => Err(error),
         (None, description) if needed.pick == Pick::Newest => {
             // A worker may search other directories for libraries.
@@ -74,7 +76,8 @@ pub fn choose(
             Ok(Err(Missing::NoLibrary(words)))
         }
         (None, _) => {
-            let installed = library::installed(engine).into_iter().map(|library| library.version);
+            let installed =
+                library::list_installed(engine).into_iter().map(|library| library.version);
             Ok(Err(Missing::NotInstalled { installed: installed.collect() }))
         }
     }
@@ -93,28 +96,31 @@ fn check_engine(worker: WorkerIdentity, engine: &str) -> Result<WorkerIdentity, 
 
 /// The worker with a plugin, which is installed or lies in a directory of engines.
 fn newest_plugin(path: PathBuf, engine: &str, plugin: &Path) -> Result<WorkerIdentity, Missing> {
-    let installed = library::installed(engine).into_iter().find(|known| known.path == plugin);
+    let installed = library::list_installed(engine).into_iter().find(|known| known.path == plugin);
     match installed {
-        Some(installed) => of_installed(path, &installed),
-        None => of_file(path, plugin),
+        Some(installed) => with_installed_library(path, &installed),
+        None => with_library_file(path, plugin),
     }
 }
 
 /// The program of a server that its worker finds on PATH.
-fn program_of(worker: &WorkerDescription) -> Option<&Path> {
+fn server_program(worker: &WorkerDescription) -> Option<&Path> {
     let program = Path::new(worker.engine.build.get(PROGRAM)?);
     (program.is_absolute() && program.is_file()).then_some(program)
 }
 
 /// The worker with an attached server, which is asked for its description.
-fn attached(path: PathBuf, reference: &str) -> Result<WorkerIdentity, Missing> {
+fn with_server(path: PathBuf, reference: &str) -> Result<WorkerIdentity, Missing> {
     let described = workers::describe(&path, &CodeSource::Server(reference.to_owned()));
     let made = described.and_then(|description| identity(path, description, None));
     made.map_err(|error| Missing::Unusable(format!("{error:#}")))
 }
 
 /// The worker with an installed library, after a check of its checksum.
-pub fn of_installed(path: PathBuf, installed: &Installed) -> Result<WorkerIdentity, Missing> {
+pub fn with_installed_library(
+    path: PathBuf,
+    installed: &Installed,
+) -> Result<WorkerIdentity, Missing> {
     let file = std::path::absolute(&installed.path).unwrap_or_else(|_| installed.path.clone());
     let Installed { version, build, sha256, source, .. } = installed.clone();
     let about = About { version, build, sha256, source, ..About::default() };
@@ -122,16 +128,16 @@ pub fn of_installed(path: PathBuf, installed: &Installed) -> Result<WorkerIdenti
 }
 
 /// The worker with a library at the user's path.
-pub fn of_file(path: PathBuf, file: &Path) -> Result<WorkerIdentity, Missing> {
+pub fn with_library_file(path: PathBuf, file: &Path) -> Result<WorkerIdentity, Missing> {
     // An absolute path: workers have another working directory.
-    let whole = library::whole(file).with_context(|| format!("{}", file.display()));
+    let whole = library::full_path(file).with_context(|| format!("{}", file.display()));
     let whole = whole.map_err(|error| Missing::Unusable(format!("{error:#}")))?;
     if !whole.is_file() {
         return Err(Missing::Unusable(format!("{} is not a file", whole.display())));
     }
     // The current contents of the file are meant.
     let none = String::new;
-    let about = About { sha256: none(), version: none(), ..library::about(&whole) };
+    let about = About { sha256: none(), version: none(), ..library::load_about(&whole) };
     with_library(path, whole, about)
 }
 
@@ -164,7 +170,7 @@ fn with_library(path: PathBuf, file: PathBuf, about: About) -> Result<WorkerIden
 }
 
 /// The worker at `path` with the library or server with which a case's run started.
-pub fn again(path: PathBuf, case: &Case) -> anyhow::Result<WorkerIdentity> {
+pub fn with_recorded_library(path: PathBuf, case: &Case) -> anyhow::Result<WorkerIdentity> {
     if let Some(library) = &case.library {
         check_unchanged(library)?;
     }

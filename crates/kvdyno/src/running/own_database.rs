@@ -7,7 +7,7 @@ use super::workers::{self, Workers};
 use crate::printer::Printer;
 use kvdyno_host::child;
 use kvdyno_host::copy;
-use kvdyno_host::open_files::{User, files_of, user_of};
+use kvdyno_host::open_files::{User, find_user, list_files};
 use kvdyno_host::states::{States, StoredState};
 use kvdyno_host::{Root, Storage};
 use kvdyno_record::case::{Copying, WorkerIdentity};
@@ -24,13 +24,13 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What each engine's databases have: a file in their folder, or the first bytes of their file.
+/// What each engine's databases have: a file in their directory, or the first bytes of their file.
 const KINDS: [(&str, Kind); 6] = [
-    ("wiredtiger", Kind::Folder("WiredTiger.wt")),
-    ("lmdb", Kind::Folder("data.mdb")),
-    ("mdbx", Kind::Folder("mdbx.dat")),
-    ("rocksdb", Kind::Folder("OPTIONS-")),
-    ("leveldb", Kind::Folder("CURRENT")),
+    ("wiredtiger", Kind::Dir("WiredTiger.wt")),
+    ("lmdb", Kind::Dir("data.mdb")),
+    ("mdbx", Kind::Dir("mdbx.dat")),
+    ("rocksdb", Kind::Dir("OPTIONS-")),
+    ("leveldb", Kind::Dir("CURRENT")),
     ("sqlite", Kind::File(b"SQLite format 3\0")),
 ];
 
@@ -39,7 +39,7 @@ const FILE: &str = "kv.sqlite";
 
 enum Kind {
     /// Some file's name begins so.
-    Folder(&'static str),
+    Dir(&'static str),
     File(&'static [u8]),
 }
 
@@ -54,10 +54,10 @@ pub(super) fn find_or_import(
 ) -> Result<Origin, String> {
     let worker = workers.with_library(database.engine, database.worker.library.as_ref());
     let worker = worker.ok_or_else(|| format!("cannot find the worker of {}", database.engine))?;
-    let path =
-        fs::canonicalize(&database.path).map_err(|error| cannot("find", &database.path, &error))?;
+    let path = fs::canonicalize(&database.path)
+        .map_err(|error| io_error("find", &database.path, &error))?;
     check_kind(&path, database.engine)?;
-    let files = database_files(&path).map_err(|error| cannot("list", &path, &error))?;
+    let files = database_files(&path).map_err(|error| io_error("list", &path, &error))?;
     let id = digest_inputs(database, worker, &path, &files)?;
     let store = states::store(data_dir, runs);
     let state = store.is_dir().then(|| States::open(&store).and_then(|states| states.find(&id)));
@@ -110,15 +110,16 @@ impl Import<'_> {
     fn run(&self, store: &Path) -> Result<StoredState, String> {
         let begun = Instant::now();
         let states = States::create(store).map_err(|error| error.to_string())?;
-        let around = states.folder().parent().unwrap_or(states.folder());
+        let around = states.dir().parent().unwrap_or(states.dir());
         let scratch = tempfile::Builder::new().prefix("kvdyno-copy-").tempdir_in(around);
-        let scratch = scratch.map_err(|error| cannot("make a folder in", around, &error))?;
+        let scratch = scratch.map_err(|error| io_error("make a directory in", around, &error))?;
         let copy = scratch.path().join("database");
-        fs::create_dir(&copy).map_err(|error| cannot("make", &copy, &error))?;
+        fs::create_dir(&copy).map_err(|error| io_error("make", &copy, &error))?;
         let before = signature(self.files)?;
         self.copy(&copy)?;
         self.check_unused()?;
-        let files = database_files(self.path).map_err(|error| cannot("list", self.path, &error))?;
+        let files =
+            database_files(self.path).map_err(|error| io_error("list", self.path, &error))?;
         if signature(&files)? != before {
             return Err(format!(
                 "{} changed while it was copied: stop what writes it, and try again",
@@ -155,7 +156,7 @@ impl Import<'_> {
 
     fn check_room(&self, around: &Path) -> Result<(), String> {
         let needed = file_bytes(self.files)?;
-        let storage = Storage::at(&Root::system(), around);
+        let storage = Storage::from_path(&Root::system(), around);
         let free = storage.map_or(u64::MAX, |storage| storage.free_bytes);
         if free >= needed {
             return Ok(());
@@ -177,8 +178,8 @@ impl Import<'_> {
     }
 
     fn check_unused(&self) -> Result<(), String> {
-        let user = user_of(&Root::system(), self.files);
-        match user.map_err(|error| cannot("look at", self.path, &error))? {
+        let user = find_user(&Root::system(), self.files);
+        match user.map_err(|error| io_error("look at", self.path, &error))? {
             None => Ok(()),
             // A lock of an open file has no process.
             Some(User { pid: 0, .. }) => {
@@ -222,7 +223,7 @@ impl Import<'_> {
             None => Ok(sample),
             Some(file) => {
                 let number =
-                    list_lines(file, keys).map_err(|error| cannot("read", file, &error))?;
+                    list_lines(file, keys).map_err(|error| io_error("read", file, &error))?;
                 Ok(Sample { keys: number, ..sample })
             }
         }
@@ -269,7 +270,7 @@ fn list_lines(file: &Path, keys: &Path) -> io::Result<u64> {
 }
 
 fn check_kind(path: &Path, engine: &str) -> Result<(), String> {
-    let kind = KINDS.iter().find(|(_, kind)| kind.is_of(path)).map(|(engine, _)| *engine);
+    let kind = KINDS.iter().find(|(_, kind)| kind.matches(path)).map(|(engine, _)| *engine);
     // LMDB 1.0 refuses the files of 0.9 itself.
     let engine = if engine == "lmdb1" { "lmdb" } else { engine };
     match kind {
@@ -288,9 +289,9 @@ fn check_kind(path: &Path, engine: &str) -> Result<(), String> {
 }
 
 impl Kind {
-    fn is_of(&self, path: &Path) -> bool {
+    fn matches(&self, path: &Path) -> bool {
         match self {
-            Self::Folder(name) => {
+            Self::Dir(name) => {
                 let entries = fs::read_dir(path).into_iter().flatten().flatten();
                 let mut names = entries.map(|entry| entry.file_name());
                 names.any(|file| file.to_string_lossy().starts_with(name))
@@ -306,10 +307,10 @@ impl Kind {
     }
 }
 
-/// The files of a database: all in its folder; of one in a file that, its log and its journal.
+/// The files of a database: all in its directory; of one in a file that, its log and its journal.
 fn database_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if path.is_dir() {
-        return files_of(path);
+        return list_files(path);
     }
     let with = |ending: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -322,7 +323,7 @@ fn database_files(path: &Path) -> io::Result<Vec<PathBuf>> {
 
 fn file_bytes(files: &[PathBuf]) -> Result<u64, String> {
     let lengths = files.iter().map(|file| {
-        fs::metadata(file).map(|stat| stat.len()).map_err(|error| cannot("look at", file, &error))
+        fs::metadata(file).map(|stat| stat.len()).map_err(|error| io_error("look at", file, &error))
     });
     lengths.sum()
 }
@@ -330,7 +331,7 @@ fn file_bytes(files: &[PathBuf]) -> Result<u64, String> {
 /// Names, lengths and times.
 fn signature(files: &[PathBuf]) -> Result<Vec<Value>, String> {
     let each = files.iter().map(|file| {
-        let stat = fs::symlink_metadata(file).map_err(|error| cannot("look at", file, &error))?;
+        let stat = fs::symlink_metadata(file).map_err(|error| io_error("look at", file, &error))?;
         Ok(json!([file, stat.len(), stat.mtime(), stat.mtime_nsec()]))
     });
     each.collect()
@@ -356,6 +357,6 @@ fn digest_inputs(
     Ok(short_digest(&all, states::ID_BYTES))
 }
 
-fn cannot(act: &str, path: &Path, error: &io::Error) -> String {
+fn io_error(act: &str, path: &Path, error: &io::Error) -> String {
     format!("cannot {act} {}: {error}", path.display())
 }

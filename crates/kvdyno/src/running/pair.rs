@@ -9,7 +9,7 @@ use crate::printer::Printer;
 use crate::records::runs;
 use kvdyno_analysis::judge::rule::LEAST;
 use kvdyno_analysis::judge::versus::Record;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_suite::Overrides;
 use std::path::Path;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(crate) struct PairSource<'a> {
 }
 
 /// The suite with two engines instead of its own, made from them. `what` describes them.
-pub(crate) fn prepared(
+pub(crate) fn prepare_pair(
     source: PairSource<'_>,
     what: &str,
     two: impl FnOnce(&[Table]) -> [Table; 2],
@@ -52,10 +52,10 @@ pub(crate) fn run(
     keep: &KeepArgs,
     budget: Option<Duration>,
     printer: &Printer,
-) -> anyhow::Result<(RunFolder, Option<Record>)> {
-    let (folder, ended) = start::run_prepared(prepared, keep, budget, printer)?;
-    let record = (ended != Ended::Interrupted).then(|| runs::read_record(&folder)).transpose()?;
-    Ok((folder, record))
+) -> anyhow::Result<(RunDir, Option<Record>)> {
+    let (dir, ended) = start::run_prepared(prepared, keep, budget, printer)?;
+    let record = (ended != Ended::Interrupted).then(|| runs::read_record(&dir)).transpose()?;
+    Ok((dir, record))
 }
 
 pub(crate) fn with_two(

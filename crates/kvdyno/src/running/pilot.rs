@@ -32,21 +32,21 @@ pub(super) fn find_rates(
     if env.cases(&Plan { cases, ..plan.clone() }, progress)? == Ended::Interrupted {
         return Ok(Ended::Interrupted);
     }
-    let evidence = Evidence::read(&env.folder)?;
-    let recorded = evidence.recorded().filter(|(case, _)| case.case.is_pilot());
+    let evidence = Evidence::read(&env.dir)?;
+    let recorded = evidence.recorded_cases().filter(|(case, _)| case.case.is_pilot());
     let mut pilots = Vec::new();
     for (case, record) in recorded {
         if case.is_done() {
             pilots.push(Pilot { case: &case.case, record });
         } else {
-            let outcome = record.outcome.word();
+            let outcome = record.outcome.as_str();
             printer.warning(&format!("{} {outcome}: the rates do not count it", case.case.id));
         }
     }
     for note in set_rates(plan, &pilots) {
         printer.note(&note);
     }
-    env.folder.write_plan(&without_secrets(plan)?)?;
+    env.dir.write_plan(&without_secrets(plan)?)?;
     Ok(Ended::Complete)
 }
 
@@ -63,7 +63,7 @@ fn set_rates(plan: &mut Plan, pilots: &[Pilot<'_>]) -> Vec<String> {
             let note = format!(
                 "{} at {}/s for all engines{setting}: {:.0} % of {engine} in `{}`",
                 role.name,
-                units::grouped(operations_per_s as u64),
+                units::group_digits(operations_per_s as u64),
                 rule.share * 100.0,
                 rule.phase
             );
@@ -96,13 +96,13 @@ fn setting_words(case: &Case) -> String {
 /// The slowest engine of the pilots, with its operations a second in the phase.
 fn find_slowest<'p>(pilots: &[Pilot<'p>], rule: &PilotRate) -> Option<(&'p str, f64)> {
     let rates = pilots.iter().filter_map(|pilot| {
-        Some((pilot.case.label.as_str(), sustained(&pilot.record.phases, &rule.phase)?))
+        Some((pilot.case.label.as_str(), sustained_rate(&pilot.record.phases, &rule.phase)?))
     });
     rates.filter(|(_, rate)| *rate > 0.0).min_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
 /// Operations a second of a phase, with the time for the work that it left behind.
-fn sustained(phases: &[PhaseRecord], name: &str) -> Option<f64> {
+fn sustained_rate(phases: &[PhaseRecord], name: &str) -> Option<f64> {
     let index = phases.iter().position(|phase| phase.name == name)?;
     let settle = phases.get(index + 1).filter(|next| next.kind == "settle");
     let deferred_ns = phases[index].deferred_ns(settle);
@@ -159,12 +159,12 @@ mod tests {
             phase("alone-settle", "settle", 4, 0),
             phase("rest", "settle", 100, 0),
         ];
-        assert_eq!(sustained(&phases, "alone"), Some(500.0));
-        assert_eq!(sustained(&phases[..2], "alone"), Some(1000.0));
+        assert_eq!(sustained_rate(&phases, "alone"), Some(500.0));
+        assert_eq!(sustained_rate(&phases[..2], "alone"), Some(1000.0));
         // What was in the page cache at the end is a part of it.
         let mut synced = phases.clone();
         synced[1].synced = Some((Snapshot::default(), 2_000_000_000));
-        assert_eq!(sustained(&synced, "alone"), Some(400.0));
-        assert_eq!(sustained(&phases, "other"), None);
+        assert_eq!(sustained_rate(&synced, "alone"), Some(400.0));
+        assert_eq!(sustained_rate(&phases, "other"), None);
     }
 }

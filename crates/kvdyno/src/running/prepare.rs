@@ -77,14 +77,14 @@ pub(crate) fn prepare_text(
     let mut suite = Suite::parse(file, &text, &overrides)?;
     if suite.replays() {
         suite.read_traces(|named, first_reads| {
-            traces::look_at(Path::new(file), named, first_reads)
+            traces::inspect_trace(Path::new(file), named, first_reads)
         })?;
     }
-    let (engines, workers) = look_for(suite.worker_specs())?;
+    let (engines, workers) = find_engines(suite.worker_specs())?;
     let location =
         LocationArgs { data_dir: suite.data_dir().map(Path::to_owned), ..location.clone() };
     let (data_dir, known) = (location.data_dir.clone(), workers.clone());
-    prepared(text, workers, location, default_data_dir, |volume, host, location| {
+    prepare_run(text, workers, location, default_data_dir, |volume, host, location| {
         if suite.has_own_database() {
             let interrupt = Interrupt::listen()?;
             let look = |database: &OwnDatabase<'_>| {
@@ -115,7 +115,7 @@ pub(crate) fn prepare_text(
 }
 
 /// Examines the data directory and the machine; `plan` makes the plan for them.
-pub(crate) fn prepared(
+pub(crate) fn prepare_run(
     text: String,
     mut workers: Workers,
     LocationArgs { data_dir, create_data_dir }: LocationArgs,
@@ -124,7 +124,7 @@ pub(crate) fn prepared(
 ) -> anyhow::Result<PreparedRun> {
     let root = Root::system();
     let directory = data_dir.as_deref().unwrap_or(default_data_dir);
-    let volume = Storage::at(&root, directory)
+    let volume = Storage::from_path(&root, directory)
         .with_context(|| format!("failed to examine the data directory {}", directory.display()))?;
     data_directory::check_keeps_files(directory, &volume)?;
     let host = machine::read(&root, directory);
@@ -244,9 +244,9 @@ fn check_exists(data_dir: &Path, create: bool, volume: &Storage) -> Result<(), C
 
 /// The null engine measures the overhead of the load generator, even if the suite does not test it.
 pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
-    if workers.plain("null").is_none() {
+    if workers.embedded_worker("null").is_none() {
         let worker = WorkerSpec { engine: "null".to_owned(), pick: Pick::Newest };
-        let (_, workers_found) = look_for(vec![worker])?;
+        let (_, workers_found) = find_engines(vec![worker])?;
         workers.extend(workers_found);
     }
     Ok(())
@@ -254,13 +254,13 @@ pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
 
 /// The description of an engine's worker with this library; none: not available.
 pub(crate) fn describe(engine: &str, pick: Pick) -> anyhow::Result<Option<Description>> {
-    let (engines, _) = look_for(vec![WorkerSpec { engine: engine.to_owned(), pick }])?;
+    let (engines, _) = find_engines(vec![WorkerSpec { engine: engine.to_owned(), pick }])?;
     let worker = engines.workers.into_values().next().and_then(Result::ok);
     Ok(worker.map(|worker| worker.description.engine))
 }
 
 /// Looks for the engines that a suite needs. Missing ones are reported at their line of the suite.
-fn look_for(worker: Vec<WorkerSpec>) -> anyhow::Result<(Engines, Workers)> {
+fn find_engines(worker: Vec<WorkerSpec>) -> anyhow::Result<(Engines, Workers)> {
     let (mut engines, mut workers) = (Engines::default(), Workers::default());
     for worker in worker {
         let program = match worker.pick {
@@ -358,7 +358,7 @@ fn outline(plan: &Plan) -> String {
     let mut lines = vec![format!(
         "{}: {}, about {takes}; writes {} to {}, needs {space}",
         plan.suite,
-        units::counted(plan.cases.len(), "case"),
+        units::pluralize(plan.cases.len(), "case"),
         units::bytes(kvdyno_suite::write_bytes_least(plan)),
         units::bytes(estimate.write_bytes),
     )];
@@ -380,13 +380,13 @@ fn check_threads(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     let most = (maps / MAPS_PER_THREAD).min(system / 2);
     let threads = |case: &Case| {
         let ranks = case.crew.as_ref().map_or(1, |crew| crew.ranks().max(1));
-        u64::from(kvdyno_suite::threads_of(case).div_ceil(ranks))
+        u64::from(kvdyno_suite::max_threads(case).div_ceil(ranks))
     };
     let Some(case) = plan.cases.iter().max_by_key(|case| threads(case)) else { return Ok(()) };
     if threads(case) <= most {
         return Ok(());
     }
-    let (id, threads) = (&case.id, units::grouped(threads(case)));
+    let (id, threads) = (&case.id, units::group_digits(threads(case)));
     Err(Complaint::usage(format!(
         "{id} needs {threads} threads in one process, but this machine permits about {most} \
          (vm.max_map_count is {maps})"

@@ -4,17 +4,17 @@ use super::libraries;
 use super::machine;
 use super::prepare::{add_null, check_load_allowed, check_machine, warn_of_limit};
 use super::runner::{Interrupt, RunEnvironment, Tiers, Volumes, images};
-use super::start::look_first;
+use super::start::record_idle_machine;
 use super::workers::{self, Workers};
 use crate::cli::ResumeArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::records::runs;
 use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
-use kvdyno_host::data_directory::left_by;
+use kvdyno_host::data_directory::leftover_databases;
 use kvdyno_host::{DataDirLock, Root, meter};
 use kvdyno_record::engine::Value;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_record::plan::{Case, Estimate, Plan};
 use kvdyno_record::redact::is_struck_out;
 use kvdyno_record::run::RunRecord;
@@ -27,79 +27,79 @@ pub(crate) fn start(
     args: &ResumeArgs,
     printer: &Printer,
 ) -> anyhow::Result<(RunEnvironment, Plan)> {
-    let folder = runs::find(&args.name.run, &args.name.runs.runs)?;
-    if folder.is_bundle() {
-        let bundle = folder.named().display();
+    let dir = runs::find(&args.name.run, &args.name.runs.runs)?;
+    if dir.is_bundle() {
+        let bundle = dir.display_path().display();
         let message = format!("{bundle} is a bundle, which cannot be changed");
         let hint = format!("`kvdyno rerun {bundle}` repeats its run");
         return Err(Complaint::usage(message).hint(hint).into());
     }
-    let folder = RunFolder::open(std::path::absolute(&folder.path)?)?;
+    let dir = RunDir::open(std::path::absolute(&dir.path)?)?;
     let goes_on = args.budget.time()?.is_some();
-    check_incomplete(&folder, goes_on)?;
-    let altered = folder.changed_since_sealed()?;
+    check_incomplete(&dir, goes_on)?;
+    let altered = dir.changed_since_sealed()?;
     if let Some(file) = altered.first() {
-        let run = folder.path.display();
+        let run = dir.path.display();
         let message = format!("{run}: {file} has changed since the run ended");
         let hint = format!("`kvdyno check {run}` lists what differs");
         return Err(Complaint::usage(message).hint(hint).into());
     }
-    let plan = folder.plan()?;
+    let plan = dir.plan()?;
     check_secrets(&plan)?;
     check_load_allowed(&plan, &args.yes_load)?;
     let root = Root::system();
     check_machine(&root, &plan)?;
-    let run = folder.run()?;
+    let run = dir.run()?;
     let interrupt = Interrupt::listen()?;
     let data_dir = Path::new(&run.data_dir);
-    let databases = left_by(data_dir, &run.id);
+    let databases = leftover_databases(data_dir, &run.id);
     let claim = DataDirLock::new(&root, data_dir, &run.id)?;
-    let lock = runs::lock(&folder)?;
+    let lock = runs::lock(&dir)?;
     // Another program may have ended it meanwhile, or added to it.
-    check_incomplete(&folder, goes_on)?;
-    let (mut plan, mut run) = (folder.plan()?, folder.run()?);
+    check_incomplete(&dir, goes_on)?;
+    let (mut plan, mut run) = (dir.plan()?, dir.run()?);
     args.budget.set_within(&mut plan)?;
     let destroy_allowed = &args.destroy_data_on;
-    let tiers = Tiers::acquire(&root, &plan, images(data_dir, &folder.path), destroy_allowed)?;
-    let volumes = Volumes::acquire(&root, claim, &plan, &folder.path, &run.id, destroy_allowed)?;
-    let workers = workers_of(&folder, printer)?;
-    if folder.is_complete() {
-        folder.unseal()?;
+    let tiers = Tiers::acquire(&root, &plan, images(data_dir, &dir.path), destroy_allowed)?;
+    let volumes = Volumes::acquire(&root, claim, &plan, &dir.path, &run.id, destroy_allowed)?;
+    let workers = find_workers(&dir, printer)?;
+    if dir.is_complete() {
+        dir.unseal()?;
     }
-    let stopped = run.ended_unix_ns.map_or_else(|| last_reading(&folder, &run), Ok)?;
+    let stopped = run.ended_unix_ns.map_or_else(|| last_reading(&dir, &run), Ok)?;
     run.stopped_unix_ns.push(stopped);
     run.resumed_unix_ns.push(meter::unix_ns());
     run.ended_unix_ns = None;
     args.named.rename(&mut run);
-    folder.write_run(&run)?;
-    folder.write_plan(&plan)?;
-    if run.hiccups.is_none() && folder.cases()?.is_empty() {
+    dir.write_run(&run)?;
+    dir.write_plan(&plan)?;
+    if run.hiccups.is_none() && dir.cases()?.is_empty() {
         // It was killed before it measured the idle machine.
         let mut null = Workers::default();
         add_null(&mut null)?;
-        look_first(&folder, &mut run, &plan, null.plain("null"), &root, printer)?;
+        record_idle_machine(&dir, &mut run, &plan, null.embedded_worker("null"), &root, printer)?;
     }
-    for line in to_do(&Evidence::read(&folder)?, &databases) {
+    for line in resume_lines(&Evidence::read(&dir)?, &databases) {
         printer.note(&line);
     }
     warn_of_limit(&plan, &machine::read(&root, volumes.data_dir()), printer);
-    Ok((RunEnvironment::new(folder, lock, &run, tiers, volumes, workers, interrupt), plan))
+    Ok((RunEnvironment::new(dir, lock, &run, tiers, volumes, workers, interrupt), plan))
 }
 
 /// Of a killed run, the last moment that its cases recorded since it last began or went on.
-fn last_reading(folder: &RunFolder, run: &RunRecord) -> anyhow::Result<u64> {
-    let cases = folder.case_records()?;
+fn last_reading(dir: &RunDir, run: &RunRecord) -> anyhow::Result<u64> {
+    let cases = dir.case_records()?;
     let phases = cases.iter().flat_map(|(_, record)| &record.phases);
     let began = run.resumed_unix_ns.last().copied().unwrap_or(run.started_unix_ns);
     Ok(phases.map(|phase| phase.after.at_unix_ns).fold(began, u64::max))
 }
 
 /// Refuses a run that is done, unless it is to go on.
-fn check_incomplete(folder: &RunFolder, goes_on: bool) -> Result<(), Complaint> {
-    if !folder.is_complete() || goes_on {
+fn check_incomplete(dir: &RunDir, goes_on: bool) -> Result<(), Complaint> {
+    if !dir.is_complete() || goes_on {
         return Ok(());
     }
-    let run = folder.path.display();
+    let run = dir.path.display();
     let what = format!("{run} is complete");
     let hint =
         format!("`kvdyno show {run}` shows it; `--budget 10m` adds trials until it is decided");
@@ -107,14 +107,14 @@ fn check_incomplete(folder: &RunFolder, goes_on: bool) -> Result<(), Complaint> 
 }
 
 /// The plan of a resumed run, in lines.
-fn to_do(evidence: &Evidence, left_behind: &[PathBuf]) -> Vec<String> {
-    let (pending, planned) = (evidence.left(), evidence.cases.len());
+fn resume_lines(evidence: &Evidence, left_behind: &[PathBuf]) -> Vec<String> {
+    let (pending, planned) = (evidence.unfinished_cases(), evidence.cases.len());
     let retried = pending.iter().filter(|case| case.record.is_some()).count();
     let retried = if retried > 0 { format!(", {retried} of them again") } else { String::new() };
     let mut lines = vec![format!(
         "resuming {}: {} left of {planned}{retried}, about {}",
         evidence.run.id,
-        units::counted(pending.len(), "case"),
+        units::pluralize(pending.len(), "case"),
         units::duration(expected_ns(evidence, &pending))
     )];
     lines.extend(pending.iter().filter_map(|case| windows_kept(case)));
@@ -180,9 +180,9 @@ pub(crate) fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
 
 /// A worker for each engine of the plan. A changed worker is used, with a warning: each case
 /// records its own.
-fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> {
+fn find_workers(dir: &RunDir, printer: &Printer) -> anyhow::Result<Workers> {
     let mut workers = Workers::default();
-    for case in folder.plan()?.cases {
+    for case in dir.plan()?.cases {
         let find = match case.library {
             Some(_) => workers::find_for_library,
             None => workers::find,
@@ -190,11 +190,11 @@ fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> 
         if workers.identity(&case).is_none()
             && let Ok(worker) = find(&case.engine)
         {
-            workers.add(&case.engine, libraries::again(worker.path, &case)?);
+            workers.add(&case.engine, libraries::with_recorded_library(worker.path, &case)?);
         }
     }
     let mut reported = BTreeSet::new();
-    for (_, record) in folder.case_records()? {
+    for (_, record) in dir.case_records()? {
         let Some(before) = record.worker else { continue };
         let current = workers.identity(&record.case);
         let differs = current.is_some_and(|current| current.sha256 != before.sha256);
@@ -218,15 +218,15 @@ mod tests {
         let mut fixture = Fixture::new();
         // The second trial is left: 9 cases, one of which did not fit in the first trial.
         fixture.cases.truncate(9);
-        let folder = tempfile::tempdir().unwrap();
-        let run = fixture.write_partial(&folder.path().join("run"));
+        let dir = tempfile::tempdir().unwrap();
+        let run = fixture.write_partial(&dir.path().join("run"));
         let evidence = Evidence::read(&run).unwrap();
         let expected = 8 * 20 * SECOND + 900 * SECOND / 18;
-        assert_eq!(expected_ns(&evidence, &evidence.left()), expected);
-        let lines = to_do(&evidence, &[PathBuf::from("/mnt/data/x")]);
+        assert_eq!(expected_ns(&evidence, &evidence.unfinished_cases()), expected);
+        let lines = resume_lines(&evidence, &[PathBuf::from("/mnt/data/x")]);
         assert!(lines[0].contains("9 cases left of 18"), "{lines:?}");
         assert!(lines[0].ends_with("3m30s"), "{lines:?}");
         assert!(lines[1].contains("1 database "), "{lines:?}");
-        assert_eq!(to_do(&evidence, &[]).len(), 1);
+        assert_eq!(resume_lines(&evidence, &[]).len(), 1);
     }
 }

@@ -9,11 +9,11 @@ use super::runner::{
 use crate::cli::{KeepArgs, NamedArgs};
 use crate::printer::Printer;
 use crate::records::runs;
-use crate::steps::passed;
+use crate::steps::pass_step;
 use anyhow::Context as _;
 use kvdyno_host::{DataDirLock, DataDirectory, Root, Storage, evidence, hiccups, meter, raw};
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::files::{RunFolder, write_atomic};
+use kvdyno_record::files::{RunDir, write_atomic};
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::redact::{redact, without_secrets};
@@ -28,7 +28,7 @@ pub(crate) fn run_prepared(
     keep: &KeepArgs,
     budget: Option<Duration>,
     printer: &Printer,
-) -> anyhow::Result<(RunFolder, Ended)> {
+) -> anyhow::Result<(RunDir, Ended)> {
     let checked = prepared.check()?;
     report_plan(prepared, |text| printer.note(text), printer);
     // The plan itself: the stored one has no secrets.
@@ -55,27 +55,34 @@ pub(crate) fn start(
     run.states_bytes = keep.states_bytes()?;
     run.trace = trace;
     // A run does not start without its data directory.
-    let (folder, lock, claim) = if raw::is_device(&data_dir) {
+    let (dir, lock, claim) = if raw::is_device(&data_dir) {
         let claim = DataDirLock::device(&root, &data_dir, &prepared.consent, None)?;
-        let (folder, lock) = create(&path, runs, &prepared, &run)?;
-        (folder, lock, claim)
+        let (dir, lock) = create(&path, runs, &prepared, &run)?;
+        (dir, lock, claim)
     } else {
         let data_dir = DataDirectory::examine(&root, &data_dir, plan.estimate.space_bytes, None)?;
-        let (folder, lock) = create(&path, runs, &prepared, &run)?;
-        let claim = DataDirLock::acquire(&data_dir, &id).inspect_err(|_| remove(&folder))?;
-        (folder, lock, claim)
+        let (dir, lock) = create(&path, runs, &prepared, &run)?;
+        let claim = DataDirLock::acquire(&data_dir, &id).inspect_err(|_| remove(&dir))?;
+        (dir, lock, claim)
     };
-    let volumes = Volumes::acquire(&root, claim, plan, &folder.path, &id, destroy_allowed)
-        .inspect_err(|_| remove(&folder))?;
+    let volumes = Volumes::acquire(&root, claim, plan, &dir.path, &id, destroy_allowed)
+        .inspect_err(|_| remove(&dir))?;
     volumes.warnings().for_each(|warning| printer.warning(warning));
-    passed("claimed");
+    pass_step("claimed");
     run.data_dir = volumes.data_dir().display().to_string();
     run.host_before = machine::read(&root, volumes.data_dir());
-    folder.write_run(&run)?;
-    look_first(&folder, &mut run, plan, prepared.workers.plain("null"), &root, printer)?;
-    printer.note(&format!("run {id} in {}", folder.path.display()));
+    dir.write_run(&run)?;
+    record_idle_machine(
+        &dir,
+        &mut run,
+        plan,
+        prepared.workers.embedded_worker("null"),
+        &root,
+        printer,
+    )?;
+    printer.note(&format!("run {id} in {}", dir.path.display()));
     let workers = prepared.workers.clone();
-    Ok(RunEnvironment::new(folder, lock, &run, tiers, volumes, workers, interrupt))
+    Ok(RunEnvironment::new(dir, lock, &run, tiers, volumes, workers, interrupt))
 }
 
 /// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two in the same second differ.
@@ -92,27 +99,27 @@ fn create(
     runs: &Path,
     prepared: &PreparedRun,
     record: &RunRecord,
-) -> anyhow::Result<(RunFolder, File)> {
+) -> anyhow::Result<(RunDir, File)> {
     std::fs::create_dir_all(runs)
         .with_context(|| format!("failed to create the directory of runs {}", runs.display()))?;
     sweep(runs);
     // Workers get absolute paths, whatever their own directory.
     let path: PathBuf = std::path::absolute(path)?;
     let hidden = path.with_file_name(format!(".{}", record.id));
-    let folder = RunFolder::create(hidden).context("failed to create the run's directory")?;
-    passed("folder");
-    let filed = || -> anyhow::Result<(RunFolder, File)> {
-        let lock = runs::lock(&folder)?;
-        write_atomic(&folder.path.join("suite.toml"), redact(&prepared.text).as_bytes())?;
-        folder.write_plan(&without_secrets(&prepared.plan)?)?;
-        folder.write_run(record)?;
-        passed("filed");
-        std::fs::rename(&folder.path, &path)
+    let dir = RunDir::create(hidden).context("failed to create the run's directory")?;
+    pass_step("directory");
+    let filed = || -> anyhow::Result<(RunDir, File)> {
+        let lock = runs::lock(&dir)?;
+        write_atomic(&dir.path.join("suite.toml"), redact(&prepared.text).as_bytes())?;
+        dir.write_plan(&without_secrets(&prepared.plan)?)?;
+        dir.write_run(record)?;
+        pass_step("filed");
+        std::fs::rename(&dir.path, &path)
             .with_context(|| format!("failed to create the run's directory {}", path.display()))?;
-        passed("named");
-        Ok((RunFolder::open(path)?, lock))
+        pass_step("named");
+        Ok((RunDir::open(path)?, lock))
     };
-    filed().inspect_err(|_| remove(&folder))
+    filed().inspect_err(|_| remove(&dir))
 }
 
 /// Removes what a killed program left while it created a run's directory.
@@ -120,16 +127,16 @@ fn sweep(runs: &Path) {
     for entry in std::fs::read_dir(runs).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let ours = name.starts_with(".2") && name.contains("Z_");
-        let folder = RunFolder { path: entry.path() };
-        if ours && folder.host().is_dir() && !runs::is_at_work(&folder) {
-            remove(&folder);
+        let dir = RunDir { path: entry.path() };
+        if ours && dir.host().is_dir() && !runs::is_at_work(&dir) {
+            remove(&dir);
         }
     }
 }
 
 /// Removes a directory that contains only what [`create`] put into it.
-fn remove(folder: &RunFolder) {
-    let _ = std::fs::remove_dir_all(&folder.path);
+fn remove(dir: &RunDir) {
+    let _ = std::fs::remove_dir_all(&dir.path);
 }
 
 /// The facts about a run that are known in advance.
@@ -165,35 +172,35 @@ pub(crate) fn record(
 }
 
 /// Records the idle machine: host, load generator, hiccups. Once, before the first case.
-pub(crate) fn look_first(
-    folder: &RunFolder,
+pub(crate) fn record_idle_machine(
+    dir: &RunDir,
     run: &mut RunRecord,
     plan: &Plan,
     null: Option<&WorkerIdentity>,
     root: &Root,
     printer: &Printer,
 ) -> anyhow::Result<()> {
-    let (before, alone) = (folder.host().join("before"), folder.host().join("load_generator"));
+    let (before, alone) = (dir.host().join("before"), dir.host().join("load_generator"));
     // Removes what a program that was killed here left.
     for begun in [&before, &alone] {
         let _ = std::fs::remove_dir_all(begun);
     }
-    let volume = Storage::at(root, Path::new(&run.data_dir)).ok();
+    let volume = Storage::from_path(root, Path::new(&run.data_dir)).ok();
     evidence::save(root, volume.as_ref(), &before)?;
-    passed("evidence");
+    pass_step("evidence");
     let measured = null.map(|null| load_generator_ns_per_op(null, &alone)).transpose();
     run.load_generator_ns_per_op = measured.unwrap_or_else(|error| {
         printer
             .warning(&format!("failed to measure the overhead of the load generator: {error:#}"));
         None
     });
-    passed("load generator");
-    let length = hiccups::length(plan.estimate.wall_ns);
+    pass_step("load generator");
+    let length = hiccups::measuring_time(plan.estimate.wall_ns);
     let hiccups = hiccups::listen(length).map_err(|error| {
         printer.warning(&format!("failed to store the idle thread's interruptions: {error}"));
     });
     run.hiccups = hiccups.ok();
-    folder.write_run(run)?;
-    passed("looked");
+    dir.write_run(run)?;
+    pass_step("looked");
     Ok(())
 }

@@ -38,7 +38,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    fn of_program(path: PathBuf) -> Self {
+    fn from_program(path: PathBuf) -> Self {
         Self { path, source: CodeSource::Itself }
     }
 
@@ -50,18 +50,18 @@ impl Worker {
 
 /// The worker of an engine.
 pub fn find(name: &str) -> Result<Worker, Complaint> {
-    find_in(&folders(), name)
+    find_in_dirs(&dirs(), name)
 }
 
 /// The worker of an engine whose library is known: a plugin need not be installed as well.
 pub fn find_for_library(name: &str) -> Result<Worker, Complaint> {
-    let plugin_program = || find_plugin_program().map(Worker::of_program);
+    let plugin_program = || find_plugin_program().map(Worker::from_program);
     find(name).or_else(|missing| plugin_program().ok_or(missing))
 }
 
 /// All engines by name; of several with the same name the one that would be used.
 pub fn find_all() -> BTreeMap<String, Worker> {
-    find_all_in(&folders())
+    find_all_in_dirs(&dirs())
 }
 
 /// The code of a worker's engine.
@@ -87,7 +87,7 @@ impl CodeSource {
     }
 
     /// For a worker.
-    fn of_worker(worker: &WorkerIdentity) -> Self {
+    fn from_worker(worker: &WorkerIdentity) -> Self {
         match (&worker.library, &worker.description.server) {
             (Some(library), _) => Self::Library(library.path.clone()),
             (None, Some(server)) => Self::Server(server.reference.clone()),
@@ -109,7 +109,7 @@ impl CodeSource {
 pub fn command(worker: &WorkerIdentity, word: &str) -> Command {
     let mut command = Command::new(&worker.path);
     command.arg(word);
-    CodeSource::of_worker(worker).add_arguments(&mut command);
+    CodeSource::from_worker(worker).add_arguments(&mut command);
     command
 }
 
@@ -126,7 +126,7 @@ fn plugin_file(engine: &str) -> String {
 
 /// Its path, if a crew is planned; also checks that its launcher exists.
 pub fn find_crew(crew: &Crew) -> Result<PathBuf, Complaint> {
-    find_crew_in(&folders(), crew)
+    find_crew_in_dirs(&dirs(), crew)
 }
 
 /// Whether PATH contains a program of that name, or a path leads to one.
@@ -135,10 +135,10 @@ pub fn is_installed(name: &str) -> bool {
         return is_program(Path::new(name));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| is_program(&folder.join(name)))
+    std::env::split_paths(&path).any(|dir| is_program(&dir.join(name)))
 }
 
-fn find_crew_in(folders: &[PathBuf], crew: &Crew) -> Result<PathBuf, Complaint> {
+fn find_crew_in_dirs(dirs: &[PathBuf], crew: &Crew) -> Result<PathBuf, Complaint> {
     let launcher = crew.launch.first().map_or("", String::as_str);
     if !is_installed(launcher) {
         let what = format!("cannot find the program `{launcher}`, which starts the crew");
@@ -146,7 +146,7 @@ fn find_crew_in(folders: &[PathBuf], crew: &Crew) -> Result<PathBuf, Complaint> 
             "`apt install openmpi-bin` installs `mpirun`; `launch` of [crew] sets another launcher";
         return Err(Complaint::usage(what).hint(hint));
     }
-    let mut paths = folders.iter().map(|folder| folder.join(format!("{PREFIX}{CREW}")));
+    let mut paths = dirs.iter().map(|dir| dir.join(format!("{PREFIX}{CREW}")));
     paths.find(|path| is_program(path)).ok_or_else(|| {
         let what = "cannot find the program `kvdyno-crew`, which the suite's [crew] needs";
         let hint = "`make crew` in kvdyno's sources builds it, with OpenMPI; kvdyno searches it \
@@ -160,7 +160,7 @@ pub fn crew_command(crew: &Crew, program: &Path, worker: &WorkerIdentity, word: 
     let mut words = crew.launch.iter();
     let mut command = Command::new(words.next().map_or("", String::as_str));
     command.args(words).arg(program).arg(&worker.path).arg(word);
-    CodeSource::of_worker(worker).add_arguments(&mut command);
+    CodeSource::from_worker(worker).add_arguments(&mut command);
     command
 }
 
@@ -185,7 +185,7 @@ pub struct Workers(BTreeMap<(String, CodeSource), WorkerIdentity>);
 impl Workers {
     /// Adds one, for the cases of `engine` with its library.
     pub fn add(&mut self, engine: &str, worker: WorkerIdentity) {
-        self.0.insert((engine.to_owned(), CodeSource::of_worker(&worker)), worker);
+        self.0.insert((engine.to_owned(), CodeSource::from_worker(&worker)), worker);
     }
 
     /// Adds others.
@@ -206,7 +206,7 @@ impl Workers {
     }
 
     /// The worker with an embedded engine.
-    pub fn plain(&self, engine: &str) -> Option<&WorkerIdentity> {
+    pub fn embedded_worker(&self, engine: &str) -> Option<&WorkerIdentity> {
         self.0.get(&(engine.to_owned(), CodeSource::Itself))
     }
 
@@ -219,28 +219,28 @@ impl Workers {
 }
 
 /// The directories of engines, in order: next to the program, in `KVDYNO_ENGINE_PATH`, in `PATH`.
-fn folders() -> Vec<PathBuf> {
+fn dirs() -> Vec<PathBuf> {
     let next_to_us = std::env::current_exe()
         .and_then(std::fs::canonicalize)
         .ok()
         .and_then(|path| path.parent().map(Path::to_owned));
-    let mut folders: Vec<PathBuf> = next_to_us.into_iter().collect();
+    let mut dirs: Vec<PathBuf> = next_to_us.into_iter().collect();
     for list in [PATH_VARIABLE, "PATH"].into_iter().filter_map(std::env::var_os) {
-        folders.extend(std::env::split_paths(&list));
+        dirs.extend(std::env::split_paths(&list));
     }
     // An empty entry of PATH means the current directory: never used for programs.
-    folders.retain(|folder| !folder.as_os_str().is_empty());
-    folders
+    dirs.retain(|dir| !dir.as_os_str().is_empty());
+    dirs
 }
 
-fn find_in(folders: &[PathBuf], name: &str) -> Result<Worker, Complaint> {
+fn find_in_dirs(dirs: &[PathBuf], name: &str) -> Result<Worker, Complaint> {
     check_name(name)?;
-    let path = folders.iter().map(|folder| folder.join(format!("{PREFIX}{name}")));
+    let path = dirs.iter().map(|dir| dir.join(format!("{PREFIX}{name}")));
     if let Some(path) = path.into_iter().find(|path| is_program(path)) {
-        return Ok(Worker::of_program(path));
+        return Ok(Worker::from_program(path));
     }
-    if let Some(plugin) = find_plugin(folders, name) {
-        return match plugin_worker(folders, plugin.clone()) {
+    if let Some(plugin) = find_plugin(dirs, name) {
+        return match plugin_worker(dirs, plugin.clone()) {
             Some(worker) => Ok(worker),
             None => {
                 let plugin = plugin.display();
@@ -250,7 +250,7 @@ fn find_in(folders: &[PathBuf], name: &str) -> Result<Worker, Complaint> {
             }
         };
     }
-    let engines: Vec<String> = find_all_in(folders).into_keys().collect();
+    let engines: Vec<String> = find_all_in_dirs(dirs).into_keys().collect();
     let names: Vec<&str> = engines.iter().map(String::as_str).collect();
     let help = match names.as_slice() {
         [] => "no engines found".to_owned(),
@@ -268,41 +268,41 @@ fn find_in(folders: &[PathBuf], name: &str) -> Result<Worker, Complaint> {
 
 /// Whether an engine has a plugin, even if nothing can run it.
 pub fn has_plugin(engine: &str) -> bool {
-    find_plugin(&folders(), engine).is_some()
+    find_plugin(&dirs(), engine).is_some()
 }
 
 /// The plugin of an engine: in a directory of engines, or the newest installed one.
-fn find_plugin(folders: &[PathBuf], engine: &str) -> Option<PathBuf> {
+fn find_plugin(dirs: &[PathBuf], engine: &str) -> Option<PathBuf> {
     let file = plugin_file(engine);
-    let mut beside = folders.iter().map(|folder| folder.join(&file));
+    let mut beside = dirs.iter().map(|dir| dir.join(&file));
     beside.find(|path| path.is_file()).or_else(|| {
-        let installed = library::installed(engine).into_iter().map(|library| library.path);
+        let installed = library::list_installed(engine).into_iter().map(|library| library.path);
         installed.into_iter().find(|path| path.ends_with(&file))
     })
 }
 
 /// The program that runs plugins, if it exists.
 pub fn find_plugin_program() -> Option<PathBuf> {
-    plugin_program(&folders())
+    plugin_program(&dirs())
 }
 
-fn plugin_program(folders: &[PathBuf]) -> Option<PathBuf> {
-    let mut paths = folders.iter().map(|folder| folder.join(format!("{PREFIX}{PLUGIN}")));
+fn plugin_program(dirs: &[PathBuf]) -> Option<PathBuf> {
+    let mut paths = dirs.iter().map(|dir| dir.join(format!("{PREFIX}{PLUGIN}")));
     paths.find(|path| is_program(path))
 }
 
 /// The worker of a plugin, if the program that runs plugins exists.
-fn plugin_worker(folders: &[PathBuf], plugin: PathBuf) -> Option<Worker> {
-    let path = plugin_program(folders)?;
+fn plugin_worker(dirs: &[PathBuf], plugin: PathBuf) -> Option<Worker> {
+    let path = plugin_program(dirs)?;
     // Workers have another working directory.
     let plugin = std::path::absolute(&plugin).unwrap_or(plugin);
     Some(Worker { path, source: CodeSource::Library(plugin) })
 }
 
-fn find_all_in(folders: &[PathBuf]) -> BTreeMap<String, Worker> {
+fn find_all_in_dirs(dirs: &[PathBuf]) -> BTreeMap<String, Worker> {
     let (mut workers, mut plugins) = (BTreeMap::new(), library::installed_engines());
-    for folder in folders {
-        let Ok(entries) = std::fs::read_dir(folder) else { continue };
+    for dir in dirs {
+        let Ok(entries) = std::fs::read_dir(dir) else { continue };
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
             let Some(file) = path.file_name().and_then(|file| file.to_str()) else { continue };
             if let Some(name) = file.strip_prefix("lib").and_then(|file| file.strip_suffix(".so")) {
@@ -311,13 +311,15 @@ fn find_all_in(folders: &[PathBuf]) -> BTreeMap<String, Worker> {
             let name = file.strip_prefix(PREFIX);
             let name = name.filter(|name| is_name(name) && ![CREW, PLUGIN].contains(name));
             if let Some(name) = name.filter(|_| is_program(&path)) {
-                workers.entry(name.to_owned()).or_insert_with(|| Worker::of_program(path.clone()));
+                workers
+                    .entry(name.to_owned())
+                    .or_insert_with(|| Worker::from_program(path.clone()));
             }
         }
     }
     plugins.retain(|name| is_name(name) && !workers.contains_key(name));
     for name in plugins {
-        let worker = find_plugin(folders, &name).and_then(|plugin| plugin_worker(folders, plugin));
+        let worker = find_plugin(dirs, &name).and_then(|plugin| plugin_worker(dirs, plugin));
         workers.extend(worker.map(|worker| (name, worker)));
     }
     workers
@@ -355,7 +357,8 @@ fn describe_within(
     let mut command = Command::new(path);
     command.arg("describe");
     source.add_arguments(&mut command);
-    let finished = child::run(command, Vec::new(), child::within(limit)).with_context(failed)?;
+    let finished =
+        child::run(command, Vec::new(), child::time_limit(limit)).with_context(failed)?;
     let (exit, complaint) = (&finished.exit, finished.complaint());
     let message = complaint.trim_start_matches("error: ").to_owned();
     if exit.code == Some(REFUSED) && !message.is_empty() {
@@ -366,13 +369,13 @@ fn describe_within(
         return Err(anyhow::anyhow!("it {exit}: {message}").context(failed()));
     }
     let text = finished.output;
-    protocol_of(path, &text)?;
+    check_protocol(path, &text)?;
     serde_json::from_slice(&text)
         .with_context(|| format!("`{} describe` prints no description: rebuild it", path.display()))
 }
 
 /// The protocol is checked first: a description with another one may not even parse.
-fn protocol_of(path: &Path, text: &[u8]) -> Result<(), Complaint> {
+fn check_protocol(path: &Path, text: &[u8]) -> Result<(), Complaint> {
     #[derive(serde::Deserialize)]
     struct Protocol {
         protocol: u32,

@@ -52,23 +52,23 @@ pub(crate) fn run(args: &BisectArgs, printer: &Printer) -> anyhow::Result<Exit> 
         return Err(Complaint::usage(what).hint("`--good` is the earlier one").into());
     }
     let name = format!("bisect_{}_{}", &good.sha[..SHORT], &bad.sha[..SHORT]);
-    let folder = std::path::absolute(args.keep.runs.runs.join(name))?;
-    fs::create_dir_all(folder.join(BUILDS))
-        .with_context(|| format!("failed to create {}", folder.display()))?;
-    let lock = fs::File::create(folder.join("lock"))?;
+    let dir = std::path::absolute(args.keep.runs.runs.join(name))?;
+    fs::create_dir_all(dir.join(BUILDS))
+        .with_context(|| format!("failed to create {}", dir.display()))?;
+    let lock = fs::File::create(dir.join("lock"))?;
     if lock.try_lock().is_err() {
-        let what = format!("{} is in use by another `kvdyno bisect`", folder.display());
+        let what = format!("{} is in use by another `kvdyno bisect`", dir.display());
         return Err(Complaint::usage(what).hint("wait for its end").into());
     }
-    let mut state = State::open(&folder, question(args, &repository, [&good, &bad])?)?;
+    let mut state = State::open(&dir, question(args, &repository, [&good, &bad])?)?;
     let interrupt = Interrupt::listen()?;
-    let mut builder = Builder { args, folder: &folder, repository: &repository, printer };
+    let mut builder = Builder { args, dir: &dir, repository: &repository, printer };
     let Some((library, _)) = builder.build(&good, &interrupt)? else {
         return Ok(Exit::Interrupted);
     };
     let library =
         library.map_err(|why| Complaint::usage(format!("--good {}: {why}", args.good)))?;
-    let judge = Judge::new(args, folder.join("runs"), &library, printer)?;
+    let judge = Judge::new(args, dir.join("runs"), &library, printer)?;
     state.phase.clone_from(&judge.phase);
     let mut bisection = Bisection { builder, judge, base: library, interrupt, state: &mut state };
     let ended = bisection.find(&bad)?;
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &BisectArgs, printer: &Printer) -> anyhow::Result<Exit> 
     if args.json {
         printer.json(&text::Result::new(&state, &ended))?;
     } else {
-        text::print(&state, &ended, &folder, printer);
+        text::print(&state, &ended, &dir, printer);
     }
     Ok(exit)
 }
@@ -97,9 +97,9 @@ fn question(
     suite.extend(args.bend.media.iter().map(|medium| format!("--medium {medium}")));
     suite.extend(args.bend.no_ram_limit.then(|| "--no-ram-limit".to_owned()));
     let data_dir = args.bend.location.data_dir.as_ref();
-    suite.extend(data_dir.map(|folder| format!("--data-dir {}", folder.display())));
+    suite.extend(data_dir.map(|dir| format!("--data-dir {}", dir.display())));
     Ok(Question {
-        repository: repository.folder().to_owned(),
+        repository: repository.dir().to_owned(),
         good: good.sha.clone(),
         bad: bad.sha.clone(),
         build: args.build.clone(),
@@ -124,7 +124,7 @@ enum Ended {
 /// Builds commits in the clone, and keeps their libraries.
 struct Builder<'a> {
     args: &'a BisectArgs,
-    folder: &'a Path,
+    dir: &'a Path,
     repository: &'a Repository,
     printer: &'a Printer,
 }
@@ -135,14 +135,14 @@ type Build = (Result<PathBuf, String>, u64);
 impl Builder<'_> {
     /// None where it was interrupted.
     fn build(&mut self, commit: &Commit, interrupt: &Interrupt) -> anyhow::Result<Option<Build>> {
-        let kept = self.folder.join(BUILDS).join(format!("{}.so", commit.sha));
+        let kept = self.dir.join(BUILDS).join(format!("{}.so", commit.sha));
         if kept.is_file() {
             return Ok(Some((Ok(kept), 0)));
         }
-        let tree = self.folder.join(TREE);
+        let tree = self.dir.join(TREE);
         self.repository.clone_into(&tree)?;
         repository::check_out(&tree, &commit.sha)?;
-        self.printer.note(&format!("building {}", text::named(commit)));
+        self.printer.note(&format!("building {}", text::format_commit(commit)));
         let begun = Instant::now();
         let log = kept.with_extension("log");
         let built = repository::build(&tree, &self.args.build, &self.args.library, &log)?;
@@ -227,18 +227,18 @@ impl Bisection<'_> {
                 None => return Ok(None),
                 Some(Ok(measured)) if measured.differs => {
                     self.state.by = Some(by);
-                    self.keep(judged(bad, Verdict::Bad, build_ns, Ok(measured)))?;
+                    self.record_verdict(judged_commit(bad, Verdict::Bad, build_ns, Ok(measured)))?;
                     return Ok(Some(true));
                 }
                 Some(Ok(measured)) => {
                     let words = text::ratio(measured.ratio);
                     self.builder.printer.note(&format!(
                         "no difference of the ends was found {}: {words}",
-                        by.words()
+                        by.description()
                     ));
                 }
                 Some(Err(why)) => {
-                    self.builder.printer.warning(&format!("{}: {why}", by.words()));
+                    self.builder.printer.warning(&format!("{}: {why}", by.description()));
                     failed = Some(why);
                 }
             }
@@ -258,7 +258,7 @@ impl Bisection<'_> {
         let library = match library {
             Ok(library) => library,
             Err(why) => {
-                self.keep(judged(commit, Verdict::Skipped, build_ns, Err(why)))?;
+                self.record_verdict(judged_commit(commit, Verdict::Skipped, build_ns, Err(why)))?;
                 return Ok(true);
             }
         };
@@ -267,7 +267,7 @@ impl Bisection<'_> {
         let compared = self.judge.compare_until(libraries, by, |it| side(it).is_some())?;
         let Some(measured) = compared else { return Ok(false) };
         let verdict = measured.as_ref().ok().and_then(side).unwrap_or(Verdict::Skipped);
-        self.keep(judged(commit, verdict, build_ns, measured))?;
+        self.record_verdict(judged_commit(commit, verdict, build_ns, measured))?;
         Ok(true)
     }
 
@@ -276,10 +276,10 @@ impl Bisection<'_> {
         self.state.commits.first()?.ratio.map(|[ratio, ..]| ratio)
     }
 
-    fn keep(&mut self, judged: Judged) -> anyhow::Result<()> {
+    fn record_verdict(&mut self, judged: Judged) -> anyhow::Result<()> {
         self.builder.printer.note(&text::step(&judged));
         self.state.commits.push(judged);
-        self.state.write(self.builder.folder)
+        self.state.write(self.builder.dir)
     }
 
     /// The commits that may be the first bad one.
@@ -296,7 +296,7 @@ impl Bisection<'_> {
     }
 }
 
-fn judged(
+fn judged_commit(
     commit: &Commit,
     verdict: Verdict,
     build_ns: u64,

@@ -24,8 +24,8 @@ use std::thread::available_parallelism;
 pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let runs = &args.keep.runs.runs;
     if let Some(file) = &args.import_fio {
-        let folder = import::import(file, runs, &args.keep.named)?;
-        return show::show_ended(folder, Ended::Complete, &args.view, printer);
+        let dir = import::import(file, runs, &args.keep.named)?;
+        return show::show_ended(dir, Ended::Complete, &args.view, printer);
     }
     check(args)?;
     let cpus = available_parallelism().map_or(1, |cpus| cpus.get() as u32);
@@ -59,10 +59,10 @@ pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if args.plan {
         return plan::show_plan(&prepared, args.view.json, printer);
     }
-    let (folder, ended) = start::run_prepared(&prepared, &args.keep, None, printer)?;
-    let exit = show::show_ended(folder.clone(), ended, &args.view, printer)?;
+    let (dir, ended) = start::run_prepared(&prepared, &args.keep, None, printer)?;
+    let exit = show::show_ended(dir.clone(), ended, &args.view, printer)?;
     if !args.view.json {
-        steady::print_steady(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;
+        steady::print_steady(&dir, args.preset == Some(DrivePreset::SniaIops), printer)?;
     }
     Ok(exit)
 }
@@ -121,7 +121,7 @@ fn check(args: &DriveArgs) -> Result<(), Complaint> {
             );
         }
     }
-    if let Some(device) = args.destroy_data_on.as_ref().filter(|_| is_folder(args)) {
+    if let Some(device) = args.destroy_data_on.as_ref().filter(|_| is_dir(args)) {
         let what = format!("--destroy-data-on={}: PATH is a directory", device.display());
         return says(&what, "use the device as PATH too");
     }
@@ -136,6 +136,6 @@ fn find_repeated(paths: &[PathBuf]) -> Option<&PathBuf> {
     })
 }
 
-fn is_folder(args: &DriveArgs) -> bool {
+fn is_dir(args: &DriveArgs) -> bool {
     args.paths.first().is_some_and(|path| path.is_dir() || !path.exists())
 }

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit>
         None => {}
     }
     if let Some(name) = &args.name {
-        return one(name, args.json, printer);
+        return print_engine(name, args.json, printer);
     }
     let engines: Vec<FoundEngine> = workers::find_all()
         .into_iter()
@@ -139,7 +139,7 @@ fn abilities(capabilities: &Capabilities) -> String {
     has.chain(writers).collect::<Vec<_>>().join(", ")
 }
 
-fn one(name: &str, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
+fn print_engine(name: &str, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let worker = workers::find(name)?;
     let description = worker.describe()?;
     if json {
@@ -147,7 +147,8 @@ fn one(name: &str, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     let engine = &description.engine;
-    let line = |word: &str, text: &str| printer.marked(Tone::Strong, &format!("{word:<12}"), text);
+    let line =
+        |word: &str, text: &str| printer.marked_data(Tone::Strong, &format!("{word:<12}"), text);
     line("engine", &format!("{} {}", engine.title, engine.version));
     line("program", &worker.path.display().to_string());
     for (what, value) in &engine.build {
@@ -162,13 +163,17 @@ fn one(name: &str, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     printer.data("");
     printer.heading("Options");
     for option in &engine.options {
-        let default = written(option, &option.default);
+        let default = format_value(option, &option.default);
         let word = format!("  {} = {default}", option.name);
-        printer.marked(Tone::Strong, &word, &format!("\n      {}", wrap(option.help.as_str(), 6)));
-        printer.data(&format!("      {}", wrap(&option.kind.expected(), 6)));
+        printer.marked_data(
+            Tone::Strong,
+            &word,
+            &format!("\n      {}", wrap(option.help.as_str(), 6)),
+        );
+        printer.data(&format!("      {}", wrap(&option.kind.format_expected(), 6)));
         for setting in &option.presets {
             let preset = setting.preset.as_str();
-            let value = written(option, &setting.value);
+            let value = format_value(option, &setting.value);
             let (reason, source) = (&setting.reason, &setting.source);
             let text = format!("{preset}: {value}. {reason} ({source})");
             printer.data(&format!("      {}", wrap(&text, 8)));
@@ -177,7 +182,7 @@ fn one(name: &str, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn written(option: &OptionSpec, value: &Value) -> String {
+fn format_value(option: &OptionSpec, value: &Value) -> String {
     match (&option.kind, value) {
         (OptionKind::Bytes, Value::Integer(bytes)) => units::exact_bytes(*bytes),
         (_, Value::Text(text)) => format!("\"{text}\""),

@@ -44,19 +44,19 @@ const SHIPPED: [&str; 19] = [
 pub(crate) fn run(args: &NewEngineArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let (name, language) = (args.name.as_str(), args.language);
     refuse(name)?;
-    let folder = make_folder(&args.into, name)?;
+    let dir = make_dir(&args.into, name)?;
     let blanks =
         Blanks { name, language, checkout: checkout(), plugin: workers::find_plugin_program() };
-    write(&folder, &blanks).inspect_err(|_| {
+    write(&dir, &blanks).inspect_err(|_| {
         // It was created a moment ago, so the write error is the cause.
-        let _ = fs::remove_dir_all(&folder);
+        let _ = fs::remove_dir_all(&dir);
     })?;
-    printer.data(&format!("wrote {}:", folder.display()));
+    printer.data(&format!("wrote {}:", dir.display()));
     printer.data(&list(language));
     if let Some(missing) = blanks.missing() {
         printer.warning(&missing);
     }
-    printer.data(&format!("\nNext steps:\n{}", next(&folder, name, language)));
+    printer.data(&format!("\nNext steps:\n{}", next_commands(&dir, name, language)));
     Ok(Exit::Ok)
 }
 
@@ -80,28 +80,28 @@ fn refuse(name: &str) -> Result<(), Complaint> {
 }
 
 /// Creates the crate's directory and returns its absolute path; fails if it exists.
-fn make_folder(into: &Path, name: &str) -> anyhow::Result<PathBuf> {
+fn make_dir(into: &Path, name: &str) -> anyhow::Result<PathBuf> {
     let parent = match into.canonicalize() {
         Ok(parent) if parent.is_dir() => parent,
-        Ok(_) => return Err(no_folder(format!("{} is not a directory", into.display()))),
+        Ok(_) => return Err(no_dir(format!("{} is not a directory", into.display()))),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Err(no_folder(format!("the directory {} does not exist", into.display())));
+            return Err(no_dir(format!("the directory {} does not exist", into.display())));
         }
         Err(error) => return Err(error).context(format!("failed to find {}", into.display())),
     };
-    let folder = parent.join(format!("kvdyno-{name}"));
-    match fs::create_dir(&folder) {
-        Ok(()) => Ok(folder),
+    let dir = parent.join(format!("kvdyno-{name}"));
+    match fs::create_dir(&dir) {
+        Ok(()) => Ok(dir),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let message = format!("{} already exists", folder.display());
+            let message = format!("{} already exists", dir.display());
             let hint = "use another name, or another directory with --into; nothing was changed";
             Err(Complaint::usage(message).hint(hint).into())
         }
-        Err(error) => Err(error).context(format!("failed to create {}", folder.display())),
+        Err(error) => Err(error).context(format!("failed to create {}", dir.display())),
     }
 }
 
-fn no_folder(message: String) -> anyhow::Error {
+fn no_dir(message: String) -> anyhow::Error {
     Complaint::usage(message).hint("--into needs an existing directory").into()
 }
 
@@ -141,7 +141,7 @@ impl Blanks<'_> {
         }
     }
 
-    fn fill_in(&self, template: &str) -> String {
+    fn fill_template(&self, template: &str) -> String {
         let whence = match self.checkout {
             Some(_) => "Paths into the checkout of this kvdyno: both must have the same protocol.",
             None => "The version of this kvdyno: both must have the same protocol.",
@@ -161,12 +161,12 @@ impl Blanks<'_> {
     }
 }
 
-fn write(folder: &Path, blanks: &Blanks<'_>) -> anyhow::Result<()> {
+fn write(dir: &Path, blanks: &Blanks<'_>) -> anyhow::Result<()> {
     for (file, template, _) in templates(blanks.language) {
-        let path = folder.join(file);
+        let path = dir.join(file);
         let failed = || format!("failed to write {}", path.display());
-        fs::create_dir_all(path.parent().unwrap_or(folder)).with_context(failed)?;
-        fs::write(&path, blanks.fill_in(template)).with_context(failed)?;
+        fs::create_dir_all(path.parent().unwrap_or(dir)).with_context(failed)?;
+        fs::write(&path, blanks.fill_template(template)).with_context(failed)?;
     }
     Ok(())
 }
@@ -176,8 +176,8 @@ fn toml_text(path: &Path) -> String {
 }
 
 /// The next commands, as shell input.
-fn next(folder: &Path, name: &str, language: Language) -> String {
-    let enter = command_line(&["cd".to_owned(), folder.to_string_lossy().into_owned()]);
+fn next_commands(dir: &Path, name: &str, language: Language) -> String {
+    let enter = command_line(&["cd".to_owned(), dir.to_string_lossy().into_owned()]);
     let (build, path) = match language {
         Language::Rust => ("cargo test\n  cargo build --release", "$PWD/target/release"),
         _ => ("make test", "$PWD"),
@@ -216,7 +216,7 @@ mod tests {
     fn nothing_is_left_to_fill_in() {
         for language in EVERY {
             for (file, template, _) in templates(language) {
-                let text = blanks(language, None).fill_in(template);
+                let text = blanks(language, None).fill_template(template);
                 let blank = ["NAME", "WHENCE", "ENGINE", "WORKER", "PLUGIN", "FILES"];
                 let left = blank.iter().find(|word| text.contains(&format!("@{word}@")));
                 assert_eq!(left, None, "{file}: {text}");
@@ -230,7 +230,8 @@ mod tests {
     #[test]
     fn the_manifest_names_the_checkout_or_the_version() {
         for checkout in [None, Some("/a \"quoted\" path/crates")] {
-            let text = blanks(Language::Rust, checkout).fill_in(templates(Language::Rust)[0].1);
+            let text =
+                blanks(Language::Rust, checkout).fill_template(templates(Language::Rust)[0].1);
             let manifest: toml::Table = text.parse().unwrap();
             let worker = manifest["dependencies"]["kvdyno-worker"].as_table().unwrap();
             match checkout {
@@ -246,7 +247,7 @@ mod tests {
     #[test]
     fn the_commands_can_be_copied() {
         for language in EVERY {
-            let next = next(Path::new("/my code/kvdyno-mine"), "mine", language);
+            let next = next_commands(Path::new("/my code/kvdyno-mine"), "mine", language);
             assert!(next.starts_with("  cd '/my code/kvdyno-mine'\n"), "{next}");
         }
     }

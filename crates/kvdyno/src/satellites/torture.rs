@@ -50,21 +50,20 @@ pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit>
     let kind = FilesystemKind::from(args.filesystem);
     let victims = victims(args)?;
     if let (Some(replay), Some(state)) = (&args.replay, args.power_loss) {
-        return again(args, &victims, replay, state, printer);
+        return replay_state(args, &victims, replay, state, printer);
     }
     testbed::check(kind)?;
     let interrupt = Interrupt::listen()?;
     let id = run_id("torture");
-    let folder = std::path::absolute(args.runs.runs.join(&id))?;
-    enter(args, &folder)?;
-    fs::create_dir_all(&folder)
-        .with_context(|| format!("failed to create {}", folder.display()))?;
+    let dir = std::path::absolute(args.runs.runs.join(&id))?;
+    enter(args, &dir)?;
+    fs::create_dir_all(&dir).with_context(|| format!("failed to create {}", dir.display()))?;
     let mut record = record(args, id, kind);
-    record.write(&folder)?;
+    record.write(&dir)?;
     let progress = printer.progress(victims.len(), ESTIMATE * victims.len() as u32);
     for (number, victim) in (1..).zip(&victims) {
         progress.case_started(number, &victim.label());
-        let class = torture(args, victim, &folder, &progress, &interrupt)?;
+        let class = torture(args, victim, &dir, &progress, &interrupt)?;
         let word = match text::verdict(&class) {
             Verdict::Held => "held",
             Verdict::Broken(_) => "broken",
@@ -74,7 +73,7 @@ pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit>
         let headline = power.map(text::trial_result).unwrap_or_default();
         progress.case_finished(number, &victim.label(), word, &headline);
         record.classes.push(class);
-        record.write(&folder)?;
+        record.write(&dir)?;
         if interrupt.is_requested() {
             break;
         }
@@ -82,33 +81,33 @@ pub(crate) fn run(args: &TortureArgs, printer: &Printer) -> anyhow::Result<Exit>
     drop(progress);
     if !interrupt.is_requested() {
         record.ended_unix_ns = Some(meter::unix_ns());
-        record.write(&folder)?;
+        record.write(&dir)?;
     }
-    let verdict = print(&record, &folder, args.json, printer)?;
-    printer.note(&format!("recorded in {}", folder.display()));
+    let verdict = print(&record, &dir, args.json, printer)?;
+    printer.note(&format!("recorded in {}", dir.display()));
     Ok(if interrupt.is_requested() { Exit::Interrupted } else { verdict })
 }
 
 /// Prints a record once more, and returns the exit code; none: the name is not a torture's.
 pub(crate) fn show(args: &ShowArgs, printer: &Printer) -> Option<anyhow::Result<Exit>> {
     let [name] = args.names.as_slice() else { return None };
-    let folders = [PathBuf::from(name), args.runs.runs.join(name)];
-    let folder = folders.into_iter().find(|folder| folder.join(FILE).is_file())?;
-    let record = TortureRecord::read(&folder);
-    let print = |record| print(&record, &folder, args.view.json, printer);
+    let dirs = [PathBuf::from(name), args.runs.runs.join(name)];
+    let dir = dirs.into_iter().find(|dir| dir.join(FILE).is_file())?;
+    let record = TortureRecord::read(&dir);
+    let print = |record| print(&record, &dir, args.view.json, printer);
     Some(record.map_err(anyhow::Error::from).and_then(print))
 }
 
 fn print(
     record: &TortureRecord,
-    folder: &Path,
+    dir: &Path,
     json: bool,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     if json {
         printer.json(record)?;
     } else {
-        text::print(record, folder, printer);
+        text::print(record, dir, printer);
     }
     Ok(exit(record))
 }
@@ -125,10 +124,10 @@ fn exit(record: &TortureRecord) -> Exit {
 }
 
 /// Directories that must stay visible in the private mount namespace.
-fn enter(args: &TortureArgs, folder: &Path) -> anyhow::Result<()> {
+fn enter(args: &TortureArgs, dir: &Path) -> anyhow::Result<()> {
     let temporary = std::env::temp_dir();
     let data_dir = std::path::absolute(args.data_dir.as_deref().unwrap_or(&temporary))?;
-    Ok(testbed::enter(&[&data_dir, folder])?)
+    Ok(testbed::enter(&[&data_dir, dir])?)
 }
 
 fn record(args: &TortureArgs, id: String, kind: FilesystemKind) -> TortureRecord {
@@ -156,7 +155,7 @@ fn states(args: &TortureArgs) -> u64 {
 fn torture(
     args: &TortureArgs,
     victim: &Victim,
-    folder: &Path,
+    dir: &Path,
     progress: &Progress<'_>,
     interrupt: &Interrupt,
 ) -> anyhow::Result<ClassRecord> {
@@ -172,7 +171,7 @@ fn torture(
         interrupt,
     };
     let mut class = class_record(args, victim);
-    class.failed = all(&trials, args.keep, folder, &mut class).err().map(|e| format!("{e:#}"));
+    class.failed = run_trials(&trials, args.keep, dir, &mut class).err().map(|e| format!("{e:#}"));
     if class.failed.is_none() && interrupt.is_requested() {
         class.failed = Some("interrupted".to_owned());
     }
@@ -180,17 +179,17 @@ fn torture(
     Ok(class)
 }
 
-fn all(
+fn run_trials(
     trials: &Trials<'_>,
     keep: bool,
-    folder: &Path,
+    dir: &Path,
     class: &mut ClassRecord,
 ) -> anyhow::Result<()> {
     let mounted = trials.testbed.make()?;
     class.trials.push(trials.kills(&mounted)?);
     mounted.remove()?;
     let log = trials.record(None)?;
-    class.trials.push(trials.power(&log)?);
+    class.trials.push(trials.power_losses(&log)?);
     class.trials.push(trials.syncs(&log)?);
     let commits = trials.victim.class() == Durability::Commit;
     if commits {
@@ -199,7 +198,7 @@ fn all(
     let has_examples = |trial: &Trial| is_recorded(trial.kind) && !trial.examples.is_empty();
     if keep || class.trials.iter().any(has_examples) {
         let name = recording(&class.engine, class.durability);
-        trials.testbed.recorder.save(&folder.join(&name), log.entries)?;
+        trials.testbed.recorder.save(&dir.join(&name), log.entries)?;
         class.recording = Some(name);
     }
     let faults = [TrialKind::FlushFails, TrialKind::Full, TrialKind::Pause];
@@ -242,7 +241,7 @@ fn class_record(args: &TortureArgs, victim: &Victim) -> ClassRecord {
 }
 
 /// Replays one state of a stored recording: its drive as an image, and the engine's data.
-fn again(
+fn replay_state(
     args: &TortureArgs,
     victims: &[Victim],
     replay: &Path,
@@ -261,7 +260,7 @@ fn again(
     let (progress, interrupt) = (printer.progress(1, ESTIMATE), Interrupt::listen()?);
     let trials = Trials {
         testbed: &testbed,
-        victim: &Victim { units: units_of(record.writers), ..victim.clone() },
+        victim: &Victim { units: victim_units(record.writers), ..victim.clone() },
         seed: record.seed,
         states: record.states,
         pause: PAUSE,
@@ -282,8 +281,8 @@ fn again(
         }
     };
     let image = replay.join(format!("{recording}.state-{number}.image"));
-    let promised = trials.promised(state.moment, &log);
-    let _boot = Boot::again()?;
+    let promised = trials.promise_at_moment(state.moment, &log);
+    let _boot = Boot::simulate()?;
     // The image of an earlier replay has the same bytes.
     let keep = Some(image.as_path()).filter(|image| !image.exists());
     let (damage, exit) = match trials.recover_one(kind, &state, &promised, keep)? {
@@ -318,8 +317,8 @@ fn find_recording<'v>(
     replay: &Path,
 ) -> Result<(&'v Victim, &'v ClassRecord, String), Complaint> {
     if !(1..=WRITERS_MAX).contains(&record.writers) {
-        let (replay, found) = (replay.display(), record.writers);
-        let what = format!("{replay}: expected 1 to {WRITERS_MAX} writers, found {found}");
+        let (replay, writers) = (replay.display(), record.writers);
+        let what = format!("{replay}: expected 1 to {WRITERS_MAX} writers, found {writers}");
         return Err(Complaint::usage(what).hint("its record is damaged, or a stranger's"));
     }
     let recorded = |victim: &'v Victim| {
@@ -370,7 +369,7 @@ fn as_recorded(
 }
 
 /// Single records and batches, so few that each is written repeatedly.
-fn units_of(writers: u64) -> Units {
+fn victim_units(writers: u64) -> Units {
     Units { writers, singles: 12, batches: 4, batch: 8 }
 }
 
@@ -395,7 +394,7 @@ fn victims(args: &TortureArgs) -> anyhow::Result<Vec<Victim>> {
         }
         for class in classes {
             let options = options(engine, class, &args.set)?;
-            let units = units_of(args.writers);
+            let units = victim_units(args.writers);
             victims.push(Victim { name: name.clone(), worker: worker.clone(), options, units });
         }
     }
@@ -429,7 +428,8 @@ fn options(engine: &Description, class: Durability, set: &[String]) -> anyhow::R
             }
             OptionKind::Choice { .. } | OptionKind::Text => Some(Value::Text(text.to_owned())),
         };
-        let value = value.ok_or_else(|| refused(format!("expected {}", spec.kind.expected())))?;
+        let value =
+            value.ok_or_else(|| refused(format!("expected {}", spec.kind.format_expected())))?;
         options.values.insert(name.to_owned(), value);
     }
     let resolved = options.resolve(engine);

@@ -20,13 +20,13 @@ const TOLD_EVERY: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(args: &TraceArgs, printer: &Printer) -> anyhow::Result<Exit> {
     match &args.action {
-        TraceAction::Import(args) => bring_in(args, printer),
+        TraceAction::Import(args) => import_trace(args, printer),
         TraceAction::Record(args) => record::run(args, printer),
         TraceAction::Show(args) => show(args, printer),
     }
 }
 
-fn bring_in(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
+fn import_trace(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     check_free(&args.output, args.force)?;
     let task = Import {
         format: args.format,
@@ -38,7 +38,7 @@ fn bring_in(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let mut reported = Instant::now();
     let report = |requests| {
         if reported.elapsed() > TOLD_EVERY {
-            printer.note(&format!("{} requests read", units::grouped(requests)));
+            printer.note(&format!("{} requests read", units::group_digits(requests)));
             reported = Instant::now();
         }
     };
@@ -51,7 +51,7 @@ fn bring_in(args: &ImportArgs, printer: &Printer) -> anyhow::Result<Exit> {
 /// Describes the new file.
 fn conclude(header: &Header, file: &Path, printer: &Printer) {
     let bytes = std::fs::metadata(file).map_or(0, |file| file.len());
-    printer.data(&text::written(header, file, bytes));
+    printer.data(&text::trace_summary(header, file, bytes));
     printer.note(&format!("`kvdyno trace show {}` shows its contents", file.display()));
 }
 
@@ -79,10 +79,10 @@ fn warn(header: &Header, printer: &Printer) {
             .warning(&format!("the source ends early: {cut}; requests before that were imported"));
     }
     for (what, count) in &header.left_out {
-        printer.warning(&format!("left out: {what}, {} times", units::grouped(*count)));
+        printer.warning(&format!("left out: {what}, {} times", units::group_digits(*count)));
     }
     if header.out_of_order > 0 {
-        let count = units::grouped(header.out_of_order);
+        let count = units::group_digits(header.out_of_order);
         printer.warning(&format!(
             "{count} requests have an earlier time than the one before them; they got its time"
         ));

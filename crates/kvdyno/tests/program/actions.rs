@@ -137,9 +137,9 @@ fn checked(workflow: &Value) -> &[Value] {
 
 #[test]
 fn the_workflows_of_the_repository_are_such_as_github_takes() {
-    let folder = Path::new(env!("KVDYNO_SOURCE")).join(".github/workflows");
+    let dir = Path::new(env!("KVDYNO_SOURCE")).join(".github/workflows");
     let mut count = 0;
-    for entry in fs::read_dir(folder).unwrap() {
+    for entry in fs::read_dir(dir).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let workflow = parsed(&text_of(&format!(".github/workflows/{name}")));
         let makefile = text_of("Makefile");

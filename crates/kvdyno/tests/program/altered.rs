@@ -2,7 +2,7 @@
 
 use super::scratch::{Scratch, files_below, list};
 use super::suites::reads;
-use kvdyno_record::files::{RunFolder, sha256};
+use kvdyno_record::files::{RunDir, sha256};
 use std::fs;
 
 #[test]
@@ -47,7 +47,7 @@ fn every_command_says_that_a_record_was_altered() {
 }
 
 /// A sealed run of the null engine.
-fn run_null(scratch: &Scratch) -> RunFolder {
+fn run_null(scratch: &Scratch) -> RunDir {
     scratch.write("s.toml", &reads().engine("null").text());
     scratch.run(&["run", "s.toml"]).assert_ok();
     scratch.only_run()

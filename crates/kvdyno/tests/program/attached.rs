@@ -61,8 +61,8 @@ fn a_server_elsewhere_is_measured_and_left_as_it_was() {
         scratch.write("s.toml", &attached(&whole(engine), engine));
         let done = scratch.start(run(&scratch, &url, &["--yes-load", "localhost"])).wait();
         done.assert_ok();
-        let folder = scratch.only_run();
-        let record = record(&folder, engine);
+        let dir = scratch.only_run();
+        let record = record(&dir, engine);
         assert_eq!(record.outcome, Outcome::Done);
         let server = record.server.as_ref().unwrap();
         assert!(server.address.starts_with("env:THEIR_URL/"), "{}", server.address);
@@ -79,7 +79,7 @@ fn a_server_elsewhere_is_measured_and_left_as_it_was() {
         assert!(reported, "{:?}", record.not_measured);
         for phase in &record.phases {
             assert!(phase.after.engine().is_none() && phase.after.device.is_none());
-            assert!(phase.database.is_none(), "its size is not that of an empty folder");
+            assert!(phase.database.is_none(), "its size is not that of an empty directory");
         }
         scratch.run(&["show", "--table", "cost"]).assert_says("client us/op");
         scratch.run(&["check"]).assert_code(0);

@@ -4,22 +4,22 @@ use super::scratch::{Done, Scratch};
 use std::path::Path;
 use std::process::Command;
 
-fn git(folder: &Path, arguments: &[&str]) {
+fn git(dir: &Path, arguments: &[&str]) {
     let mut git = Command::new("git");
-    git.arg("-C").arg(folder).args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
+    git.arg("-C").arg(dir).args(["-c", "user.name=t", "-c", "user.email=t@example.org"]);
     assert!(git.args(arguments).status().unwrap().success(), "{arguments:?}");
 }
 
 /// A repository with these texts of `planted.c`, one commit each, tagged `c0`, `c1`...
 fn repository(scratch: &Scratch, texts: &[String]) {
-    let folder = scratch.path("engine");
-    std::fs::create_dir(&folder).unwrap();
-    git(&folder, &["init", "--quiet"]);
+    let dir = scratch.path("engine");
+    std::fs::create_dir(&dir).unwrap();
+    git(&dir, &["init", "--quiet"]);
     for (number, text) in texts.iter().enumerate() {
-        std::fs::write(folder.join("planted.c"), format!("/* {number} */\n{text}")).unwrap();
-        git(&folder, &["add", "planted.c"]);
-        git(&folder, &["commit", "--quiet", "-m", &format!("commit {number}")]);
-        git(&folder, &["tag", &format!("c{number}")]);
+        std::fs::write(dir.join("planted.c"), format!("/* {number} */\n{text}")).unwrap();
+        git(&dir, &["add", "planted.c"]);
+        git(&dir, &["commit", "--quiet", "-m", &format!("commit {number}")]);
+        git(&dir, &["tag", &format!("c{number}")]);
     }
 }
 
@@ -84,16 +84,19 @@ mod soak {
         let more = ["--build", &build, "--library", "new.so", "--suite", "s.toml", "--json"];
         let done = bisect(&scratch, ["c0", "c15"], &more);
         done.assert_code(0);
-        let found = done.json();
-        let commits = found["commits"].as_array().unwrap();
-        let first = commits.iter().find(|it| it["sha"] == found["first_bad"]).unwrap();
-        assert_eq!((&first["subject"], &found["by"]), (&"commit 7".into(), &"instructions".into()));
+        let answer = done.json();
+        let commits = answer["commits"].as_array().unwrap();
+        let first = commits.iter().find(|it| it["sha"] == answer["first_bad"]).unwrap();
+        assert_eq!(
+            (&first["subject"], &answer["by"]),
+            (&"commit 7".into(), &"instructions".into())
+        );
         assert!(first["ratio"][0].as_f64().unwrap() > 1.005, "{first}");
-        assert!(commits.len() <= 6, "{found:#}");
+        assert!(commits.len() <= 6, "{answer:#}");
         // The same command knows the answer, and another question is not that one.
         let again = bisect(&scratch, ["c0", "c15"], &more);
         again.assert_code(0);
-        assert_eq!(again.json(), found);
+        assert_eq!(again.json(), answer);
         let other = bisect(&scratch, ["c0", "c15"], &[&more[..], &["--phase", "load"]].concat());
         other.assert_code(2).assert_says("is of another question");
         let nothing = bisect(&scratch, ["c0", "c6"], &more);

@@ -25,21 +25,21 @@ fn every_case_has_its_block_io_and_nothing_where_it_was_not_asked_for() {
     let sums = std::fs::read_to_string(run.path.join("SHA256SUMS")).unwrap();
     for case in records(&run).values() {
         assert!(case.not_measured.is_empty(), "{:?}", case.not_measured);
-        let folder = run.case(&case.case, case.attempt);
-        let io = folder.block_io().unwrap().unwrap();
+        let dir = run.case(&case.case, case.attempt);
+        let io = dir.block_io().unwrap().unwrap();
         let phases: Vec<&str> = io.phases.iter().map(|phase| phase.phase.as_str()).collect();
         let expected: Vec<&str> = case.phases.iter().map(|phase| phase.name.as_str()).collect();
         assert_eq!(phases, expected);
-        let lines = csv_lines(&folder.path.join("blockio.csv"));
+        let lines = csv_lines(&dir.path.join("blockio.csv"));
         assert_eq!(io.logged, Some(lines));
         let counted = io.phases.iter().flat_map(|phase| &phase.io.cells).map(|cell| cell.count);
         assert!(counted.sum::<u64>() <= lines, "the log is of the whole case");
         for phase in &case.phases {
-            let readings = folder.block_io_readings().unwrap();
+            let readings = dir.block_io_readings().unwrap();
             let readings = readings.collect::<Result<Vec<_>, _>>().unwrap();
             assert!(readings.iter().filter(|reading| reading.phase == phase.name).count() >= 2);
         }
-        let name = folder.path.file_name().unwrap().to_str().unwrap();
+        let name = dir.path.file_name().unwrap().to_str().unwrap();
         for file in ["blockio.json", "blockio.ndjson", "blockio.csv"] {
             assert!(sums.contains(&format!("cases/{name}/{file}")), "{file} is sealed");
         }
@@ -50,9 +50,9 @@ fn every_case_has_its_block_io_and_nothing_where_it_was_not_asked_for() {
     plain.run(&["run", "s.toml"]).assert_ok();
     let run = plain.only_run();
     for case in records(&run).values() {
-        let folder = run.case(&case.case, case.attempt);
-        assert_eq!(folder.block_io().unwrap(), None);
-        assert!(!folder.path.join("blockio.ndjson").exists());
+        let dir = run.case(&case.case, case.attempt);
+        assert_eq!(dir.block_io().unwrap(), None);
+        assert!(!dir.path.join("blockio.ndjson").exists());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::scratch::{Scratch, files_below, list, records};
 use super::suites::{reads, suite};
-use kvdyno_record::files::{RunFolder, write_json};
+use kvdyno_record::files::{RunDir, write_json};
 use kvdyno_record::host::Host;
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -26,7 +26,7 @@ fn unpack(bundle: &Path, into: &Path) -> PathBuf {
     fs::read_dir(into).unwrap().next().unwrap().unwrap().path()
 }
 
-fn keys(run: &RunFolder) -> BTreeSet<(String, u32)> {
+fn keys(run: &RunDir) -> BTreeSet<(String, u32)> {
     records(run).into_values().map(|record| (record.case.key, record.case.trial)).collect()
 }
 
@@ -89,12 +89,12 @@ fn a_rerun_does_equal_work() {
     // The compared runs, and the result.
     let runs = scratch.runs();
     assert_eq!(runs.len(), 2);
-    let second = RunFolder::open(runs[1].clone()).unwrap();
+    let second = RunDir::open(runs[1].clone()).unwrap();
     assert_eq!(keys(&first), keys(&second));
     let (old, new) = (first.plan().unwrap(), second.plan().unwrap());
     assert_eq!(old.cases, new.cases);
     assert!(new.sized[0].contains("_test_"), "{:?}", new.sized);
-    let text = |run: &RunFolder| fs::read_to_string(run.path.join("suite.toml")).unwrap();
+    let text = |run: &RunDir| fs::read_to_string(run.path.join("suite.toml")).unwrap();
     assert_eq!(text(&first), text(&second));
     assert!(second.run().unwrap().data_dir.ends_with("/place"));
     scratch.run(&["check", "latest"]).assert_code(0);

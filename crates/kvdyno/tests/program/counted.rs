@@ -2,14 +2,14 @@
 
 use super::scratch::{Scratch, record};
 use super::suites::{GET, reads, suite};
-use super::workers::{needs, null_is_a_debug_build, skipped};
+use super::workers::{needs, null_is_a_debug_build, report_skip};
 use serde_json::Value;
 use std::process::Command;
 
 pub(crate) fn has_valgrind(test: &str) -> bool {
     let installed = Command::new("valgrind").arg("--version").output().is_ok();
     if !installed {
-        skipped("valgrind", test, "there is no valgrind on PATH");
+        report_skip("valgrind", test, "there is no valgrind on PATH");
     }
     installed
 }

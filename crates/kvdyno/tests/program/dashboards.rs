@@ -3,7 +3,7 @@
 use super::scratch::Scratch;
 use super::serve::Server;
 use super::suites::{GET, UPDATE, suite};
-use super::workers::{needs, skipped};
+use super::workers::{needs, report_skip};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -82,7 +82,7 @@ fn every_metric_of_the_dashboard_is_served() {
     let mut served = metrics(&server.get("/metrics").body);
     if !served.contains("kvdyno_device_flush_mean_seconds") {
         server.end();
-        return skipped("disk", test, "the volume has no device that counts flushes");
+        return report_skip("disk", test, "the volume has no device that counts flushes");
     }
     write_endless_suite(&scratch);
     let running = scratch.start(scratch.kvdyno(&["run", "endless.toml"]));

@@ -3,9 +3,9 @@
 use super::scratch::{Scratch, list, outcomes, wait_until};
 use super::suites::reads;
 
-/// All steps: see `steps::passed` in the program.
+/// All steps: see `steps::pass_step` in the program.
 const STEPS: [&str; 14] = [
-    "folder",
+    "directory",
     "filed",
     "named",
     "claimed",
@@ -32,7 +32,7 @@ fn killed_at(step: &str, place: &[&str]) {
     wait_until("its worker is gone", || scratch.processes().is_empty());
     let runs: Vec<String> =
         list(&scratch.path("runs")).into_iter().filter(|name| !name.starts_with('.')).collect();
-    if ["folder", "filed"].contains(&step) {
+    if ["directory", "filed"].contains(&step) {
         assert!(runs.is_empty(), "{step}: {runs:?}");
         // The next run removes hidden remains.
         scratch.run(&arguments).assert_ok();

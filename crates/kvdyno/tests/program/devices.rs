@@ -3,7 +3,7 @@
 
 use super::locations::can_mount;
 use super::scratch::{Done, Scratch, records};
-use super::workers::{needs, needs_root, skipped};
+use super::workers::{needs, needs_root, report_skip};
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
@@ -33,7 +33,7 @@ impl Loop {
         match output("losetup", &["-P", "-f", "--show", image.to_str().unwrap()]) {
             Some(path) => Some(Self { path: path.trim().to_owned(), image }),
             None => {
-                skipped("loop", test, "no loop device can be made");
+                report_skip("loop", test, "no loop device can be made");
                 None
             }
         }
@@ -99,7 +99,7 @@ impl Drop for Loop {
     }
 }
 
-/// Makes a folder, and the command that mounts a device on it. Read-only: otherwise a mounted
+/// Makes a directory, and the command that mounts a device on it. Read-only: otherwise a mounted
 /// filesystem writes by itself. It is for a namespace of its own: one in which others run hands the
 /// mount on to each namespace that they make meanwhile, and there it outlives its removal.
 pub(crate) fn mounting(device: &str, point: &Path) -> String {
@@ -135,7 +135,7 @@ fn a_clean_device_is_measured_once_its_name_is_typed_twice() {
     let run = scratch.only_run();
     let cases = records(&run);
     assert_eq!(cases.len(), 3, "{:?}", cases.keys());
-    assert!(cases.values().all(|case| case.outcome.word() == "done"), "{cases:?}");
+    assert!(cases.values().all(|case| case.outcome.as_str() == "done"), "{cases:?}");
     let load = cases.values().find(|case| case.case.threads.is_none()).unwrap();
     assert_eq!(load.case.data.records << 20, BYTES, "all of it");
     assert!(device.content().chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)));
@@ -152,7 +152,7 @@ fn a_filesystem_is_not_overwritten_and_can_be_read() {
     let test = "a_filesystem_is_not_overwritten_and_can_be_read";
     let Some(device) = Loop::new(&scratch, test) else { return };
     if output("mkfs.ext4", &["-q", &device.path]).is_none() {
-        return skipped("mkfs", test, "no mkfs.ext4");
+        return report_skip("mkfs", test, "no mkfs.ext4");
     }
     let words = ["ext4 filesystem (at byte 1080)", "wipefs -a"];
     device.assert_refused(&scratch, &[&device.path, &device.confirm()], &words);
@@ -190,7 +190,7 @@ fn a_mounted_device_is_refused_by_whatever_name() {
     let test = "a_mounted_device_is_refused_by_whatever_name";
     let Some(device) = Loop::new(&scratch, test) else { return };
     if !can_mount(test) || output("mkfs.ext4", &["-q", &device.path]).is_none() {
-        return skipped("mount", test, "no ext4 can be mounted");
+        return report_skip("mount", test, "no ext4 can be mounted");
     }
     let point = scratch.path("point");
     let mounting = mounting(&device.path, &point);
@@ -236,7 +236,7 @@ fn a_partitioned_disk_is_refused_and_more_so_when_a_partition_is_mounted() {
     let part = format!("{}p1", device.path);
     let _ = output("partx", &["-a", &device.path]);
     if !Path::new(&part).exists() || output("mkfs.ext4", &["-q", &part]).is_none() {
-        return skipped("partitions", test, "the kernel shows no partitions of loop devices");
+        return report_skip("partitions", test, "the kernel shows no partitions of loop devices");
     }
     let confirm = format!("--destroy-data-on={part}");
     device.assert_refused(&scratch, &[&part, &confirm], &["ext4 filesystem", &part]);

@@ -5,7 +5,7 @@ use super::locations::can_mount;
 use super::scratch::{Scratch, outcomes, record, wait_until};
 use super::suites::{GET, UPDATE, suite};
 use super::volumes::can_make;
-use super::workers::{find, needs, skipped};
+use super::workers::{find, needs, report_skip};
 use kvdyno_record::case::Outcome;
 use std::fs;
 use std::path::Path;
@@ -128,7 +128,7 @@ fn turns_read_only(engine: &str, test: &str) {
     scratch.wait_for_phase(engine, "measure");
     if !Path::new(&switch).exists() {
         drop(running);
-        return skipped("disk", test, "this kernel cannot make ext4 fail");
+        return report_skip("disk", test, "this kernel cannot make ext4 fail");
     }
     fs::write(switch, "1").unwrap();
     running.wait().assert_code(3).assert_says("kvdyno resume");

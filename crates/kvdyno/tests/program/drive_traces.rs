@@ -4,7 +4,7 @@ use super::devices::{Loop, output};
 use super::phases::measured;
 use super::scratch::{Scratch, record};
 use super::suites::{Suite, suite};
-use super::workers::skipped;
+use super::workers::report_skip;
 use std::fs;
 
 const BYTES: u64 = 32 << 20;
@@ -134,7 +134,7 @@ fn a_drive_is_written_where_fio_writes_it() {
     let to = format!("--replay_redirect={}", peer.path);
     let fio = ["--name=peer", &log, &to, "--direct=1", "--ioengine=psync"];
     if output("fio", &fio).is_none() {
-        return skipped("fio", test, "fio is not there, or replays no log");
+        return report_skip("fio", test, "fio is not there, or replays no log");
     }
     let theirs = states(&loaded, &peer.content());
     let ours = states(&loaded, &on(&device, &scratch, true, "threads = 3\ndepth = 4"));

@@ -1,4 +1,4 @@
-//! `kvdyno drive` on a folder, and the drive beside engines in a suite, with the real worker.
+//! `kvdyno drive` on a directory, and the drive beside engines in a suite, with the real worker.
 
 use super::scratch::{Scratch, records};
 use super::workers::needs;
@@ -32,8 +32,8 @@ fn done(case: &CaseRecord) -> u64 {
 }
 
 #[test]
-fn a_folders_drive_is_measured_and_left_as_it_was() {
-    let test = "a_folders_drive_is_measured_and_left_as_it_was";
+fn a_directory_drive_is_measured_and_left_as_it_was() {
+    let test = "a_directory_drive_is_measured_and_left_as_it_was";
     if !needs("drive", test) {
         return;
     }
@@ -44,7 +44,7 @@ fn a_folders_drive_is_measured_and_left_as_it_was() {
     let run = scratch.only_run();
     let cases = records(&run);
     assert_eq!(cases.len(), 1 + 2 * 2);
-    assert!(cases.values().all(|case| case.outcome.word() == "done"), "{cases:?}");
+    assert!(cases.values().all(|case| case.outcome.as_str() == "done"), "{cases:?}");
     for case in cases.values().filter(|case| case.case.threads.is_some()) {
         assert!(done(case) > 0, "{}", case.case.id);
         assert_eq!((case.case.shape.depth, case.case.ceiling), (8, false));
@@ -63,8 +63,8 @@ fn two_drives_are_compared_in_one_run() {
         return;
     }
     let scratch = Scratch::new();
-    for folder in ["one", "two"] {
-        std::fs::create_dir(scratch.path(folder)).unwrap();
+    for dir in ["one", "two"] {
+        std::fs::create_dir(scratch.path(dir)).unwrap();
     }
     let twice = scratch.run(&["drive", "one", "./one"]);
     twice.assert_code(2).assert_says("./one: this directory is named twice");
@@ -137,7 +137,7 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
 fn fio_is_here(test: &str) -> bool {
     let installed = std::process::Command::new("fio").arg("--version").output().is_ok();
     if !installed {
-        super::workers::skipped("fio", test, "no fio (apt install fio)");
+        super::workers::report_skip("fio", test, "no fio (apt install fio)");
     }
     installed && needs("drive", test) && needs("fio", test)
 }
@@ -154,7 +154,7 @@ fn fio_does_the_same_job_interleaved() {
     drive(&scratch, &ways).assert_ok().assert_says(" itself: ");
     let cases = records(&scratch.only_run());
     assert_eq!(cases.len(), 1 + 3 * 2 * 2, "{:?}", cases.keys());
-    assert!(cases.values().all(|case| case.outcome.word() == "done"), "{cases:?}");
+    assert!(cases.values().all(|case| case.outcome.as_str() == "done"), "{cases:?}");
     let by_fio: Vec<_> = cases.values().filter(|case| case.case.engine == "fio").collect();
     assert_eq!(by_fio.len(), 6);
     for case in by_fio {
@@ -322,7 +322,7 @@ fn jobs_of_a_fio_file_are_run() {
     let labels: Vec<&str> = cases.values().map(|case| case.case.label.as_str()).collect();
     assert!(labels.contains(&"reads") && labels.contains(&"log"), "{labels:?}");
     let log = cases.values().find(|case| case.case.label == "log").unwrap();
-    assert_eq!((log.outcome.word(), log.case.shape.value_bytes_mean), ("done", 1000));
+    assert_eq!((log.outcome.as_str(), log.case.shape.value_bytes_mean), ("done", 1000));
     scratch.write("jobs.fio", &text.replace("bs=1000", "bs=1000,2000"));
     let refused = scratch.run(&run);
     refused.assert_code(2).assert_says("jobs.fio, line 11").assert_says("one size");
@@ -344,7 +344,7 @@ fn a_fio_job_that_trims_takes_nothing_from_the_next() {
     let run = ["drive", "place", "--create-data-dir", "--trials", "2", "--fio-job", "jobs.fio"];
     scratch.run(&run).assert_ok().assert_says("file of its own");
     let cases = records(&scratch.only_run());
-    assert!(cases.values().all(|case| case.outcome.word() == "done"), "{cases:?}");
+    assert!(cases.values().all(|case| case.outcome.as_str() == "done"), "{cases:?}");
     let labelled = |label: &'static str| {
         let cases = cases.values().filter(move |case| case.case.label == label);
         cases.map(|case| (case.case.database.id == case.case.id, done(case)))

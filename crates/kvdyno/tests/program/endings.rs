@@ -87,8 +87,8 @@ fn outcome_exit_code_finding_and_resume_agree() {
     if needs("lmdb", "outcome_exit_code_finding_and_resume_agree") {
         let lost = Ending { suite: lmdb, case: "lmdb_t1", resumable: false, ..killed("measure") };
         endings.push(Ending { happens: shrink, ..lost });
-        let found = "database-too-small";
-        endings.push(Ending { happens: remove, outcome: "done", code: 0, finding: found, ..lost });
+        let finding = "database-too-small";
+        endings.push(Ending { happens: remove, outcome: "done", code: 0, finding, ..lost });
     }
     for ending in endings {
         assert_ends(&ending);
@@ -109,7 +109,7 @@ fn assert_ends(ending: &Ending) {
         code => done.assert_code(code),
     };
     let run = scratch.only_run();
-    assert_eq!(record(&run, case).outcome.word(), ending.outcome, "{case} {phase}");
+    assert_eq!(record(&run, case).outcome.as_str(), ending.outcome, "{case} {phase}");
     scratch.assert_finding(ending.finding);
     assert_eq!(!run.is_complete(), ending.resumable, "{case} {phase}");
     if ending.resumable {

@@ -3,7 +3,7 @@
 
 use super::scratch::{Scratch, record};
 use super::suites::{GET, Suite, UPDATE, suite};
-use super::workers::{needs, skipped};
+use super::workers::{needs, report_skip};
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::usage::WaitSamples;
 use serde_json::Value;
@@ -65,7 +65,11 @@ fn a_writer_that_commits_waits_for_flushes() {
     let used = phase.roles[0].usage.unwrap();
     assert!(used.time_ns >= phase.roles[0].window_ns && used.user_ns + used.system_ns > 0);
     let Some(wait_samples) = wait_samples(&phase) else {
-        skipped("wait-states", test, "cannot read /proc/PID/task/TID/syscall: permission denied");
+        report_skip(
+            "wait-states",
+            test,
+            "cannot read /proc/PID/task/TID/syscall: permission denied",
+        );
         return;
     };
     assert_eq!((wait_samples.network, wait_samples.ring), (0, 0), "{wait_samples:?}");

@@ -110,8 +110,8 @@ fn a_worker_that_ends_at_once_fails_with_its_code() {
     fake(&scratch, "echo 'no licence' >&2; exit 7");
     let Outcome::Failed { message, .. } = run_beside_null(&scratch) else { panic!("not failed") };
     assert!(message.contains("code 7 in `opening`"), "{message}");
-    let folder = scratch.only_run().path.join("cases");
-    let log = super::scratch::files_below(&folder)
+    let dir = scratch.only_run().path.join("cases");
+    let log = super::scratch::files_below(&dir)
         .into_iter()
         .filter(|path| path.ends_with("log.txt"))
         .map(|path| std::fs::read_to_string(path).unwrap())

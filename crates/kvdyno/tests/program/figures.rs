@@ -3,9 +3,9 @@
 use super::loops::samples;
 use super::scratch::{Done, Scratch, record, records};
 use super::suites::{GET, UPDATE, reads, suite};
-use super::workers::{needs, skipped};
+use super::workers::{needs, report_skip};
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord};
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_record::hlog::{self, Kind};
 use serde_json::Value;
 use std::fs;
@@ -18,7 +18,7 @@ fn phase<'r>(case: &'r CaseRecord, name: &str) -> &'r PhaseRecord {
 /// A figure of an exported summary: the first of this name at or below `value`.
 fn figure<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     match value {
-        Value::Object(fields) if fields.get("name").is_some_and(|found| found == name) => {
+        Value::Object(fields) if fields.get("name").is_some_and(|field| field == name) => {
             Some(value)
         }
         Value::Object(fields) => fields.values().find_map(|field| figure(field, name)),
@@ -99,7 +99,11 @@ fn values_in_a_map_are_touched_to_their_end() {
     assert_eq!(measure.roles[0].ops["get"].read_bytes, RECORDS * (16 * 1024 + 16));
     let cached = measure.resident_before.as_ref().map(|resident| resident.resident_bytes);
     let Some(before) = cached.filter(|bytes| *bytes < RECORDS * 1024) else {
-        skipped("cachestat", test, &format!("the page cache cannot be emptied here: {cached:?}"));
+        report_skip(
+            "cachestat",
+            test,
+            &format!("the page cache cannot be emptied here: {cached:?}"),
+        );
         return;
     };
     let touched = measure.resident_after.as_ref().unwrap().resident_bytes - before;
@@ -125,30 +129,30 @@ fn counts_past_32_bits_come_through() {
         fs::remove_file(run.path.join(seal)).unwrap();
     }
     let mut case = record(&run, "t1");
-    let folder = run.case(&case.case, 1);
+    let dir = run.case(&case.case, 1);
     let readers = &mut case.phases[0].roles[0];
     readers.windows[0].operations = MANY;
     let get = readers.ops.get_mut("get").unwrap();
     (get.count, get.hits, get.items) = (MANY, MANY, MANY);
     (get.service_ns, get.service_ns_max) = (MANY * 100, 100);
-    folder.write_record(&case).unwrap();
+    dir.write_record(&case).unwrap();
 
     let mut histogram = hlog::histogram();
     histogram.record_n(100, MANY).unwrap();
-    let log = folder.path.join("latency.hlog");
+    let log = dir.path.join("latency.hlog");
     fs::remove_file(&log).unwrap();
     let mut writer = hlog::Writer::create(&log, UNIX_EPOCH).unwrap();
     let tag = hlog::tag("measure", "readers", "get", Kind::Service);
     let second = Duration::from_secs(1);
     writer.write(Duration::ZERO, second, [(tag, &histogram)]).unwrap();
 
-    let slices = folder.series().unwrap();
+    let slices = dir.series().unwrap();
     let mut slices = slices.collect::<Result<Vec<_>, _>>().unwrap();
     slices.truncate(1);
     let counts = slices[0].roles.get_mut("readers").unwrap().get_mut("get").unwrap();
     (counts.count, counts.service_ns, counts.service_ns_max) = (MANY, MANY * 100, 100);
     let line = serde_json::to_string(&slices[0]).unwrap() + "\n";
-    fs::write(folder.path.join("series.ndjson"), line).unwrap();
+    fs::write(dir.path.join("series.ndjson"), line).unwrap();
 
     assert_eq!(record(&run, "t1"), case);
     scratch.run(&["check"]).assert_code(0);
@@ -183,7 +187,7 @@ fn write_amplification_is_device_bytes_over_keys_and_values() {
         let settled = self::phase(&case, &format!("{name}-settle"));
         let Some((synced, _)) = &settled.synced else { panic!("{name} was not synced") };
         let (Some(before), Some(after)) = (&phase.before.device, &synced.device) else {
-            skipped("disk", test, "the volume has no device with counters");
+            report_skip("disk", test, "the volume has no device with counters");
             return;
         };
         let raw = (after.write_bytes - before.write_bytes) as f64 / written as f64;
@@ -228,5 +232,5 @@ fn percentiles_over_trials_are_the_median_of_each_trials_own() {
         assert_eq!(shown["combine"], "median");
     }
     assert_eq!(figure(&summary, "operations").unwrap()["value"], merged.len() as f64);
-    let _ = RunFolder::open(run.path).unwrap();
+    let _ = RunDir::open(run.path).unwrap();
 }

@@ -4,7 +4,7 @@ use super::devices::{Loop, mounting, output};
 use super::locations::can_mount;
 use super::scratch::{Scratch, records};
 use super::suites::{GET, suite};
-use super::workers::{find, needs, skipped};
+use super::workers::{find, needs, report_skip};
 use std::fs;
 
 /// Room for any filesystem; unwritten space is not allocated.
@@ -32,7 +32,7 @@ fn a_device_as_volume_is_refused_as_a_place_would_be() {
     refused(&[], &["would be lost", &confirm]);
     refused(&["--destroy-data-on=/dev/null"], &["would be lost", &confirm]);
     if output("mkfs.ext4", &["-q", path]).is_none() {
-        return skipped("mkfs", test, "no mkfs.ext4");
+        return report_skip("mkfs", test, "no mkfs.ext4");
     }
     refused(&[&confirm], &["ext4 filesystem (at byte 1080)", "nothing was changed"]);
     let point = scratch.path("point");
@@ -55,7 +55,7 @@ fn a_clean_device_as_volume_is_given_back_blank() {
         let cases = records(&scratch.only_run());
         assert_eq!(cases.len(), 4, "{:?}", cases.keys());
         for case in cases.values() {
-            assert_eq!(case.outcome.word(), "done");
+            assert_eq!(case.outcome.as_str(), "done");
             let volume = case.volume.as_ref().unwrap();
             assert_eq!(volume.device.as_deref(), device.path.strip_prefix("/dev/"));
             assert_eq!(volume.filesystem.as_ref().unwrap().kind, "ext4");
@@ -86,7 +86,7 @@ fn a_device_in_use_and_a_signed_one_are_refused_and_a_clean_one_is_taken() {
     let path = device.path.as_str();
     write_suite(&scratch, &device, "lmdb", "filesystem = \"ext4\"");
     if !can_mount(test) || output("mkfs.ext4", &["-q", path]).is_none() {
-        return skipped("mount", test, "no ext4 can be mounted");
+        return report_skip("mount", test, "no ext4 can be mounted");
     }
     let (confirm, run) = (device.confirm(), ["run", "s.toml"]);
     let arguments = [run[0], run[1], &confirm];
@@ -96,7 +96,7 @@ fn a_device_in_use_and_a_signed_one_are_refused_and_a_clean_one_is_taken() {
     output("wipefs", &["-q", "-a", path]).unwrap();
     scratch.run(&arguments).assert_ok();
     let cases = records(&scratch.only_run());
-    assert!(cases.values().all(|case| case.outcome.word() == "done"), "{cases:?}");
+    assert!(cases.values().all(|case| case.outcome.as_str() == "done"), "{cases:?}");
     assert!(device.is_blank());
 }
 
@@ -132,7 +132,7 @@ fn one_device_is_all_volumes_of_a_suite_by_turns() {
     let cases = records(&scratch.only_run());
     assert_eq!(cases.len(), 2 * KINDS.len() * 3);
     for case in cases.values() {
-        assert_eq!(case.outcome.word(), "done", "{case:?}");
+        assert_eq!(case.outcome.as_str(), "done", "{case:?}");
         let made = case.volume.as_ref().unwrap();
         let kind = made.filesystem.as_ref().map_or("raw", |mounted| &mounted.kind);
         assert_eq!(kind, made.name);

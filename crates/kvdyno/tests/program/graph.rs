@@ -2,7 +2,7 @@
 
 use super::scratch::{Scratch, records};
 use super::suites::{Suite, suite};
-use super::workers::{needs, skipped};
+use super::workers::{needs, report_skip};
 use kvdyno_record::case::{Audit, CaseRecord};
 use std::collections::BTreeMap;
 
@@ -156,9 +156,9 @@ mod soak {
     /// It has no package.
     fn has_mongod(test: &str) -> bool {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let installed = std::env::split_paths(&path).any(|folder| folder.join("mongod").is_file());
+        let installed = std::env::split_paths(&path).any(|dir| dir.join("mongod").is_file());
         if !installed {
-            skipped("mongodb", test, "no mongod on PATH");
+            report_skip("mongodb", test, "no mongod on PATH");
         }
         installed
     }

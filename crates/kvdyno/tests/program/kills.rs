@@ -76,7 +76,7 @@ fn a_shared_load_whose_worker_was_killed_is_done_again_for_the_next_case() {
     let attempts: Vec<_> =
         run.case_records().unwrap().into_iter().map(|(_, record)| record).collect();
     let first = attempts.iter().find(|r| r.case.id.contains("slow_load") && r.attempt == 1);
-    assert_eq!(first.unwrap().outcome.word(), "killed");
+    assert_eq!(first.unwrap().outcome.as_str(), "killed");
     assert_eq!(record(&run, "slow_load").attempt, 2);
     scratch.assert_finding("case-retried");
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));

@@ -4,15 +4,15 @@
 
 use super::scratch::{Scratch, record, records};
 use super::suites::{GET, Suite, suite};
-use super::workers::{self, needs, skipped};
+use super::workers::{self, needs, report_skip};
 use kvdyno_record::case::CaseRecord;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A scratch folder with engine `lib`, and versions of it that are installed.
+/// A scratch directory with engine `lib`, and versions of it that are installed.
 fn with_versions(versions: &[&str]) -> Scratch {
     let scratch = Scratch::new();
     let mut description = workers::null_description();
@@ -40,15 +40,15 @@ fn with_versions(versions: &[&str]) -> Scratch {
     scratch
 }
 
-fn install(scratch: &Scratch, folder: &str, version: &str) -> PathBuf {
-    let folder = scratch.path(&format!("libraries/lib/{folder}"));
-    fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("lib.so");
+fn install(scratch: &Scratch, dir: &str, version: &str) -> PathBuf {
+    let dir = scratch.path(&format!("libraries/lib/{dir}"));
+    fs::create_dir_all(&dir).unwrap();
+    let path = dir.join("lib.so");
     fs::write(&path, version).unwrap();
     path
 }
 
-/// The program, with the libraries of the scratch folder and no others.
+/// The program, with the libraries of the scratch directory and no others.
 fn kvdyno(scratch: &Scratch, arguments: &[&str]) -> Command {
     let mut command = scratch.kvdyno(arguments);
     command.env("KVDYNO_LIBRARY_PATH", scratch.path("libraries"));
@@ -74,22 +74,22 @@ fn each_case_is_run_with_its_library_and_the_record_knows_which() {
     let text = short().text();
     scratch.write("s.toml", &text.replacen("[[phase]]", &format!("{versions}[[phase]]"), 1));
     run(&scratch, &["run", "s.toml"]).assert_ok();
-    let folder = scratch.only_run();
-    let cases = records(&folder);
+    let dir = scratch.only_run();
+    let cases = records(&dir);
     assert_eq!(cases.len(), 3, "{:?}", cases.keys());
     for (label, version, build) in [
         ("lib-1.0.0", "1.0.0", "yours"),
         ("lib-2.0.0", "2.0.0", "yours"),
         ("mine", "2.1.0", "yours"),
     ] {
-        let case = record(&folder, &format!("_{label}_t1"));
+        let case = record(&dir, &format!("_{label}_t1"));
         let library = case.case.library.clone().unwrap();
         assert_eq!((library.version.as_str(), library.build.as_str()), (version, build));
         let worker = case.worker.unwrap();
         assert_eq!(worker.library.unwrap(), library);
         assert_eq!(worker.description.engine.version, version);
     }
-    assert_eq!(record(&folder, "_mine_").case.library.unwrap().path, mine.canonicalize().unwrap());
+    assert_eq!(record(&dir, "_mine_").case.library.unwrap().path, mine.canonicalize().unwrap());
     run(&scratch, &["check"]).assert_ok();
     let json = run(&scratch, &["show", "--json"]).json();
     let versions = json["history"][0]["versions"].as_array().unwrap();
@@ -149,7 +149,7 @@ fn a_rerun_takes_the_version_that_is_installed_and_never_a_path_of_the_record() 
     run(&scratch, &["rerun", "--library", "mine=mine.so"]).assert_ok();
     // The same file among those installed, whatever it is called there.
     install(&scratch, "2.1.0-mine", "2.1.0");
-    let sum = record(&RunFolder::open(scratch.runs()[0].clone()).unwrap(), "_mine_")
+    let sum = record(&RunDir::open(scratch.runs()[0].clone()).unwrap(), "_mine_")
         .case
         .library
         .unwrap()
@@ -243,11 +243,11 @@ fn two_releases_of_rocksdb_stand_in_one_run_and_one_beside_itself() {
         .map(|row| (row["version"].as_str().unwrap(), row["path"].as_str().unwrap()))
         .collect();
     let (Some((newest, file)), Some((oldest, _))) = (rocksdb.first(), rocksdb.last()) else {
-        return skipped("rocksdb", TEST, "no library of RocksDB is installed");
+        return report_skip("rocksdb", TEST, "no library of RocksDB is installed");
     };
     if newest == oldest {
         let why = "one version of RocksDB is installed, and two are needed";
-        return skipped("rocksdb-older", TEST, why);
+        return report_skip("rocksdb-older", TEST, why);
     }
     let versions = format!("engine.rocksdb.versions=[\"{oldest}\", \"{newest}\"]");
     scratch.write("s.toml", &short().engine("rocksdb").text());

@@ -1,9 +1,9 @@
 //! The RAM limit: too tight, impossible for this user, impossible on this host.
 
 use super::locations::can_mount;
-use super::scratch::{Scratch, group_folders, outcomes, record, records};
+use super::scratch::{Scratch, group_dirs, outcomes, record, records};
 use super::suites::{GET, Suite, reads, suite};
-use super::workers::{needs, needs_root, skipped};
+use super::workers::{needs, needs_root, report_skip};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::Value;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(crate) fn doctor_finds(scratch: &Scratch, id: &str, need: &str, test: &str) 
     let check = checks.as_array().unwrap().iter().find(|check| check["id"] == id).unwrap();
     let can = check["severity"] == "ok";
     if !can {
-        skipped(need, test, check["value"].as_str().unwrap());
+        report_skip(need, test, check["value"].as_str().unwrap());
     }
     can
 }
@@ -126,8 +126,8 @@ fn with_control_groups_read_only_it_runs_and_says_that_the_limit_is_not_held() {
     scratch.write("s.toml", &limited().text());
     let v1 = Path::new("/sys/fs/cgroup/memory").is_dir();
     let top = if v1 { "/sys/fs/cgroup/memory" } else { "/sys/fs/cgroup" };
-    if group_folders().is_empty() {
-        skipped("groups", test, "no memory groups here");
+    if group_dirs().is_empty() {
+        report_skip("groups", test, "no memory groups here");
         return;
     }
     let freezing = format!("mount -o remount,bind,ro {top}");

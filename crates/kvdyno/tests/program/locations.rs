@@ -2,7 +2,7 @@
 
 use super::scratch::{Done, Scratch, files_below, list, outcomes};
 use super::suites::reads;
-use super::workers::{needs_root, skipped};
+use super::workers::{needs_root, report_skip};
 use std::fs;
 use std::path::Path;
 
@@ -42,7 +42,7 @@ fn a_place_that_is_not_empty_is_refused_and_left_alone() {
     assert_eq!(list(&scratch.path("place")), ["data.mdb"]);
 }
 
-/// A drive that is not mounted: its folder would be made on another drive.
+/// A drive that is not mounted: its directory would be made on another drive.
 #[test]
 fn a_place_that_does_not_exist_is_made_only_when_asked_for() {
     let scratch = scratch();
@@ -101,7 +101,7 @@ fn a_place_in_memory_is_used_with_a_warning() {
     let test = "a_place_in_memory_is_used_with_a_warning";
     let place = format!("/dev/shm/kvdyno-program-{}", std::process::id());
     if !fs::read_to_string("/proc/mounts").unwrap().contains(" /dev/shm tmpfs rw") {
-        skipped("shm", test, "/dev/shm is no writable tmpfs");
+        report_skip("shm", test, "/dev/shm is no writable tmpfs");
         return;
     }
     let scratch = scratch();
@@ -126,7 +126,7 @@ fn a_place_on_an_overlay_is_used_with_a_warning() {
                     lowerdir=layers/lower,upperdir=layers/upper,workdir=layers/work layers/all";
     let possible = scratch.start(scratch.kvdyno_after(mounting, &["suites"])).wait();
     if possible.code != Some(0) {
-        skipped("overlay", test, "no overlay can be mounted");
+        report_skip("overlay", test, "no overlay can be mounted");
         return;
     }
     let arguments = ["run", "s.toml", "--data-dir", "layers/all/place", "--create-data-dir"];
@@ -146,7 +146,7 @@ pub(crate) fn can_mount(test: &str) -> bool {
     let mounting = "mount -t tmpfs -o size=1m none volume";
     let can = scratch.start(scratch.kvdyno_after(mounting, &["suites"])).wait().code == Some(0);
     if !can {
-        skipped("mount", test, "nothing can be mounted here");
+        report_skip("mount", test, "nothing can be mounted here");
     }
     can
 }

@@ -55,11 +55,11 @@ fn two_runs_at_once_know_of_each_other() {
     first.wait().assert_code(130);
     scratch.assert_finding("concurrent-run");
     // Runs of other tests are there, too.
-    let knows = |run: &kvdyno_record::files::RunFolder, pid: u32| {
+    let knows = |run: &kvdyno_record::files::RunDir, pid: u32| {
         let records = super::scratch::records(run);
         records.values().any(|record| record.concurrent_runs.contains(&pid))
     };
-    let other = kvdyno_record::files::RunFolder::open(id).unwrap();
+    let other = kvdyno_record::files::RunDir::open(id).unwrap();
     assert!(knows(&other, pids[0]) && knows(&scratch.only_run(), pids[1]));
     scratch.assert_nothing_left();
 }

@@ -2,7 +2,7 @@
 
 use super::scratch::{Running, Scratch, record, wait_until};
 use super::suites::suite;
-use kvdyno_record::files::{CaseFolder, RunFolder};
+use kvdyno_record::files::{CaseDir, RunDir};
 use kvdyno_record::hlog;
 use kvdyno_record::series::SliceCounts;
 use rustix::process::Signal;
@@ -33,7 +33,7 @@ fn report(what: &str, begun: Instant) {
 }
 
 /// Has the page of a run from a server, and ends it.
-fn served(mut serving: Running, run: &RunFolder) -> String {
+fn served(mut serving: Running, run: &RunDir) -> String {
     let mut port = None;
     wait_until("it says its address", || {
         let printed = serving.printed();
@@ -60,12 +60,12 @@ fn served(mut serving: Running, run: &RunFolder) -> String {
 }
 
 /// Puts `slices` of a second each in place of what the measured phase did, all of them alike.
-fn lengthen(run: &RunFolder, slices: u64) {
+fn lengthen(run: &RunDir, slices: u64) {
     for seal in ["complete", "SHA256SUMS"] {
         fs::remove_file(run.path.join(seal)).unwrap();
     }
     let mut case = record(run, "null_t2");
-    let folder = run.case(&case.case, 1);
+    let dir = run.case(&case.case, 1);
     let phase = case.phases.iter_mut().find(|phase| phase.kind == "measure").unwrap();
     phase.wall_ns = slices * SECOND;
     let counts = 100_u64;
@@ -81,16 +81,16 @@ fn lengthen(run: &RunFolder, slices: u64) {
             (op.hits, op.items) = (op.hits.min(op.count), op.count);
         }
     }
-    folder.write_record(&case).unwrap();
-    write_series(&folder, slices, counts);
-    write_histograms(&folder, slices, counts);
-    write_machine(&folder, slices);
+    dir.write_record(&case).unwrap();
+    write_series(&dir, slices, counts);
+    write_histograms(&dir, slices, counts);
+    write_machine(&dir, slices);
     run.seal().unwrap();
 }
 
-fn write_series(folder: &CaseFolder, slices: u64, counts: u64) {
-    let path = folder.path.join("series.ndjson");
-    let all = folder.series().unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+fn write_series(dir: &CaseDir, slices: u64, counts: u64) {
+    let path = dir.path.join("series.ndjson");
+    let all = dir.series().unwrap().collect::<Result<Vec<_>, _>>().unwrap();
     let mut measured = all.iter().find(|slice| slice.phase == "measure").unwrap().clone();
     let (service_ns, service_ns_max) = (counts * 1000, 1000);
     let one = SliceCounts { count: counts, service_ns, service_ns_max, errors: 0 };
@@ -106,8 +106,8 @@ fn write_series(folder: &CaseFolder, slices: u64, counts: u64) {
     }
 }
 
-fn write_histograms(folder: &CaseFolder, slices: u64, counts: u64) {
-    let path = folder.path.join("latency.hlog");
+fn write_histograms(dir: &CaseDir, slices: u64, counts: u64) {
+    let path = dir.path.join("latency.hlog");
     let text = fs::read_to_string(&path).unwrap();
     let mut histogram = hlog::histogram();
     histogram.record_n(1000, counts).unwrap();
@@ -126,9 +126,9 @@ fn write_histograms(folder: &CaseFolder, slices: u64, counts: u64) {
     }
 }
 
-fn write_machine(folder: &CaseFolder, slices: u64) {
-    let path = folder.path.join("machine.ndjson");
-    let all = folder.machine().unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+fn write_machine(dir: &CaseDir, slices: u64) {
+    let path = dir.path.join("machine.ndjson");
+    let all = dir.machine().unwrap().collect::<Result<Vec<_>, _>>().unwrap();
     let Some(last) = all.iter().rfind(|reading| reading.phase == "measure") else { return };
     let mut reading = last.clone();
     let mut file = BufWriter::new(File::create(path).unwrap());

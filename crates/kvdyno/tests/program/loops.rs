@@ -5,12 +5,12 @@ use super::scratch::{Scratch, record};
 use super::suites::{GET, UPDATE, suite};
 use hdrhistogram::Histogram;
 use kvdyno_record::case::{CaseRecord, OpResult};
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_record::hlog::{self, Kind};
 
 /// All samples of one operation of a case.
 pub(crate) fn samples(
-    run: &RunFolder,
+    run: &RunDir,
     case: &CaseRecord,
     tag: [&str; 3],
     kind: Kind,
@@ -28,7 +28,7 @@ pub(crate) fn samples(
 }
 
 /// Operations of a role in the series of a case.
-fn in_series(run: &RunFolder, case: &CaseRecord, [phase, role, op]: [&str; 3]) -> u64 {
+fn in_series(run: &RunDir, case: &CaseRecord, [phase, role, op]: [&str; 3]) -> u64 {
     let slices = run.case(&case.case, case.attempt).series().unwrap();
     let slices = slices.collect::<Result<Vec<_>, _>>().unwrap();
     let slices = slices.iter().filter(|slice| slice.phase == phase);
@@ -214,9 +214,9 @@ fn every_phase_and_every_run_counts_from_nothing() {
         scratch.run(&["check"]).assert_code(0);
     }
     let runs = scratch.runs();
-    assert_eq!(runs.len(), 2, "each run has a folder of its own");
+    assert_eq!(runs.len(), 2, "each run has a directory of its own");
     for path in runs {
-        let run = RunFolder::open(path).unwrap();
+        let run = RunDir::open(path).unwrap();
         let case = record(&run, "t1");
         for phase in ["measure", "measure-2"] {
             let tag = [phase, "readers", "get"];

@@ -5,7 +5,7 @@ use super::scratch::{Scratch, outcomes, record};
 use super::suites::{GET, RECORDS, UPDATE, reads, suite};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::ErrorClass;
-use kvdyno_record::units::grouped;
+use kvdyno_record::units::group_digits;
 
 const LOSES: &str = "lose_permille = 10\nstore = \"memory\"";
 
@@ -22,7 +22,7 @@ fn an_engine_that_loses_one_key_in_a_hundred_fails() {
     assert_eq!(looked_up, get.count);
     let share = get.misses as f64 / looked_up as f64;
     assert!((0.003..0.03).contains(&share), "{} of {looked_up}", get.misses);
-    let (missing, all) = (grouped(get.misses), grouped(looked_up));
+    let (missing, all) = (group_digits(get.misses), group_digits(looked_up));
     let message =
         format!("`measure`, role `readers`: {missing} of {all} keys looked up were missing");
     assert_eq!(record.outcome, Outcome::Failed { class: ErrorClass::Corrupt, message });
@@ -49,7 +49,8 @@ fn what_a_load_lost_is_noticed_before_anything_is_measured() {
     let verified = phases::first(&load, "verify").verified.clone().unwrap();
     assert_eq!(verified.sampled, RECORDS);
     let lost = verified.sampled - verified.hits;
-    let message = format!("{} of {} sampled keys are missing", grouped(lost), grouped(RECORDS));
+    let message =
+        format!("{} of {} sampled keys are missing", group_digits(lost), group_digits(RECORDS));
     assert_eq!(load.outcome, Outcome::Failed { class: ErrorClass::Corrupt, message });
     assert!(matches!(record(&run, "loses_t1").outcome, Outcome::NotRun { .. }));
     assert!(run.is_complete(), "it would lose them again");
@@ -137,7 +138,7 @@ fn an_operation_that_meets_a_conflict_is_tried_again() {
 #[test]
 fn what_is_not_to_be_found_is_held_to_chance() {
     let scratch = Scratch::new();
-    let suite = |found: &str| {
+    let suite = |expected_hits: &str| {
         let absent = "mix = [{ op = \"get\" }]\nkeys = { distribution = \"absent\" }";
         suite()
             .data("records = 2000\nvalue_bytes = 100\nkey_format = \"ycsb\"")
@@ -145,7 +146,7 @@ fn what_is_not_to_be_found_is_held_to_chance() {
             .load("order = \"drawn\"")
             .phase("verify", "count = true")
             .measure("duration = \"200ms\"")
-            .role("readers", &format!("{GET}\n{found}"))
+            .role("readers", &format!("{GET}\n{expected_hits}"))
             .role("strangers", absent)
             .role(
                 "walker",

@@ -14,15 +14,15 @@ fn target() -> PathBuf {
 
 /// Runs cargo in the crate, with what is on this machine alone.
 #[track_caller]
-fn cargo(folder: &Path, arguments: &[&str]) {
+fn cargo(dir: &Path, arguments: &[&str]) {
     let mut command = Command::new(env!("CARGO"));
-    command.args(arguments).current_dir(folder).env("CARGO_TARGET_DIR", target());
+    command.args(arguments).current_dir(dir).env("CARGO_TARGET_DIR", target());
     // For small files: nobody debugs this, and nobody builds it a second time.
     command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
     let output = command.env("CARGO_NET_OFFLINE", "true").output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let said = format!("{}\n{}", text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "cargo {arguments:?}: {said}");
+    let outputs = format!("{}\n{}", text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "cargo {arguments:?}: {outputs}");
 }
 
 #[test]
@@ -57,22 +57,22 @@ mod soak {
         let scratch = Scratch::new();
         fs::create_dir(scratch.path("my code")).unwrap();
         let made = scratch.run(&["new-engine", "mine", "--into", "my code"]);
-        let folder = scratch.path("my code/kvdyno-mine");
-        made.assert_code(0).assert_says(&format!("wrote {}", folder.display()));
+        let dir = scratch.path("my code/kvdyno-mine");
+        made.assert_code(0).assert_says(&format!("wrote {}", dir.display()));
         let build =
             "cargo build --release\n  KVDYNO_ENGINE_PATH=$PWD/target/release kvdyno run quick";
         made.assert_says("cargo test\n").assert_says(build);
-        assert_eq!(files_below(&folder).len(), 4, "{:?}", files_below(&folder));
+        assert_eq!(files_below(&dir).len(), 4, "{:?}", files_below(&dir));
 
-        cargo(&folder, &["fmt", "--check"]);
-        cargo(&folder, &["clippy", "--quiet", "--all-targets", "--", "--deny", "warnings"]);
-        cargo(&folder, &["test", "--quiet"]);
-        cargo(&folder, &["build", "--quiet"]);
+        cargo(&dir, &["fmt", "--check"]);
+        cargo(&dir, &["clippy", "--quiet", "--all-targets", "--", "--deny", "warnings"]);
+        cargo(&dir, &["test", "--quiet"]);
+        cargo(&dir, &["build", "--quiet"]);
         let engines = scratch.path("mine");
         fs::create_dir(&engines).unwrap();
         fs::copy(target().join("debug/kvdyno-mine"), engines.join("kvdyno-mine")).unwrap();
-        // Each time it is made in another folder, and is another crate to cargo.
-        cargo(&folder, &["clean", "--quiet", "--package", "kvdyno-mine"]);
+        // Each time it is made in another directory, and is another crate to cargo.
+        cargo(&dir, &["clean", "--quiet", "--package", "kvdyno-mine"]);
 
         let mut command = scratch.kvdyno(&[
             "run",
@@ -94,7 +94,8 @@ mod soak {
         // It was not built to be measured, and that is said.
         done.assert_code(4).assert_says("debug-build").assert_says("durability async");
         let records = records(&scratch.only_run());
-        let outcomes: Vec<_> = records.iter().map(|(id, case)| (id, case.outcome.word())).collect();
+        let outcomes: Vec<_> =
+            records.iter().map(|(id, case)| (id, case.outcome.as_str())).collect();
         // The pilot, the load, and two threads on what was loaded.
         assert!(
             outcomes.len() == 3 && outcomes.iter().all(|(_, word)| *word == "done"),

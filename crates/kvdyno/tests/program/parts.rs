@@ -97,7 +97,7 @@ fn windows_that_have_ended_are_there_after_a_kill() {
     let killed = record(&scratch.only_run(), "long_null_n1k_t1");
     let names: Vec<&str> = killed.phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(names, ["hours-w1", "hours-w2"]);
-    assert_eq!(killed.outcome.word(), "interrupted");
+    assert_eq!(killed.outcome.as_str(), "interrupted");
     assert!(killed.phases[1].roles[0].ops["get"].count > 0);
     let resumed = scratch.run(&["resume"]);
     resumed.assert_ok().assert_says(case).assert_says("hours-w1 to hours-w2");

@@ -2,7 +2,7 @@
 //! one.
 
 use super::scratch::Scratch;
-use super::workers::{needs, skipped};
+use super::workers::{needs, report_skip};
 use std::fs;
 
 /// Copies `RocksDB`'s library to `base.so`. False: there is none, and the test is skipped.
@@ -12,9 +12,9 @@ pub(crate) fn find_rocksdb(scratch: &Scratch, test: &str) -> bool {
     }
     let listed = scratch.run(&["engines", "list", "--json"]).json();
     let mut libraries = listed["libraries"].as_array().unwrap().iter();
-    let found = libraries.find(|row| row["engine"] == "rocksdb" && row["build"] == "official");
-    let Some(library) = found else {
-        skipped("rocksdb", test, "no library of RocksDB is installed");
+    let library = libraries.find(|row| row["engine"] == "rocksdb" && row["build"] == "official");
+    let Some(library) = library else {
+        report_skip("rocksdb", test, "no library of RocksDB is installed");
         return false;
     };
     fs::copy(library["path"].as_str().unwrap(), scratch.path("base.so")).unwrap();
@@ -45,10 +45,10 @@ unsigned char rocksdb_get_into_buffer(void *db, void *options, const char *key, 
 
 /// The command that builds `planted.c` in the current directory.
 pub(crate) fn build(scratch: &Scratch, library: &str) -> String {
-    let folder = scratch.path("");
-    let folder = folder.display();
+    let dir = scratch.path("");
+    let dir = dir.display();
     format!(
-        "cc -O1 -shared -fPIC planted.c -o {library} -Wl,--no-as-needed -L{folder} -l:base.so -ldl \
-         -Wl,-rpath,{folder}"
+        "cc -O1 -shared -fPIC planted.c -o {library} -Wl,--no-as-needed -L{dir} -l:base.so -ldl \
+         -Wl,-rpath,{dir}"
     )
 }

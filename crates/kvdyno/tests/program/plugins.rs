@@ -5,7 +5,7 @@ use super::scratch::{Scratch, outcomes, records};
 use super::suites::reads;
 use super::workers;
 use kvdyno_record::engine::library;
-use kvdyno_testing::skipped;
+use kvdyno_testing::report_skip;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +24,7 @@ fn can_compile(compiler: &str, test: &str) -> bool {
     let version = if compiler == "go" { "version" } else { "--version" };
     let runs = Command::new(compiler).arg(version).output().is_ok_and(|o| o.status.success());
     if !runs {
-        skipped("compilers", test, &format!("no `{compiler}`"));
+        report_skip("compilers", test, &format!("no `{compiler}`"));
     }
     runs
 }
@@ -34,11 +34,11 @@ fn can_compile(compiler: &str, test: &str) -> bool {
 fn make(scratch: &Scratch, language: &str) -> PathBuf {
     fs::create_dir(scratch.path("my code")).unwrap();
     let made = scratch.run(&["new-engine", "mine", "--language", language, "--into", "my code"]);
-    let folder = scratch.path("my code/kvdyno-mine");
-    made.assert_code(0).assert_says(&format!("wrote {}", folder.display()));
+    let dir = scratch.path("my code/kvdyno-mine");
+    made.assert_code(0).assert_says(&format!("wrote {}", dir.display()));
     made.assert_says("make test KVDYNO_ENGINE_PATH=$PWD kvdyno run quick --engine mine");
     let mut make = Command::new("make");
-    make.arg("test").current_dir(&folder).env_remove("CFLAGS").env_remove("CXXFLAGS");
+    make.arg("test").current_dir(&dir).env_remove("CFLAGS").env_remove("CXXFLAGS");
     // Warnings of a compiler are a mistake in a template.
     make.args(["CFLAGS=-O2 -Wall -Wextra -Werror", "CXXFLAGS=-O2 -Wall -Wextra -Werror"]);
     let output = make.output().unwrap();
@@ -49,7 +49,7 @@ fn make(scratch: &Scratch, language: &str) -> PathBuf {
         printed.contains("conformance of mine 0.1.0") && printed.contains(" 0 failed"),
         "{printed}"
     );
-    let plugin = folder.join("libkvdyno-mine.so");
+    let plugin = dir.join("libkvdyno-mine.so");
     fill_a_file(scratch, language, &plugin);
     plugin
 }
@@ -58,15 +58,15 @@ fn make(scratch: &Scratch, language: &str) -> PathBuf {
 #[track_caller]
 fn fill_a_file(scratch: &Scratch, language: &str, plugin: &Path) {
     let source = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin/tests/full.c");
-    let (program, folder) = (scratch.path("full"), scratch.path("full-database"));
+    let (program, dir) = (scratch.path("full"), scratch.path("full-database"));
     let mut compiler = Command::new("cc");
     compiler.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program).arg(source);
     assert!(compiler.arg("-ldl").status().unwrap().success());
-    fs::create_dir(&folder).unwrap();
-    let output = Command::new(program).arg(plugin).arg(&folder).output().unwrap();
+    fs::create_dir(&dir).unwrap();
+    let output = Command::new(program).arg(plugin).arg(&dir).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{language}: {printed}");
-    fs::remove_dir_all(folder).unwrap();
+    fs::remove_dir_all(dir).unwrap();
 }
 
 /// It is found beside other engines, and runs as they do.
@@ -95,14 +95,14 @@ fn run_as(scratch: &Scratch, engine: &str, class: &str, plugin: &Path) {
         "--trials",
         "1",
     ]);
-    let folders = [&scratch.path("engines"), plugin.parent().unwrap()];
-    let folders = std::env::join_paths(folders).unwrap();
-    command.env("KVDYNO_ENGINE_PATH", &folders);
+    let dirs = [&scratch.path("engines"), plugin.parent().unwrap()];
+    let dirs = std::env::join_paths(dirs).unwrap();
+    command.env("KVDYNO_ENGINE_PATH", &dirs);
     scratch.start(command).wait().assert_ok();
     let records = records(&scratch.only_run());
     assert_eq!(records.len(), 3, "{records:?}");
     for record in records.values() {
-        assert_eq!((record.case.engine.as_str(), record.outcome.word()), (engine, "done"));
+        assert_eq!((record.case.engine.as_str(), record.outcome.as_str()), (engine, "done"));
         // Which plugin it was stays in the record.
         let library = record.worker.as_ref().unwrap().library.as_ref().unwrap();
         assert_eq!((library.path.as_path(), library.build.as_str()), (plugin, "yours"));
@@ -110,7 +110,7 @@ fn run_as(scratch: &Scratch, engine: &str, class: &str, plugin: &Path) {
     scratch.run(&["check"]).assert_says("verify");
     // Found there again by its checksum.
     let mut again = scratch.kvdyno(&["rerun", "--plan"]);
-    again.env("KVDYNO_ENGINE_PATH", &folders);
+    again.env("KVDYNO_ENGINE_PATH", &dirs);
     scratch.start(again).wait().assert_ok();
     scratch.run(&["rerun", "--plan"]).assert_code(2).assert_says("--library");
     scratch.assert_nothing_left();
@@ -206,7 +206,7 @@ fn leveldb_is_linked_with_its_plugin() {
         return;
     }
     if !Path::new("/usr/include/leveldb/db.h").exists() {
-        return skipped("leveldb", test, "libleveldb-dev is not installed");
+        return report_skip("leveldb", test, "libleveldb-dev is not installed");
     }
     let run = |arguments: &[&str]| {
         let mut command = scratch.kvdyno(arguments);
@@ -255,14 +255,14 @@ mod soak {
             ("tidesdb", "tidesdb"),
             ("wiredtiger", "wiredtiger"),
         ] {
-            let Some(newest) = library::installed(engine).into_iter().next() else {
-                skipped(need, test, &format!("`kvdyno engines get {engine}` was not done"));
+            let Some(newest) = library::list_installed(engine).into_iter().next() else {
+                report_skip(need, test, &format!("`kvdyno engines get {engine}` was not done"));
                 continue;
             };
-            let folder = scratch.path(engine);
-            fs::create_dir(&folder).unwrap();
+            let dir = scratch.path(engine);
+            fs::create_dir(&dir).unwrap();
             let mut kit = Command::new(workers::find("plugin").unwrap());
-            let kit = kit.arg("--library").arg(&newest.path).arg("conformance").arg(&folder);
+            let kit = kit.arg("--library").arg(&newest.path).arg("conformance").arg(&dir);
             let output = kit.output().unwrap();
             let printed = String::from_utf8_lossy(&output.stdout);
             assert!(
@@ -278,24 +278,24 @@ mod soak {
     fn perconaft_conforms_and_is_run() {
         let (scratch, test) = (Scratch::new(), "perconaft_conforms_and_is_run");
         let Some(prefix) = std::env::var_os("PERCONAFT") else {
-            skipped("perconaft", test, "PERCONAFT is not set");
+            report_skip("perconaft", test, "PERCONAFT is not set");
             return;
         };
         if !can_run(&scratch, test) || !can_compile("cc", test) {
             return;
         }
         let sources = Path::new(env!("KVDYNO_SOURCE")).join("engines/plugin/perconaft");
-        let folder = scratch.path("perconaft");
-        fs::create_dir(&folder).unwrap();
+        let dir = scratch.path("perconaft");
+        fs::create_dir(&dir).unwrap();
         let mut make = Command::new("make");
-        make.arg("-f").arg(sources.join("Makefile")).arg("test").current_dir(&folder);
+        make.arg("-f").arg(sources.join("Makefile")).arg("test").current_dir(&dir);
         make.env("PERCONAFT", prefix).env("KVDYNO_PLUGIN", workers::find("plugin").unwrap());
         make.args(["CFLAGS=-O2 -Werror"]);
         let output = make.output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let printed = text(&output.stdout) + &text(&output.stderr);
         assert!(output.status.success() && printed.contains(" 0 failed"), "{printed}");
-        run_as(&scratch, "perconaft", "commit", &folder.join("libkvdyno-perconaft.so"));
+        run_as(&scratch, "perconaft", "commit", &dir.join("libkvdyno-perconaft.so"));
     }
 
     /// Plugins are chosen by their versions, as libraries are.
@@ -305,10 +305,10 @@ mod soak {
         if !can_run(&scratch, test) || !can_compile("go", test) {
             return;
         }
-        let installed = library::installed("bbolt");
+        let installed = library::list_installed("bbolt");
         let has = |version: &str| installed.iter().any(|library| library.version == version);
         if !has("1.4.3") || !has("1.5.0") {
-            skipped("go-engines", test, "`kvdyno engines get bbolt 1.4.3 1.5.0` was not done");
+            report_skip("go-engines", test, "`kvdyno engines get bbolt 1.4.3 1.5.0` was not done");
             return;
         }
         let text = reads().engine("bbolt").text();
@@ -318,7 +318,7 @@ mod soak {
         let records = records(&scratch.only_run());
         let mut versions: Vec<String> = Vec::new();
         for record in records.values() {
-            assert_eq!(record.outcome.word(), "done");
+            assert_eq!(record.outcome.as_str(), "done");
             versions.push(record.worker.as_ref().unwrap().description.engine.version.clone());
         }
         versions.sort();
@@ -332,7 +332,7 @@ mod soak {
         let (scratch, test) = (Scratch::new(), "a_new_engine_in_zig_passes_the_kit");
         let version = Command::new("zig").arg("version").output();
         if !version.is_ok_and(|version| version.status.success()) {
-            skipped("zig", test, "no `zig`: `pip install ziglang` has one");
+            report_skip("zig", test, "no `zig`: `pip install ziglang` has one");
         } else if can_run(&scratch, test) {
             make(&scratch, "zig");
         }

@@ -2,7 +2,7 @@
 
 use super::scratch::{Scratch, records};
 use super::suites::{GET, UPDATE, reads, suite};
-use super::workers::{needs, needs_root, skipped};
+use super::workers::{needs, needs_root, report_skip};
 use kvdyno_record::profile::{PhaseProfile, ProfileFile, ThreadOwner, ThreadsProfile};
 
 /// Seconds of LMDB: enough for samples on a busy machine.
@@ -20,16 +20,15 @@ fn was_sampled(scratch: &Scratch, test: &str) -> bool {
         sentence.starts_with("profile: ") && !sentence.contains("functions of the kernel")
     });
     if let Some(refused) = refused {
-        skipped("perf", test, refused);
+        report_skip("perf", test, refused);
     }
     refused.is_none()
 }
 
 fn profile(scratch: &Scratch) -> ProfileFile {
     let run = scratch.only_run();
-    let mut folders = run.case_records().unwrap().into_iter();
-    let measured =
-        folders.find(|(_, case)| case.phases.iter().any(|phase| phase.kind == "measure"));
+    let mut dirs = run.case_records().unwrap().into_iter();
+    let measured = dirs.find(|(_, case)| case.phases.iter().any(|phase| phase.kind == "measure"));
     measured.unwrap().0.profile().unwrap().unwrap()
 }
 

@@ -7,7 +7,7 @@ use super::scratch::{Scratch, record};
 use super::suites::{GET, suite};
 use super::workers::needs;
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord};
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 
 const MIB: u64 = 1 << 20;
 
@@ -41,7 +41,7 @@ fn assert_held(record: &CaseRecord, limit: u64) {
     assert!(after > before, "{}: the cache is inside the limit, and used", record.case.id);
 }
 
-fn assert_axis(run: &RunFolder, engine: &str) {
+fn assert_axis(run: &RunDir, engine: &str) {
     let records = LIMITS_MIB.map(|mib| record(run, &format!("_{engine}_{mib}mib_on-ext4_t4_")));
     for (record, mib) in records.iter().zip(LIMITS_MIB) {
         assert_held(record, mib * MIB);

@@ -2,7 +2,7 @@
 
 use super::workers;
 use kvdyno_record::case::CaseRecord;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ const MARK: &str = "KVDYNO_TEST_MARK";
 
 /// A test's directory.
 pub(crate) struct Scratch {
-    folder: TempDir,
+    dir: TempDir,
     mark: String,
     /// The programs started here: their groups are found by process id.
     started: RefCell<Vec<u32>>,
@@ -50,14 +50,14 @@ impl Scratch {
     /// other installed ones.
     pub(crate) fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let folder = tempfile::Builder::new().prefix("kvdyno-program-").tempdir_in("/var/tmp");
-        let folder = folder.unwrap();
+        let dir = tempfile::Builder::new().prefix("kvdyno-program-").tempdir_in("/var/tmp");
+        let dir = dir.unwrap();
         for name in ["engines", "tmp", "outputs"] {
-            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::create_dir(dir.path().join(name)).unwrap();
         }
         let number = NUMBER.fetch_add(1, Relaxed);
         let scratch = Self {
-            folder,
+            dir,
             mark: format!("{}-{number}", std::process::id()),
             started: RefCell::default(),
             outputs: AtomicU32::new(0),
@@ -99,7 +99,7 @@ impl Scratch {
 
     /// A path in it.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.dir.path().join(name)
     }
 
     /// Writes a file into it.
@@ -139,7 +139,7 @@ impl Scratch {
     }
 
     fn prepare(&self, command: &mut Command) {
-        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        command.current_dir(self.dir.path()).stdin(Stdio::null());
         command.env("KVDYNO_ENGINE_PATH", self.path("engines"));
         command.env("TMPDIR", self.path("tmp")).env(MARK, &self.mark).env("NO_COLOR", "1");
     }
@@ -161,10 +161,10 @@ impl Scratch {
     }
 
     /// The only run in `runs`.
-    pub(crate) fn only_run(&self) -> RunFolder {
+    pub(crate) fn only_run(&self) -> RunDir {
         let runs = self.runs();
         assert_eq!(runs.len(), 1, "{runs:?}");
-        RunFolder::open(runs[0].clone()).unwrap()
+        RunDir::open(runs[0].clone()).unwrap()
     }
 
     /// The contents of `runs` but its states, in order.
@@ -187,8 +187,8 @@ impl Scratch {
         wait_until(&format!("{case} is in {phase}"), || {
             self.runs().iter().any(|run| {
                 let cases = run.join("cases");
-                let mut folders = list(&cases).into_iter().filter(|name| name.contains(case));
-                folders.any(|name| {
+                let mut dirs = list(&cases).into_iter().filter(|name| name.contains(case));
+                dirs.any(|name| {
                     let readings = cases.join(name).join("machine.ndjson");
                     fs::read_to_string(readings).is_ok_and(|text| text.contains(&phase_text))
                 })
@@ -255,9 +255,9 @@ impl Scratch {
         let ours =
             |name: &str| started.iter().any(|pid| name.starts_with(&format!("kvdyno-{pid}-")));
         let mut groups = Vec::new();
-        for folder in group_folders() {
+        for dir in group_dirs() {
             groups.extend(
-                list(&folder).into_iter().filter(|name| ours(name)).map(|name| folder.join(name)),
+                list(&dir).into_iter().filter(|name| ours(name)).map(|name| dir.join(name)),
             );
         }
         groups
@@ -265,9 +265,9 @@ impl Scratch {
 }
 
 /// The test's own memory groups, and their parents.
-pub(crate) fn group_folders() -> Vec<PathBuf> {
+pub(crate) fn group_dirs() -> Vec<PathBuf> {
     let text = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let mut folders = Vec::new();
+    let mut dirs = Vec::new();
     for line in text.lines() {
         let mut fields = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
@@ -277,13 +277,13 @@ pub(crate) fn group_folders() -> Vec<PathBuf> {
             _ => &[],
         };
         for top in tops {
-            let folder = Path::new(top).join(path.trim_start_matches('/'));
-            folders.extend(folder.parent().map(Path::to_owned));
-            folders.push(folder);
+            let dir = Path::new(top).join(path.trim_start_matches('/'));
+            dirs.extend(dir.parent().map(Path::to_owned));
+            dirs.push(dir);
         }
     }
-    folders.retain(|folder| folder.join("cgroup.procs").exists());
-    folders
+    dirs.retain(|dir| dir.join("cgroup.procs").exists());
+    dirs
 }
 
 impl Running {
@@ -351,15 +351,15 @@ impl Running {
     /// Waits for its end. A command of many runs may take ten times as long as others if it goes on
     /// saying something.
     pub(crate) fn wait(mut self) -> Done {
-        let (begun, mut said, mut since) = (Instant::now(), 0, Instant::now());
+        let (begun, mut last_size, mut since) = (Instant::now(), 0, Instant::now());
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
             let size = self.outputs.iter().filter_map(|path| fs::metadata(path).ok());
             let size = size.map(|it| it.len()).sum();
-            if said != size {
-                (said, since) = (size, Instant::now());
+            if last_size != size {
+                (last_size, since) = (size, Instant::now());
             }
             let is_late = since.elapsed() > PATIENCE || begun.elapsed() > 10 * PATIENCE;
             assert!(!is_late, "kvdyno does not end: {}", self.stderr_text());
@@ -425,7 +425,7 @@ impl Done {
 }
 
 /// The record of each case, by id; with several attempts the last.
-pub(crate) fn records(run: &RunFolder) -> BTreeMap<String, CaseRecord> {
+pub(crate) fn records(run: &RunDir) -> BTreeMap<String, CaseRecord> {
     let mut records: BTreeMap<String, CaseRecord> = BTreeMap::new();
     for (_, record) in run.case_records().unwrap() {
         let newest = records.get(&record.case.id).is_none_or(|old| old.attempt < record.attempt);
@@ -438,7 +438,7 @@ pub(crate) fn records(run: &RunFolder) -> BTreeMap<String, CaseRecord> {
 
 /// The record of the one case whose id contains these words.
 #[track_caller]
-pub(crate) fn record(run: &RunFolder, words: &str) -> CaseRecord {
+pub(crate) fn record(run: &RunDir, words: &str) -> CaseRecord {
     let mut matching: Vec<CaseRecord> =
         records(run).into_values().filter(|record| record.case.id.contains(words)).collect();
     let ids: Vec<&String> = matching.iter().map(|record| &record.case.id).collect();
@@ -447,8 +447,8 @@ pub(crate) fn record(run: &RunFolder, words: &str) -> CaseRecord {
 }
 
 /// Each case's outcome in a word, by id.
-pub(crate) fn outcomes(run: &RunFolder) -> BTreeMap<String, &'static str> {
-    records(run).into_iter().map(|(id, record)| (id, record.outcome.word())).collect()
+pub(crate) fn outcomes(run: &RunDir) -> BTreeMap<String, &'static str> {
+    records(run).into_iter().map(|(id, record)| (id, record.outcome.as_str())).collect()
 }
 
 /// Waits until a condition holds.
@@ -462,8 +462,8 @@ pub(crate) fn wait_until(what: &str, mut true_now: impl FnMut() -> bool) {
 }
 
 /// The names in a directory, in order; none if there is no directory.
-pub(crate) fn list(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+pub(crate) fn list(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut names: Vec<String> =
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
@@ -471,10 +471,10 @@ pub(crate) fn list(folder: &Path) -> Vec<String> {
 }
 
 /// All files below a directory.
-pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for name in list(folder) {
-        let path = folder.join(name);
+    for name in list(dir) {
+        let path = dir.join(name);
         if path.is_dir() && !path.is_symlink() {
             files.extend(files_below(&path));
         } else {

@@ -7,7 +7,7 @@ use super::scratch::{Done, Scratch, list, outcomes, record, records};
 use super::suites::{GET, Suite, reads, suite};
 use super::workers::{needs, needs_root};
 use kvdyno_record::case::Outcome;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_record::workload::{Activity, Phase};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -51,7 +51,7 @@ fn is_met(point: &Value) -> bool {
 }
 
 /// The result follows from its points, and each point from its records.
-fn assert_consistent(run: &RunFolder, answer: &Value, wants_least: bool) {
+fn assert_consistent(run: &RunDir, answer: &Value, wants_least: bool) {
     let harder = |one: u64, other: u64| if wants_least { one < other } else { one > other };
     let records = records(run);
     for point in points(answer) {
@@ -224,7 +224,7 @@ fn the_highest_rate_is_below_what_the_engine_does_as_fast_as_it_goes() {
     let longer = ["--duration", "1s", "--within", "100%"];
     let done = scratch.run(&[&capacity[..], &target, &longer].concat());
     let runs = scratch.runs();
-    let run = RunFolder::open(runs.last().unwrap().clone()).unwrap();
+    let run = RunDir::open(runs.last().unwrap().clone()).unwrap();
     let answer = done.assert_ok().json();
     assert_consistent(&run, &answer, false);
     assert_eq!(answer["fastest"], Value::Null);

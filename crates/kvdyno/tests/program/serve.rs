@@ -222,14 +222,14 @@ fn the_report_of_a_sealed_run_is_rendered_once() {
     assert!(first.iter().all(|answer| answer.status == 200));
     // A client that does not read its reply blocks no other.
     let idle: Vec<TcpStream> = (0..100).map(|_| server.leave_asked(&paths[0])).collect();
-    let folder = scratch.path("runs").join(&run);
-    fs::rename(folder.join("cases"), folder.join("gone")).unwrap();
+    let dir = scratch.path("runs").join(&run);
+    fs::rename(dir.join("cases"), dir.join("gone")).unwrap();
     for (path, first) in paths.iter().zip(&first) {
         assert!(server.get(path).body == first.body, "{path} is rendered anew");
     }
     assert_eq!(server.get("/").status, 200);
     drop(idle);
-    let complete = fs::File::options().write(true).open(folder.join("complete")).unwrap();
+    let complete = fs::File::options().write(true).open(dir.join("complete")).unwrap();
     complete.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
     assert!(server.get(&paths[0]).body != first[0].body, "it was sealed anew");
     server.end();
@@ -291,10 +291,10 @@ fn nothing_is_rendered_for_clients_that_have_gone_and_lists_are_shown_meanwhile(
     scratch.write("s.toml", &reads().engine("null").text());
     scratch.run(&["run", "s.toml"]).assert_ok();
     let (server, run) = (Server::start(&scratch), names(&scratch).remove(0));
-    let folder = scratch.path("runs").join(&run);
+    let dir = scratch.path("runs").join(&run);
     // A run without a seal is rendered again each time.
-    fs::remove_file(folder.join("complete")).unwrap();
-    let files = super::scratch::files_below(&folder);
+    fs::remove_file(dir.join("complete")).unwrap();
+    let files = super::scratch::files_below(&dir);
     let machine = files.iter().find(|path| path.ends_with("machine.ndjson")).unwrap();
     let mut machine = BlockedFile::new(machine);
     let report = format!("/runs/{run}.json");

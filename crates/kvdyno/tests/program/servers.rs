@@ -6,7 +6,7 @@ use super::limits::can_limit;
 use super::scratch::{Scratch, files_below, record, wait_until};
 use super::suites::{GET, Suite, UPDATE, suite};
 use super::volumes::{can_make, loops};
-use super::workers::{self, find, needs, skipped};
+use super::workers::{self, find, needs, report_skip};
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord};
 use kvdyno_record::engine::Value;
 use kvdyno_record::usage::ProcessUsage;
@@ -244,10 +244,10 @@ fn a_server_that_does_not_end_is_told_of() {
     }
     let program = workers::program_of("redis");
     let scratch = Scratch::new();
-    let folder = program.parent().unwrap().display();
+    let dir = program.parent().unwrap().display();
     // Its first signal to end only stops the server for a while.
     let script = format!(
-        "#!/bin/sh\nexport LD_LIBRARY_PATH=$(echo {folder}/../lib/*-linux-gnu)\n\
+        "#!/bin/sh\nexport LD_LIBRARY_PATH=$(echo {dir}/../lib/*-linux-gnu)\n\
          trap 'kill -STOP $server; sleep 7; kill -CONT $server; kill $server' TERM\n\
          {} \"$@\" &\nserver=$!\nwait $server || wait $server\n",
         program.display()
@@ -272,7 +272,7 @@ fn what_makes_a_database_leaves_nothing_in_shared_memory() {
         return;
     }
     if !rustix::process::geteuid().is_root() {
-        skipped("root", test, "only root has namespaces for sure");
+        report_skip("root", test, "only root has namespaces for sure");
         return;
     }
     let program = workers::program_of("postgres");
@@ -382,9 +382,9 @@ fn a_killed_server_on_a_bare_device_leaves_nothing() {
 /// It has no package.
 fn has_asd(test: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let installed = std::env::split_paths(&path).any(|folder| folder.join("asd").is_file());
+    let installed = std::env::split_paths(&path).any(|dir| dir.join("asd").is_file());
     if !installed {
-        skipped("aerospike", test, "no asd on PATH");
+        report_skip("aerospike", test, "no asd on PATH");
     }
     installed
 }

@@ -6,7 +6,7 @@ use super::suites::{GET, Suite, UPDATE, suite};
 use super::volumes::can_make;
 use super::workers::needs;
 use kvdyno_record::case::{CaseRecord, Copying};
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use rustix::process::Signal;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ fn assert_each_from_the_start(cases: &[&CaseRecord], by: Copying) {
         assert_eq!(copy.method, by, "{}: {copy:?}", case.case.id);
         assert!(copy.files > 0 && copy.bytes > RECORDS * 1000, "{copy:?}");
         assert!(case.database_used_by.is_empty());
-        assert_eq!(case.outcome.word(), "done");
+        assert_eq!(case.outcome.as_str(), "done");
     }
 }
 
@@ -120,7 +120,7 @@ fn a_reflink_where_the_filesystem_can() {
 
 /// The records of a run's cases: of the load, and of those that measured.
 fn load_and_measured(run: &Path) -> (CaseRecord, Vec<CaseRecord>) {
-    let all = records(&RunFolder::open(run.to_owned()).unwrap());
+    let all = records(&RunDir::open(run.to_owned()).unwrap());
     let (loads, measured): (Vec<_>, Vec<_>) =
         all.into_values().partition(|case| case.case.makes_database());
     assert_eq!((loads.len(), measured.len()), (1, 2));
@@ -216,7 +216,7 @@ fn a_trial_that_must_load_one_engine_loads_all() {
         let before = scratch.runs();
         scratch.run(&[&["run", "s.toml"], more].concat()).assert_ok();
         let run = scratch.runs().into_iter().find(|run| !before.contains(run)).unwrap();
-        let cases = records(&RunFolder::open(run).unwrap()).into_values();
+        let cases = records(&RunDir::open(run).unwrap()).into_values();
         cases.filter(|case| case.restored.is_some()).count()
     };
     assert_eq!(run(&["--engine", "lmdb", "--states", "1GiB"]), 0);
@@ -371,7 +371,7 @@ fn an_overwritten_database_is_a_state_of_its_own() {
         let last = ["run", "s.toml", "--states", "1GiB"];
         scratch.run(&[&last[..], more].concat()).assert_ok();
         let newest = scratch.runs().into_iter().max().unwrap();
-        records(&RunFolder::open(newest).unwrap())
+        records(&RunDir::open(newest).unwrap())
     };
     let restored = |cases: &std::collections::BTreeMap<String, CaseRecord>| {
         cases.values().filter(|case| case.restored.is_some()).count()

@@ -22,7 +22,7 @@ pub(crate) struct AttachedServer {
     /// The port at which Redis uses TLS; others use `port`.
     pub(crate) hidden_port: u16,
     pub(crate) secret: String,
-    folder: TempDir,
+    dir: TempDir,
 }
 
 impl Drop for AttachedServer {
@@ -52,7 +52,7 @@ impl AttachedServer {
     /// One at a port, with a password and TLS.
     pub(crate) fn start(engine: &str) -> Self {
         let (mut theirs, command) = Self::kept(engine);
-        certify(theirs.folder.path());
+        certify(theirs.dir.path());
         match engine {
             "redis" => theirs.hide_redis(),
             "postgres" => theirs.hide_postgres(),
@@ -64,8 +64,8 @@ impl AttachedServer {
     /// Started by a supervisor, without TLS; and its command.
     fn kept(engine: &str) -> (Self, Vec<String>) {
         let worker = workers::find(engine).unwrap();
-        let folder = tempfile::Builder::new().prefix("kvdyno-theirs-").tempdir_in("/var/tmp");
-        let folder = folder.unwrap();
+        let dir = tempfile::Builder::new().prefix("kvdyno-theirs-").tempdir_in("/var/tmp");
+        let dir = dir.unwrap();
         let described = Command::new(&worker).arg("describe").output().unwrap();
         let described: WorkerDescription = serde_json::from_slice(&described.stdout).unwrap();
         let mut options = Options::defaults(&described.engine, Durability::Commit);
@@ -81,7 +81,7 @@ impl AttachedServer {
             requests: None,
         };
         let job = ServerJob {
-            location: Location::Directory(folder.path().to_owned()),
+            location: Location::Directory(dir.path().to_owned()),
             address: None,
             options,
             shape,
@@ -101,12 +101,12 @@ impl AttachedServer {
             address.strip_prefix("tcp://:").unwrap().split_once('@').unwrap();
         let port = host_and_port.rsplit_once(':').unwrap().1.parse().unwrap();
         let (hidden_port, secret) = (free_port(), secret.to_owned());
-        (Self { child, port, hidden_port, secret, folder }, command)
+        (Self { child, port, hidden_port, secret, dir }, command)
     }
 
     /// A file of its directory.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.dir.path().join(name)
     }
 
     /// The certificate authority.
@@ -165,11 +165,11 @@ impl AttachedServer {
         wait_for(&mut self.child).unwrap();
         let program = Path::new(&command[0]);
         let mut again = Command::new(program);
-        again.args(&command[1..]).current_dir(self.folder.path());
+        again.args(&command[1..]).current_dir(self.dir.path());
         for (name, file) in [("ssl-cert", "cert.pem"), ("ssl-key", "key.pem")] {
             again.arg(format!("--{name}={}", self.file(file).display()));
         }
-        again.env("LD_LIBRARY_PATH", library::beside(program).join(":"));
+        again.env("LD_LIBRARY_PATH", library::bundled_library_dirs(program).join(":"));
         again.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         self.child = again.spawn().unwrap();
         wait_until("it answers", || TcpStream::connect(("127.0.0.1", self.port)).is_ok());
@@ -177,7 +177,7 @@ impl AttachedServer {
 }
 
 /// A certificate of localhost, its key, and the authority that vouches for it.
-fn certify(folder: &Path) {
+fn certify(dir: &Path) {
     let (authority_key, key) = (KeyPair::generate().unwrap(), KeyPair::generate().unwrap());
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -188,7 +188,7 @@ fn certify(folder: &Path) {
     for (name, text) in
         [("ca.pem", vouched.pem()), ("cert.pem", cert.pem()), ("key.pem", key.serialize_pem())]
     {
-        fs::write(folder.join(name), text).unwrap();
+        fs::write(dir.join(name), text).unwrap();
     }
 }
 

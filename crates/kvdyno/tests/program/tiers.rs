@@ -4,7 +4,7 @@
 use super::locations::can_mount;
 use super::scratch::{Scratch, records};
 use super::suites::reads;
-use super::workers::{needs_root, skipped};
+use super::workers::{needs_root, report_skip};
 use kvdyno_record::case::Outcome;
 use std::fs::File;
 
@@ -23,7 +23,7 @@ pub(crate) fn can_swap(test: &str) -> Option<File> {
     let planned = scratch.run(&["plan", "probe.toml"]);
     let can = planned.code == Some(0);
     if !can {
-        skipped("swap", test, planned.err.trim());
+        report_skip("swap", test, planned.err.trim());
     }
     can.then(|| {
         let file = File::create(std::env::temp_dir().join("kvdyno-swap-tests.lock")).unwrap();
@@ -41,7 +41,7 @@ fn a_node_is_bound_to() {
     scratch.write("s.toml", &suite.text());
     let planned = scratch.run(&["plan", "s.toml"]);
     if planned.code != Some(0) {
-        return skipped("numa", test, &planned.err);
+        return report_skip("numa", test, &planned.err);
     }
     scratch.run(&["run", "s.toml"]).assert_ok();
     scratch.run(&["show", "--full"]).assert_ok().assert_says("NUMA node 0");

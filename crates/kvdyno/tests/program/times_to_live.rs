@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 const ENGINES: [&str; 2] = ["redis", "memcached"];
 
-/// Only the commonest workers are in every scratch folder.
+/// Only the commonest workers are in every scratch directory.
 fn scratch_for(engine: &str) -> Scratch {
     let scratch = Scratch::new();
     if engine == "memcached" {

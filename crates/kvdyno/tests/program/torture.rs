@@ -3,7 +3,7 @@
 
 use super::scratch::{Scratch, list, wait_until};
 use super::volumes::can_make;
-use super::workers::{self, needs, skipped};
+use super::workers::{self, needs, report_skip};
 use kvdyno_host::Looped;
 use kvdyno_record::engine::Durability;
 use kvdyno_record::torture::{ClassRecord, TortureRecord, Trial, TrialKind};
@@ -17,7 +17,7 @@ use std::process::Command;
 /// Whether an engine can be tortured on this machine; otherwise prints a note.
 fn can_torture(test: &str, mkfs: &str) -> bool {
     if let Err(error) = File::options().read(true).write(true).open("/dev/fuse") {
-        skipped("fuse", test, &error.to_string());
+        report_skip("fuse", test, &error.to_string());
         return false;
     }
     can_make(test, &[mkfs])
@@ -62,8 +62,8 @@ fn lmdb_keeps_what_it_has_committed_and_the_control_does_not() {
     ];
     let done = scratch.run(&arguments);
     done.assert_code(0).assert_says("lmdb commit: held").assert_says("lost 0 of 30 (< 10 %)");
-    let folder = scratch.runs()[0].display().to_string();
-    assert_eq!(scratch.run(&["show", &folder]).assert_code(0).out, done.out);
+    let dir = scratch.runs()[0].display().to_string();
+    assert_eq!(scratch.run(&["show", &dir]).assert_code(0).out, done.out);
     let record = record(&scratch);
     let commit = class(&record, Durability::Commit);
     let power = trial(commit, TrialKind::Power);
@@ -92,7 +92,7 @@ fn lmdb_without_flushes_is_damaged_as_its_manual_says_and_that_can_be_repeated()
     let kills = &trial(of_async, TrialKind::Kill).tally;
     assert_eq!((kills.lost, kills.corrupt), (0, 0), "the page cache survives: {kills:?}");
     let synced = &trial(of_async, TrialKind::Sync).tally;
-    assert!(synced.states == 15 && synced.sound_only(), "{synced:?}");
+    assert!(synced.states == 15 && synced.is_sound(), "{synced:?}");
     let power = trial(of_async, TrialKind::Power);
     assert!(power.tally.lost + power.tally.corrupt > 10, "{power:?}");
     let example = &power.examples[0];
@@ -180,7 +180,7 @@ fn a_process_is_killed_in_the_boot_in_which_it_wrote() {
     for durability in [Durability::None, Durability::Async] {
         let class = class(&record, durability);
         let kills = &trial(class, TrialKind::Kill).tally;
-        assert!(kills.states > 0 && kills.sound_only(), "{durability:?}: {kills:?}");
+        assert!(kills.states > 0 && kills.is_sound(), "{durability:?}: {kills:?}");
         let power = &trial(class, TrialKind::Power).tally;
         assert!(power.lost + power.corrupt > 0, "{durability:?}: {power:?}");
     }

@@ -4,9 +4,9 @@
 use super::locations::can_mount;
 use super::scratch::{Running, Scratch, list, outcomes, records, wait_until};
 use super::suites::{GET, UPDATE, suite};
-use super::workers::{needs, skipped};
+use super::workers::{needs, report_skip};
 use kvdyno_record::case::CaseRecord;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use rustix::process::Signal;
 use std::fs;
 use std::path::Path;
@@ -21,12 +21,10 @@ const RAW: &str = "kind = \"loop\"\nfilesystem = \"raw\"";
 /// Whether a test can create volumes with these tools; otherwise prints a note.
 pub(crate) fn can_make(test: &str, tools: &[&str]) -> bool {
     let is_installed = |tool: &&&str| {
-        ["/usr/sbin", "/sbin", "/usr/bin"]
-            .iter()
-            .any(|folder| Path::new(folder).join(tool).is_file())
+        ["/usr/sbin", "/sbin", "/usr/bin"].iter().any(|dir| Path::new(dir).join(tool).is_file())
     };
     if let Some(missing) = tools.iter().find(|tool| !is_installed(tool)) {
-        skipped("mkfs", test, &format!("{missing} is not installed"));
+        report_skip("mkfs", test, &format!("{missing} is not installed"));
         return false;
     }
     can_mount(test)
@@ -34,19 +32,19 @@ pub(crate) fn can_make(test: &str, tools: &[&str]) -> bool {
 
 /// Loop devices with images in this directory.
 pub(crate) fn loops(scratch: &Scratch) -> Vec<String> {
-    let folder = scratch.path(".").canonicalize().unwrap().display().to_string();
+    let dir = scratch.path(".").canonicalize().unwrap().display().to_string();
     let is_ours = |name: &String| {
         let file = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file"));
-        file.is_ok_and(|file| file.contains(&folder))
+        file.is_ok_and(|file| file.contains(&dir))
     };
     list(Path::new("/sys/block")).into_iter().filter(is_ours).collect()
 }
 
 /// Mounts below a directory, as seen from outside of the program.
 pub(crate) fn mounts(scratch: &Scratch) -> Vec<String> {
-    let folder = scratch.path(".").canonicalize().unwrap().display().to_string();
+    let dir = scratch.path(".").canonicalize().unwrap().display().to_string();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-    mounts.lines().filter(|line| line.contains(&folder)).map(str::to_owned).collect()
+    mounts.lines().filter(|line| line.contains(&dir)).map(str::to_owned).collect()
 }
 
 /// No loop device, mount, process, group, swap or file.
@@ -69,7 +67,7 @@ fn cases_on<'r>(
 }
 
 /// Load and reads ran on the volume's own device, which was written to.
-fn assert_measured(run: &RunFolder, engine: &str, volume: &str, mounted: Option<&str>) {
+fn assert_measured(run: &RunDir, engine: &str, volume: &str, mounted: Option<&str>) {
     let all = records(run);
     let cases = cases_on(all.values(), engine, volume);
     assert_eq!(cases.len(), 2, "{engine} on {volume}");
@@ -184,7 +182,7 @@ fn assert_medium_is_shown(scratch: &Scratch, others: &[&str]) {
     }
 }
 
-/// The drive's baseline is measured on each volume, and applies to that one, whatever the name of
+/// The drive's ceiling is measured on each volume, and applies to that one, whatever the name of
 /// its loop device.
 #[test]
 fn a_ceiling_holds_for_the_volume_that_it_was_taken_on() {

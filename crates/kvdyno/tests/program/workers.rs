@@ -4,7 +4,7 @@
 //! runs from a directory of its own.
 
 use kvdyno_record::engine::library;
-pub(crate) use kvdyno_testing::{needs_root, skipped};
+pub(crate) use kvdyno_testing::{needs_root, report_skip};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,9 +18,9 @@ pub(crate) fn program() -> &'static Path {
     PROGRAM.get_or_init(|| {
         let all = Path::new(env!("CARGO_TARGET_TMPDIR"));
         remove_those_of_the_dead(all);
-        let folder = all.join(format!("program-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let program = folder.join("kvdyno");
+        let dir = all.join(format!("program-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let program = dir.join("kvdyno");
         if fs::hard_link(BUILT, &program).is_err() {
             install(BUILT, &program);
         }
@@ -55,9 +55,9 @@ const PLUGINS: [&str; 2] = ["leveldb", "wiredtiger"];
 pub(crate) fn find(engine: &str) -> Option<PathBuf> {
     let engine = if PLUGINS.contains(&engine) { "plugin" } else { engine };
     let listed = std::env::var_os("KVDYNO_ENGINE_PATH").unwrap_or_default();
-    let mut folders: Vec<PathBuf> = std::env::split_paths(&listed).collect();
-    folders.push(Path::new(BUILT).parent().unwrap().to_owned());
-    let paths = folders.iter().map(|folder| folder.join(format!("kvdyno-{engine}")));
+    let mut dirs: Vec<PathBuf> = std::env::split_paths(&listed).collect();
+    dirs.push(Path::new(BUILT).parent().unwrap().to_owned());
+    let paths = dirs.iter().map(|dir| dir.join(format!("kvdyno-{engine}")));
     paths.into_iter().find(|path| path.is_file())
 }
 
@@ -71,16 +71,16 @@ pub(crate) fn null() -> &'static Path {
 }
 
 fn build_null() -> PathBuf {
-    let folder = Path::new(BUILT).parent().unwrap();
+    let dir = Path::new(BUILT).parent().unwrap();
     let mut command = Command::new(env!("CARGO"));
     command.args(["build", "--quiet", "--package", "kvdyno-null"]);
-    command.arg("--target-dir").arg(folder.parent().unwrap());
-    if folder.ends_with("release") {
+    command.arg("--target-dir").arg(dir.parent().unwrap());
+    if dir.ends_with("release") {
         command.arg("--release");
     }
     let output = command.current_dir(env!("KVDYNO_SOURCE")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    folder.join("kvdyno-null")
+    dir.join("kvdyno-null")
 }
 
 /// The null engine's description.
@@ -104,8 +104,8 @@ const LIBRARIES: [&str; 7] =
 pub(crate) fn needs(engine: &str, test: &str) -> bool {
     let available = needs_worker(engine, test);
     // Each is a requirement of its own, by the engine's name.
-    if available && LIBRARIES.contains(&engine) && library::installed(engine).is_empty() {
-        skipped(engine, test, &format!("`kvdyno engines get {engine}` was not done"));
+    if available && LIBRARIES.contains(&engine) && library::list_installed(engine).is_empty() {
+        report_skip(engine, test, &format!("`kvdyno engines get {engine}` was not done"));
         return false;
     }
     available
@@ -115,7 +115,11 @@ pub(crate) fn needs(engine: &str, test: &str) -> bool {
 pub(crate) fn needs_worker(engine: &str, test: &str) -> bool {
     let available = find(engine).is_some();
     if !available {
-        skipped("engines", test, &format!("no worker kvdyno-{engine} (`make engines` builds it)"));
+        report_skip(
+            "engines",
+            test,
+            &format!("no worker kvdyno-{engine} (`make engines` builds it)"),
+        );
     }
     available
 }

@@ -58,7 +58,7 @@ fn what_is_pure_starts_nothing_and_reads_no_host() {
     let mut violations = Vec::new();
     let pure = ["crates/suite/", "crates/analysis/", "crates/render/"];
     for Source { path, text } in rust() {
-        if !pure.iter().any(|folder| path.starts_with(folder)) {
+        if !pure.iter().any(|dir| path.starts_with(dir)) {
             continue;
         }
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
@@ -73,7 +73,7 @@ fn what_is_pure_starts_nothing_and_reads_no_host() {
     assert_none("crates that are pure reach outside", &violations);
 }
 
-/// The floors of a crate, the lowest first: a folder of its sources builds on those before it.
+/// The floors of a crate, the lowest first: a directory of its sources builds on those before it.
 const FLOORS: [(&str, &[&str]); 3] = [
     ("analysis", &["stats", "figures", "judge", "answers"]),
     ("suite", &["written", "edit", "check", "plan"]),

@@ -40,15 +40,15 @@ struct Source {
 fn files(endings: &[&str]) -> Vec<Source> {
     let mut sources = Vec::new();
     let root = repository();
-    let mut folders = vec![root.clone()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
+    let mut dirs = vec![root.clone()];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if path.is_dir() {
                 let others = ["target", "runs", "node_modules"];
                 let ours = !name.starts_with('.') && !others.contains(&name.as_str());
-                folders.extend(ours.then_some(path));
+                dirs.extend(ours.then_some(path));
             } else if endings.iter().any(|ending| name.ends_with(ending)) {
                 let text = fs::read_to_string(&path).unwrap();
                 let path = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
@@ -183,10 +183,10 @@ fn only_the_printer_prints() {
     let calls = ["print", "eprint"].map(|name| [format!("{name}!("), format!("{name}ln!(")]);
     let calls: Vec<String> = calls.into_iter().flatten().collect();
     let may_print = |path: &str| {
-        let folder = |name: &str| path.contains(&format!("/{name}/"));
+        let dir = |name: &str| path.contains(&format!("/{name}/"));
         let exception = PRINTING.iter().any(|(printing, _)| *printing == path);
         let tests = path.ends_with("/tests.rs") || path.ends_with("/testing.rs");
-        exception || tests || ["benches", "tests", "examples"].iter().any(|name| folder(name))
+        exception || tests || ["benches", "tests", "examples"].iter().any(|name| dir(name))
     };
     let mut violations = Vec::new();
     for Source { path, text } in rust() {
@@ -212,8 +212,8 @@ fn no_file_is_dead() {
     while let Some(path) = next.pop() {
         let text = fs::read_to_string(repository().join(&path)).unwrap();
         for name in declared_modules(&text) {
-            let folder = module_folder(&path);
-            let candidates = [format!("{folder}/{name}.rs"), format!("{folder}/{name}/mod.rs")];
+            let dir = module_dir(&path);
+            let candidates = [format!("{dir}/{name}.rs"), format!("{dir}/{name}/mod.rs")];
             next.extend(candidates.into_iter().filter(|file| all.contains(file)));
         }
         reached.insert(path);
@@ -251,11 +251,11 @@ fn declared_modules(text: &str) -> Vec<String> {
 }
 
 /// Where the files of a file's modules lie.
-fn module_folder(path: &str) -> String {
-    let (folder, file) = path.rsplit_once('/').unwrap();
+fn module_dir(path: &str) -> String {
+    let (dir, file) = path.rsplit_once('/').unwrap();
     let stem = file.trim_end_matches(".rs");
     let own = is_root(path) || stem == "mod";
-    if own { folder.to_owned() } else { format!("{folder}/{stem}") }
+    if own { dir.to_owned() } else { format!("{dir}/{stem}") }
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn every_dependency_has_its_line_and_every_line_its_dependency() {
     let text = fs::read_to_string(repository().join("docs/dependencies.md")).unwrap();
     let rows = text.lines().filter_map(|line| line.strip_prefix("| "));
     let names = rows.filter_map(|row| row.split(" |").next()).flat_map(|cell| cell.split(", "));
-    let told: BTreeSet<String> =
+    let documented: BTreeSet<String> =
         names.filter(|name| !["crate", "package"].contains(name)).map(plain).collect();
     let mut used: BTreeSet<String> = BTreeSet::new();
     for Source { path, text } in files(&["Cargo.toml"]) {
@@ -281,9 +281,9 @@ fn every_dependency_has_its_line_and_every_line_its_dependency() {
         }
     }
     assert!(used.len() > 10, "{used:?}");
-    let untold: Vec<String> = used.difference(&told).cloned().collect();
-    assert_none("dependencies that docs/dependencies.md does not explain", &untold);
-    let unused: Vec<String> = told.difference(&used).cloned().collect();
+    let undocumented: Vec<String> = used.difference(&documented).cloned().collect();
+    assert_none("dependencies that docs/dependencies.md does not explain", &undocumented);
+    let unused: Vec<String> = documented.difference(&used).cloned().collect();
     assert_none("explained in docs/dependencies.md and not used", &unused);
 }
 
@@ -325,17 +325,17 @@ fn the_page_is_as_new_as_its_sources() {
     let wanted = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let page = fs::read_to_string(root.join("dist/index.html")).unwrap();
     let (_, rest) = page.split_once("name=\"kvdyno-sources\" content=\"").unwrap();
-    let found = rest.split('"').next().unwrap_or_default();
+    let page_digest = rest.split('"').next().unwrap_or_default();
     assert_eq!(
-        found, wanted,
+        page_digest, wanted,
         "report/dist/index.html was built from other sources than those in report/: run \
          `make page` and commit what it writes"
     );
 }
 
-/// All files of a folder and of those in it.
-fn below(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+/// All files of a directory and of those in it.
+fn below(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { below(&path) } else { vec![path] }).collect()
 }
 
@@ -377,14 +377,14 @@ fn no_registry_is_named() {
 fn tracked() -> Vec<PathBuf> {
     let others = [".git", "target", "runs", "node_modules"];
     let mut violations = Vec::new();
-    let mut folders = vec![repository()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
+    let mut dirs = vec![repository()];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
             let other = others.contains(&&*path.file_name().unwrap().to_string_lossy());
             match (other, path.is_dir()) {
                 (true, _) => {}
-                (false, true) => folders.push(path),
+                (false, true) => dirs.push(path),
                 (false, false) => violations.push(path),
             }
         }
@@ -395,8 +395,8 @@ fn tracked() -> Vec<PathBuf> {
 
 #[test]
 fn decisions_are_numbered_without_gaps() {
-    let folder = repository().join("docs/decisions");
-    let mut names: Vec<String> = fs::read_dir(folder)
+    let dir = repository().join("docs/decisions");
+    let mut names: Vec<String> = fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
@@ -414,10 +414,10 @@ fn decisions_are_numbered_without_gaps() {
 fn links_in_the_docs_lead_somewhere() {
     let mut broken = Vec::new();
     for Source { path, text } in files(&[".md"]) {
-        let folder = repository().join(&path).parent().unwrap().to_owned();
+        let dir = repository().join(&path).parent().unwrap().to_owned();
         for target in links(&text) {
             let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
-            let to = if file.is_empty() { repository().join(&path) } else { folder.join(file) };
+            let to = if file.is_empty() { repository().join(&path) } else { dir.join(file) };
             let exists = to.exists();
             if !exists || !(anchor.is_empty() || has_heading(&to, anchor)) {
                 broken.push(format!("{path}: {target}"));
@@ -453,8 +453,8 @@ fn tests_that_security_names_are_there() {
     let exists = |name: &&str| {
         let program = format!("crates/kvdyno/tests/program/{name}.rs");
         let source = format!("crates/record/src/{name}.rs");
-        let crate_folder = format!("crates/{}", name.trim_start_matches("kvdyno-"));
-        [program, source, crate_folder].iter().any(|path| repository().join(path).exists())
+        let crate_dir = format!("crates/{}", name.trim_start_matches("kvdyno-"));
+        [program, source, crate_dir].iter().any(|path| repository().join(path).exists())
     };
     let missing: Vec<String> = names.filter(|name| !exists(name)).map(str::to_owned).collect();
     assert_none("tests that SECURITY.md names and that are not there", &missing);
@@ -464,8 +464,8 @@ fn tests_that_security_names_are_there() {
 #[test]
 fn engines_are_compiled_in_one_piece() {
     let text = fs::read_to_string(repository().join("Cargo.toml")).unwrap();
-    let folders = fs::read_dir(repository().join("engines")).unwrap();
-    let names = folders.map(|folder| folder.unwrap().file_name().into_string().unwrap());
+    let dirs = fs::read_dir(repository().join("engines")).unwrap();
+    let names = dirs.map(|dir| dir.unwrap().file_name().into_string().unwrap());
     let line = |name: &str| format!("\nkvdyno-{name} = {{ codegen-units = 1 }}");
     let missing: Vec<String> = names.filter(|name| !text.contains(&line(name))).collect();
     assert_none("engines that [profile.release.package] of Cargo.toml lacks", &missing);

@@ -194,17 +194,17 @@ fn scripts_run_with_no_variable_set() {
     super::assert_none("scripts that need a variable", &wrong);
 }
 
-/// A folder with the repository's scripts and a PATH that holds nothing harmful.
+/// A directory with the repository's scripts and a PATH that holds nothing harmful.
 fn make_world(world: &Path, all_is_there: bool) {
-    for folder in ["scripts", ".ci", "path", "home", "bin", "report/dist"] {
-        fs::create_dir_all(world.join(folder)).unwrap();
+    for dir in ["scripts", ".ci", "path", "home", "bin", "report/dist"] {
+        fs::create_dir_all(world.join(dir)).unwrap();
     }
     for (name, text) in scripts() {
         make_program(&world.join("scripts").join(name), &text);
     }
     fs::write(world.join("report/dist/index.html"), "").unwrap();
     for name in HARMLESS {
-        let paths = ["/usr/bin", "/bin"].map(|folder| PathBuf::from(folder).join(name));
+        let paths = ["/usr/bin", "/bin"].map(|dir| PathBuf::from(dir).join(name));
         if let Some(path) = paths.iter().find(|path| path.exists()) {
             symlink(path, world.join("path").join(name)).unwrap();
         }

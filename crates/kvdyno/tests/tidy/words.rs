@@ -9,6 +9,22 @@ const RETIRED_FUNCTIONS: [&str; 12] = [
     "given_or",
 ];
 
+/// Participles that may be a function's whole name: they are clear at the call.
+const PARTICIPLES: [&str; 12] = [
+    "embedded",
+    "enabled",
+    "loaded",
+    "malformed",
+    "ordered",
+    "required",
+    "sorted",
+    "tuned",
+    "uncompared",
+    "unpacked",
+    "unsupported",
+    "verified",
+];
+
 /// Types that hid one of many meanings, or a word of the standard prelude.
 const RETIRED_TYPES: [&str; 14] = [
     "Apart",
@@ -33,6 +49,10 @@ const RETIRED_FIELDS: [&str; 16] = [
     "said", "there", "told", "what", "why",
 ];
 
+/// Words that had a second word beside them for the same thing, each with the one that stays.
+const RETIRED_WORDS: [(&str, &str); 3] =
+    [("folder", "directory; `dir` in code"), ("baseline", "ceiling"), ("client group", "role")];
+
 const WORDS_PER_SENTENCE_MAX: usize = 30;
 const WORDS_PER_SENTENCE_MEAN_MAX: f64 = 20.0;
 
@@ -44,10 +64,10 @@ fn retired_names_stay_retired() {
             let code = line.trim_start();
             let field = code.strip_prefix("pub ").and_then(|rest| rest.split_once(": "));
             if field.is_some_and(|(name, _)| RETIRED_FIELDS.contains(&name))
-                || declares(code, "fn", &RETIRED_FUNCTIONS)
-                || ["struct", "enum", "trait", "type"]
-                    .iter()
-                    .any(|keyword| declares(code, keyword, &RETIRED_TYPES))
+                || declared_name(code, "fn").is_some_and(|name| RETIRED_FUNCTIONS.contains(&name))
+                || ["struct", "enum", "trait", "type"].iter().any(|keyword| {
+                    declared_name(code, keyword).is_some_and(|name| RETIRED_TYPES.contains(&name))
+                })
             {
                 back.push(format!("{path}:{}: {code}", number + 1));
             }
@@ -56,15 +76,58 @@ fn retired_names_stay_retired() {
     assert_none("names that docs/architecture.md has a better word for", &back);
 }
 
-/// Whether a line declares one of `names`.
-fn declares(code: &str, keyword: &str, names: &[&str]) -> bool {
-    if code.starts_with("//") {
-        return false;
+#[test]
+fn functions_are_verbs_and_nouns() {
+    let mut riddles = Vec::new();
+    for Source { path, text } in rust() {
+        if path.contains("/tests/") || path.ends_with("tests.rs") {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for (number, line) in code.lines().enumerate() {
+            let name = declared_name(line.trim_start(), "fn");
+            riddles.extend(
+                name.filter(|name| lacks_verb_and_noun(name))
+                    .map(|name| format!("{path}:{}: {name}", number + 1)),
+            );
+        }
     }
-    let mut words = code.split(' ').skip_while(|word| *word != keyword).skip(1);
-    let name = words.next().unwrap_or_default();
+    assert_none("functions without a verb and its object, or the noun that they return", &riddles);
+}
+
+#[test]
+fn one_thing_has_one_word() {
+    let mut back = Vec::new();
+    for Source { path, text } in files(&[".rs", ".md", ".ts", ".sh", ".toml", ".txt", ".snap"]) {
+        if path.ends_with("tidy/words.rs") {
+            continue;
+        }
+        for (number, line) in text.to_lowercase().lines().enumerate() {
+            let retired = RETIRED_WORDS.iter().find(|(word, _)| line.contains(word));
+            back.extend(
+                retired.map(|(word, stays)| format!("{path}:{}: `{word}` is {stays}", number + 1)),
+            );
+        }
+    }
+    assert_none("a second word for one thing", &back);
+}
+
+/// The name that a line of code declares with `keyword`.
+fn declared_name<'c>(code: &'c str, keyword: &str) -> Option<&'c str> {
+    if code.starts_with("//") {
+        return None;
+    }
+    let name = code.split(' ').skip_while(|word| *word != keyword).nth(1)?;
     let end = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
-    names.contains(&&name[..end])
+    Some(&name[..end])
+}
+
+/// Whether a function's name is a bare participle, or has `of` without what it is of.
+fn lacks_verb_and_noun(name: &str) -> bool {
+    let is_participle = name.ends_with("ed") && !name.contains('_');
+    (is_participle && !PARTICIPLES.contains(&name))
+        || name.starts_with("of_")
+        || name.ends_with("_of")
 }
 
 #[test]
@@ -149,8 +212,8 @@ fn word_count(sentence: &str) -> usize {
 fn sentences_are_found_in_prose_alone() {
     let page = "# A heading\n\nOne two three. Four `code with. dots` five\nsix seven:\n\n\
                 \x20   code\n\n- an item here\n- another one\n\n| a | table |\n";
-    let found: Vec<usize> = sentences(page).map(|s| word_count(&s)).filter(|n| *n > 0).collect();
-    assert_eq!(found, [3, 5, 3, 2]);
+    let counts: Vec<usize> = sentences(page).map(|s| word_count(&s)).filter(|n| *n > 0).collect();
+    assert_eq!(counts, [3, 5, 3, 2]);
 }
 
 /// A glossary that is long is not read.

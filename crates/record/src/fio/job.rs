@@ -120,7 +120,7 @@ pub fn slice(phase: &str, roles: &[RoleResult]) -> Slice {
 
 impl Job {
     /// Another thread of the same job.
-    pub(super) fn is_of(&self, other: &Self) -> bool {
+    pub(super) fn is_same_job(&self, other: &Self) -> bool {
         (&self.name, &self.client, self.group, &self.options)
             == (&other.name, &other.client, other.group, &other.options)
     }
@@ -154,19 +154,20 @@ impl Job {
             let why = "its reads and writes are reported as one (unified_rw_reporting=mixed)";
             return Some(why.to_owned());
         }
-        if self.sides().next().is_none() {
+        if self.active_sides().next().is_none() {
             let what =
                 if created { "it only made its file (create_only=1)" } else { "it did no I/O" };
             return Some(what.to_owned());
         }
         let timed = |side: &Side| side.total().samples > 0;
-        let lacks = self.sides().any(|(_, side)| timed(side) && side.total().bins.is_empty());
+        let lacks =
+            self.active_sides().any(|(_, side)| timed(side) && side.total().bins.is_empty());
         lacks.then(|| "it has no latency bins: use --output-format=json+".to_owned())
     }
 
     /// Why its latencies are unknown; none: they are known.
     pub fn without_times(&self) -> Option<String> {
-        if self.sides().any(|(_, side)| side.total().samples > 0) {
+        if self.active_sides().any(|(_, side)| side.total().samples > 0) {
             return None;
         }
         let options = ["gtod_reduce", "disable_lat", "disable_clat"];
@@ -205,7 +206,7 @@ impl Job {
     /// Those of several sizes have a mean.
     pub fn block_bytes(&self) -> u64 {
         let sum = |value: fn(&Side) -> u64| {
-            self.sides().map(|(_, side)| value(side)).fold(0, u64::saturating_add)
+            self.active_sides().map(|(_, side)| value(side)).fold(0, u64::saturating_add)
         };
         let (bytes, ios) = (sum(|side| side.io_bytes), sum(|side| side.total_ios).max(1));
         let block = self.number("bs").filter(|_| !bytes.is_multiple_of(ios));
@@ -222,21 +223,25 @@ impl Job {
 
     /// Its threads.
     pub fn threads(&self) -> u32 {
-        if self.entries > 1 { self.entries } else { self.grouped().unwrap_or(self.asked_threads()) }
+        if self.entries > 1 {
+            self.entries
+        } else {
+            self.grouped_threads().unwrap_or(self.requested_threads())
+        }
     }
 
-    fn asked_threads(&self) -> u32 {
+    fn requested_threads(&self) -> u32 {
         self.number("numjobs").map_or(1, |jobs| u32::try_from(jobs).unwrap_or(u32::MAX)).max(1)
     }
 
     /// Several jobs that `group_reporting` has made one entry: how many threads they were, by their
     /// time in all over the time from first to last. Name and options are of some of them.
-    pub fn grouped(&self) -> Option<u32> {
+    pub fn grouped_threads(&self) -> Option<u32> {
         // Where each thread reads what it has written, the two times lie one after the other.
         if self.entries > 1 || self.option("verify").is_some() {
             return None;
         }
-        let (window_ms, threads_asked_for) = (self.window_ms(), self.asked_threads());
+        let (window_ms, threads_asked_for) = (self.window_ms(), self.requested_threads());
         let theirs = window_ms.saturating_mul(threads_asked_for.into()).saturating_add(TOGETHER_MS);
         let threads = (self.runtime_ms as f64 / window_ms.max(1) as f64).round() as u32;
         (self.runtime_ms > theirs && threads > threads_asked_for).then_some(threads)
@@ -280,7 +285,7 @@ impl Job {
     /// Each latency distribution with its tag. None: the report is `json`, not `json+`.
     pub fn histograms(&self, phase: &str, role: &str) -> Vec<(String, Histogram<u64>)> {
         let mut all = Vec::new();
-        for (op, side) in self.sides() {
+        for (op, side) in self.active_sides() {
             let total = side.total();
             for (kind, times) in [
                 (Kind::Service, total),
@@ -303,7 +308,7 @@ impl Job {
     /// Its reads, writes, trims and flushes, as a role's.
     pub fn role(&self, name: &str, threads: u32) -> RoleResult {
         let mut ops: BTreeMap<String, OpResult> =
-            self.sides().map(|(op, side)| (op.to_owned(), side.result(op))).collect();
+            self.active_sides().map(|(op, side)| (op.to_owned(), side.result(op))).collect();
         let count = self.syncs();
         if count > 0 {
             let times = &self.sync.lat_ns;
@@ -348,7 +353,7 @@ impl Job {
     }
 
     /// What was done, by the operations' names here.
-    fn sides(&self) -> impl Iterator<Item = (&'static str, &Side)> {
+    fn active_sides(&self) -> impl Iterator<Item = (&'static str, &Side)> {
         let sides = [("get", &self.read), ("update", &self.write), ("delete", &self.trim)];
         sides.into_iter().filter(|(_, side)| side.total_ios > 0)
     }

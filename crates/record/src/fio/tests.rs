@@ -174,7 +174,7 @@ fn jobs_that_are_one_entry_have_the_threads_of_all() {
     };
     let threads = |job_ms, options| {
         let report = grouped(job_ms, options);
-        (report.jobs[0].threads(), report.jobs[0].grouped())
+        (report.jobs[0].threads(), report.jobs[0].grouped_threads())
     };
     assert_eq!(threads(4_091, serde_json::json!({ "rw": "randread" })), (4, Some(4)));
     assert_eq!(threads(1_040, serde_json::json!({ "rw": "randread" })), (1, None));

@@ -68,7 +68,7 @@ impl Table {
             let begin =
                 if index + 1 == self.0.len() { 0 } else { self.first_rank(index, ids, end) };
             for kind in 0..Graph::TYPES {
-                let of_type = split.of_type(links, kind);
+                let of_type = split.links_for_type(links, kind);
                 totals.links += (end - begin) * of_type;
                 totals.counts += (end - begin) * u64::from(of_type > 0);
             }
@@ -125,7 +125,7 @@ mod tests {
                 let mut sum = Totals { ids, ..Totals::default() };
                 for rank in 0..ids {
                     for kind in 0..Graph::TYPES {
-                        let links = split.of_type(table.links(rank, ids), kind);
+                        let links = split.links_for_type(table.links(rank, ids), kind);
                         sum.links += links;
                         sum.counts += u64::from(links > 0);
                     }

@@ -21,5 +21,5 @@ pub const NO_DEVICE: &str = "no device counters";
 pub const VOLUME_USED: &str = "volume used bytes";
 /// Where the kernel lists the processor's flaws.
 pub const FLAWS: &str = "/sys/devices/system/cpu/vulnerabilities";
-/// The folder of DAMON's settings.
+/// The directory of DAMON's settings.
 pub const DAMON: &str = "/sys/kernel/mm/damon/";

@@ -52,7 +52,7 @@ impl Decimal {
     }
 
     /// The number over `divisor`, exactly; null where 64 bits do not hold it.
-    pub(super) fn over(self, divisor: u64) -> Option<Ratio> {
+    pub(super) fn divide(self, divisor: u64) -> Option<Ratio> {
         let ten = 10_u128.checked_pow(self.power.unsigned_abs())?;
         let (above, below) = if self.power >= 0 {
             (self.digits.checked_mul(ten)?, u128::from(divisor))

@@ -55,5 +55,5 @@ pub fn ycsb_items(records: u64, phases: &[Phase]) -> u64 {
 
 /// Whether an operation writes nothing, by its name.
 pub fn reads(op: &str) -> bool {
-    OpInfo::named(op).is_some_and(|op| op.reads && !op.writes)
+    OpInfo::find_by_name(op).is_some_and(|op| op.reads && !op.writes)
 }

@@ -82,7 +82,7 @@ impl Rate {
     }
 
     /// One rate after the other.
-    pub fn in_stages(stages: Vec<Stage>, schedule: Schedule) -> Self {
+    pub fn from_stages(stages: Vec<Stage>, schedule: Schedule) -> Self {
         let length_ns: u64 = stages.iter().map(|stage| stage.length_ns).sum();
         let due = |stage: &Stage| f64::midpoint(stage.from, stage.to) * stage.length_ns as f64;
         let due: f64 = stages.iter().map(due).sum();
@@ -95,14 +95,14 @@ impl Rate {
     }
 
     /// The least rate, in operations a second.
-    pub fn least(&self) -> f64 {
+    pub fn least_rate(&self) -> f64 {
         let amplitude = self.sine.map_or(0.0, |sine| sine.amplitude);
         let stages = self.stages.iter().map(|stage| stage.from.min(stage.to));
         stages.fold(self.operations_per_s - amplitude, f64::min)
     }
 
     /// The mean rate of a phase of this length; of one that ends otherwise, that of a period.
-    pub fn offered(&self, duration_ns: Option<u64>) -> f64 {
+    pub fn mean_rate(&self, duration_ns: Option<u64>) -> f64 {
         duration_ns.map_or(self.operations_per_s, |ns| self.mean_over(ns as f64))
     }
 

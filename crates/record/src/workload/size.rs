@@ -140,13 +140,13 @@ impl Size {
                 parts.sum()
             }
             Self::Normal { .. } | Self::Lognormal { .. } | Self::Pareto { .. } => {
-                remembered(self, || mean_of_quantiles(|u| self.drawn(u) as f64))
+                cached_mean(self, || mean_of_quantiles(|u| self.quantile(u) as f64))
             }
         }
     }
 
     /// The length that `u`, uniform in `0..1`, stands for.
-    pub fn drawn(&self, u: f64) -> u64 {
+    pub fn quantile(&self, u: f64) -> u64 {
         match *self {
             Self::Fixed { bytes } => bytes,
             Self::Uniform { min, max } => (min + (u * (max - min + 1) as f64) as u64).min(max),
@@ -206,7 +206,7 @@ impl Size {
 }
 
 /// A mean that takes milliseconds, computed once: a plan of thousands of cases asks for the same.
-fn remembered(size: &Size, mean: impl FnOnce() -> f64) -> f64 {
+fn cached_mean(size: &Size, mean: impl FnOnce() -> f64) -> f64 {
     thread_local!(static KNOWN: RefCell<Vec<(Size, f64)>> = const { RefCell::new(Vec::new()) });
     KNOWN.with_borrow_mut(|means| {
         if let Some((_, mean)) = means.iter().find(|(of, _)| of == size) {

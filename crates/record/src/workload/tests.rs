@@ -106,7 +106,7 @@ fn shapes_are_those_of_the_closed_forms() {
     const POINTS: u32 = 50_000;
     for Known { size, up_to, .. } in all_known() {
         let mut lengths: Vec<u64> =
-            (0..POINTS).map(|i| size.drawn((f64::from(i) + 0.5) / f64::from(POINTS))).collect();
+            (0..POINTS).map(|i| size.quantile((f64::from(i) + 0.5) / f64::from(POINTS))).collect();
         lengths.sort_unstable();
         assert!(lengths.first().is_some_and(|shortest| *shortest >= size.min()), "{size:?}");
         assert!(lengths.last().is_some_and(|longest| *longest <= size.max()), "{size:?}");
@@ -139,7 +139,7 @@ fn mixgraphs_values_are_those_of_db_benchs_formula() {
     for i in 1..100_000 {
         // Not near a whole number of u, where both round in their own ways.
         let u = (f64::from(i) + 0.123_4) / 100_000.0;
-        let (ours, theirs) = (VALUES.drawn(1.0 - u), db_bench(u));
+        let (ours, theirs) = (VALUES.quantile(1.0 - u), db_bench(u));
         assert!(ours == theirs.max(10), "{u}: {ours} and {theirs}");
     }
     assert!((VALUES.mean() - 36.39).abs() < 0.04, "{}", VALUES.mean());
@@ -151,7 +151,7 @@ fn mixgraphs_scans_are_those_of_db_benchs_formula() {
     let (mut sum, mut equal) = (0, 0);
     for i in 0..200_000 {
         let u = (f64::from(i) + 0.123_4) / 200_000.0;
-        let (ours, theirs) = (SCANS.drawn(1.0 - u), db_bench(u));
+        let (ours, theirs) = (SCANS.quantile(1.0 - u), db_bench(u));
         sum += theirs;
         equal += u32::from(ours == theirs.max(1));
     }
@@ -160,14 +160,14 @@ fn mixgraphs_scans_are_those_of_db_benchs_formula() {
     let mean = sum as f64 / 200_000.0;
     assert!((mean / 569.0 - 1.0).abs() < 0.01, "{mean}");
     assert!((SCANS.mean() / 569.0 - 1.0).abs() < 0.01, "{}", SCANS.mean());
-    assert_eq!(SCANS.drawn(0.5), 27);
+    assert_eq!(SCANS.quantile(0.5), 27);
 }
 
 #[test]
 fn multigets_of_linkbench_have_the_mean_that_was_worked_out() {
     let as_run = Size::Geometric { p: 0.382, min: 2, max: 128 };
     assert!((as_run.mean() - 3.62).abs() < 0.01, "{}", as_run.mean());
-    assert_eq!(Size::Geometric { p: 1.0, min: 3, max: 9 }.drawn(0.0), 3);
+    assert_eq!(Size::Geometric { p: 1.0, min: 3, max: 9 }.quantile(0.0), 3);
     assert!((Size::Geometric { p: 1.0, min: 3, max: 9 }.mean() - 3.0).abs() < 1e-12);
 }
 

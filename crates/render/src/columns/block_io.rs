@@ -8,7 +8,7 @@ use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::block_io::{IoRow, PhaseIo};
 use kvdyno_analysis::figures::metric::Metrics;
 use kvdyno_record::blockio::IoKind;
-use kvdyno_record::units::grouped;
+use kvdyno_record::units::group_digits;
 
 const AID: &str = "\
 Requests as the kernel handed them to the device's driver and had them completed, all trials
@@ -39,7 +39,7 @@ pub(super) static KIND: Kind = Kind {
         let mut aid = AID.to_owned();
         for phase in summary.block_io.iter().filter(|phase| phase.lost + phase.lost_of_log > 0) {
             let label = summary.groups.get(phase.group).map_or("", |group| group.label.as_str());
-            let (of_counts, of_log) = (grouped(phase.lost), grouped(phase.lost_of_log));
+            let (of_counts, of_log) = (group_digits(phase.lost), group_digits(phase.lost_of_log));
             aid += &format!(
                 "\nLost in {} of {label}: {of_counts} requests of the counts, {of_log} lines of \
                  the log.",
@@ -71,20 +71,22 @@ fn is_rare(phase: &PhaseIo, row: &IoRow) -> bool {
 
 const COLUMNS: &[Column] = &[
     text("threads", |line| line.threads_of_all()),
-    text("phase", |line| line.row.phase.to_owned()).left(),
-    text("device", |line| io_cell(line, |io| io.device.clone())).left().when(|shown| shown.devices),
-    text("kind", |line| io_cell(line, |io| io.kind.word().to_owned())).left(),
-    text("by", |line| io_cell(line, |io| io.owner.word().to_owned())).left(),
-    text("I/Os", |line| io_cell(line, |io| grouped(io.count))),
-    text("/op", |line| per(line, |phase, _| phase.operations)).wide(),
+    text("phase", |line| line.row.phase.to_owned()).left_aligned(),
+    text("device", |line| io_cell(line, |io| io.device.clone()))
+        .left_aligned()
+        .when(|shown| shown.devices),
+    text("kind", |line| io_cell(line, |io| io.kind.as_str().to_owned())).left_aligned(),
+    text("by", |line| io_cell(line, |io| io.owner.as_str().to_owned())).left_aligned(),
+    text("I/Os", |line| io_cell(line, |io| group_digits(io.count))),
+    text("/op", |line| io_ratio(line, |phase, _| phase.operations)).wide_only(),
     text("/write", |line| {
-        per(line, |phase, io| match io.kind {
+        io_ratio(line, |phase, io| match io.kind {
             IoKind::Write | IoKind::Metadata | IoKind::Flush => phase.writes,
             _ => 0,
         })
     }),
     text("KB", |line| io_cell(line, |io| ratio(io.bytes as f64 / io.count.max(1) as f64 / 1e3))),
-    text("FUA", |line| io_cell(line, |io| grouped(io.fua))),
+    text("FUA", |line| io_cell(line, |io| group_digits(io.fua))),
     text("p50\nus", |line| io_cell(line, |io| time(io.latency_ns_p50))),
     text("p99\nus", |line| io_cell(line, |io| time(io.latency_ns_p99))),
     text("max\nus", |line| io_cell(line, |io| time(Some(io.latency_ns_max as f64)))),
@@ -94,7 +96,7 @@ fn io_cell(line: &Line<'_, '_>, word: fn(&IoRow) -> String) -> String {
     line.row.io.map_or_else(String::new, |(_, io)| word(io))
 }
 
-fn per(line: &Line<'_, '_>, many: fn(&PhaseIo, &IoRow) -> u64) -> String {
+fn io_ratio(line: &Line<'_, '_>, many: fn(&PhaseIo, &IoRow) -> u64) -> String {
     let Some((phase, io)) = line.row.io else { return String::new() };
     match many(phase, io) {
         0 => "-".to_owned(),

@@ -128,7 +128,7 @@ pub(super) const fn main(
 }
 
 /// Words of a row.
-pub(super) const fn words(
+pub(super) const fn export_column(
     title: &'static str,
     csv: &'static str,
     heading: &'static str,
@@ -154,17 +154,17 @@ impl Column {
     }
 
     /// Only in wide tables.
-    pub(super) const fn wide(self) -> Self {
+    pub(super) const fn wide_only(self) -> Self {
         self.when(|shown| shown.wide)
     }
 
     /// In wide tables, and where the suite asks for it.
     pub(super) const fn optional(self, name: ColumnName) -> Self {
-        Self { requested: Some(name), ..self.wide() }
+        Self { requested: Some(name), ..self.wide_only() }
     }
 
     /// It holds words.
-    pub(super) const fn left(self) -> Self {
+    pub(super) const fn left_aligned(self) -> Self {
         Self { side: Side::Left, ..self }
     }
 
@@ -187,7 +187,7 @@ impl Column {
     }
 
     /// Its words.
-    pub(crate) fn words(&self, row: &Row<'_>) -> Cell {
+    pub(crate) fn export_cell(&self, row: &Row<'_>) -> Cell {
         match self.from {
             CellSource::Words(cell) => cell(row),
             _ => Cell::Empty,
@@ -229,11 +229,11 @@ impl Column {
     }
 
     /// How its numbers are shown in the workbook.
-    pub(crate) fn shown(&self) -> Show {
+    pub(crate) fn number_format(&self) -> Show {
         let own_show = match self.from {
             CellSource::Figure(definition)
             | CellSource::Main(definition)
-            | CellSource::Range(definition, _) => format::format_for(definition).show,
+            | CellSource::Range(definition, _) => format::figure_format(definition).show,
             CellSource::OverBase(..) => Show::Ratio,
             CellSource::Words(_) | CellSource::Text(_) | CellSource::Verdict => Show::Plain,
             CellSource::Phase(_)

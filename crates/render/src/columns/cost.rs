@@ -1,19 +1,19 @@
 //! The cost table: what a phase took, all roles together.
 
 use super::column::CellSource::Phase;
-use super::column::{Column, Kind, figure, sheet, text, words};
+use super::column::{Column, Kind, export_column, figure, sheet, text};
 use super::line::Line;
 use super::row::engine_phases;
 use crate::cell::Cell;
 use crate::format::trials;
 use kvdyno_analysis::figures::catalogue as c;
-use kvdyno_analysis::figures::efficiency::BaselineCase;
+use kvdyno_analysis::figures::efficiency::CeilingCase;
 use kvdyno_analysis::figures::explain::Cause;
 use kvdyno_analysis::figures::metric::Definition;
 use kvdyno_record::column::ColumnName as Asked;
 
 const AID: &str = "\
-Costs are the whole process's and the device's, so of all client groups together: /op is per
+Costs are the whole process's and the device's, so of all roles together: /op is per
 operation of any, background work and the load generator included. reads, read and written are of
 the whole device, not this process alone. write amp: device bytes / bytes of keys and values.
 cached: share of the database in the page cache before > after. data:RAM: used bytes / RAM
@@ -29,7 +29,7 @@ swap in, swap out: read from and written to the swap that was made for the case.
 /// A row for each measured phase.
 pub(super) static KIND: Kind = Kind {
     name: "cost",
-    title: "Cost of the run, all client groups together",
+    title: "Cost of the run, all roles together",
     sheet: "Cost",
     always: true,
     csv: true,
@@ -46,20 +46,22 @@ pub(super) static KIND: Kind = Kind {
 
 const COLUMNS: &[Column] = &[
     text("threads", |line| line.threads_of_all()),
-    text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
-    words("", "ceiling", "baseline", |row| {
-        Cell::words(
+    text("phase", |line| line.row.phase.to_owned()).left_aligned().when(|shown| shown.phases),
+    export_column("", "ceiling", "ceiling", |row| {
+        Cell::text_or_empty(
             row.efficiency()
                 .and_then(|efficiency| efficiency.ceiling.as_ref())
-                .map(BaselineCase::name),
+                .map(CeilingCase::name),
         )
     }),
-    words("", "ceiling_ios_per_s", "", |row| {
+    export_column("", "ceiling_ios_per_s", "", |row| {
         let ceiling = row.efficiency().and_then(|efficiency| efficiency.ceiling.as_ref());
         Cell::number(ceiling.map(|ceiling| ceiling.ios_per_s))
     }),
-    words("", "limit", "limit", |row| {
-        Cell::words(row.efficiency().and_then(|efficiency| efficiency.limit).map(Cause::word))
+    export_column("", "limit", "limit", |row| {
+        Cell::text_or_empty(
+            row.efficiency().and_then(|efficiency| efficiency.limit).map(Cause::as_str),
+        )
     }),
     figure(&c::WALL, "", "wall, s"),
     sheet("operations of all roles", Phase(|spent, _| spent.operations() as f64)),
@@ -83,14 +85,14 @@ const COLUMNS: &[Column] = &[
     }),
     figure(&c::CPU_PER_OP, "", "CPU, us/op")
         .formula("({user, s}+{sys, s})*1000000/{operations of all roles}"),
-    text("client\nus/op", |line| where_it_is(line, &c::CLIENT_CPU_PER_OP)).when(|s| s.clients),
+    text("client\nus/op", |line| figure_or_blank(line, &c::CLIENT_CPU_PER_OP)).when(|s| s.clients),
     figure(&c::CLIENT_CPU_PER_OP, "", "client CPU, us/op"),
     figure(&c::CPU_PERCENT, "CPU\n%", "CPU, %").formula("100*({user, s}+{sys, s})/{wall, s}"),
     figure(&c::SWITCHES_VOLUNTARY, "", "ctx switches voluntary"),
     figure(&c::SWITCHES_INVOLUNTARY, "", "ctx switches involuntary"),
     figure(&c::SWITCHES_PER_OP, "ctx\n/op", "ctx switches/op")
         .formula("({ctx switches voluntary}+{ctx switches involuntary})/{operations of all roles}")
-        .wide(),
+        .wide_only(),
     figure(&c::DEVICE_READS, "", "device reads"),
     figure(&c::DEVICE_READS_PER_OP, "reads\n/op", "device reads/op")
         .formula("{device reads}/{operations of all roles}"),
@@ -106,7 +108,7 @@ const COLUMNS: &[Column] = &[
     sheet("keys+values written, B", Phase(|spent, _| spent.written_bytes() as f64)),
     figure(&c::READ_AMPLIFICATION, "read\namp", "read amplification, B/B")
         .formula("{device read, B}/{keys+values read, B}")
-        .wide(),
+        .wide_only(),
     figure(&c::WRITE_AMPLIFICATION, "write\namp", "write amplification, B/B")
         .formula("{device written, B}/{keys+values written, B}"),
     figure(&c::DATABASE_USED, "", "size, B"),
@@ -126,32 +128,34 @@ const COLUMNS: &[Column] = &[
     figure(&c::DATA_TO_RAM, "data\n:RAM", "data:RAM, B/B"),
     figure(&c::RSS_PEAK, "RSS\nMiB", "RSS peak, B"),
     figure(&c::FAULTS_MINOR, "", "minor faults"),
-    figure(&c::FAULTS_MAJOR, "faults\nmajor", "major faults").wide(),
+    figure(&c::FAULTS_MAJOR, "faults\nmajor", "major faults").wide_only(),
     figure(&c::DEVICE_WRITES, "", "device writes"),
     figure(&c::DEVICE_WRITES_PER_OP, "writes\n/op", "device writes/op")
         .formula("{device writes}/{operations of all roles}")
-        .wide(),
-    figure(&c::DEVICE_WRITE_BYTES, "written\nMiB", "device written, B").wide(),
-    figure(&c::DEVICE_READ_BYTES, "read\nMiB", "device read, B").wide(),
-    figure(&c::DEVICE_FLUSHES, "flushes", "device flushes").wide(),
-    figure(&c::DEVICE_BUSY, "busy\n%", "device busy, %").wide(),
-    figure(&c::DEVICE_QUEUE, "queue", "queue depth, mean").wide(),
-    figure(&c::DEVICE_READ_LATENCY, "read\nus", "device read, us").wide(),
-    figure(&c::DEVICE_WRITE_LATENCY, "write\nus", "device write, us").wide(),
-    figure(&c::DEVICE_FLUSH_LATENCY, "flush\nus", "device flush, us").wide(),
+        .wide_only(),
+    figure(&c::DEVICE_WRITE_BYTES, "written\nMiB", "device written, B").wide_only(),
+    figure(&c::DEVICE_READ_BYTES, "read\nMiB", "device read, B").wide_only(),
+    figure(&c::DEVICE_FLUSHES, "flushes", "device flushes").wide_only(),
+    figure(&c::DEVICE_BUSY, "busy\n%", "device busy, %").wide_only(),
+    figure(&c::DEVICE_QUEUE, "queue", "queue depth, mean").wide_only(),
+    figure(&c::DEVICE_READ_LATENCY, "read\nus", "device read, us").wide_only(),
+    figure(&c::DEVICE_WRITE_LATENCY, "write\nus", "device write, us").wide_only(),
+    figure(&c::DEVICE_FLUSH_LATENCY, "flush\nus", "device flush, us").wide_only(),
     figure(&c::DEVICE_READS_PER_S, "", "device reads/s in the window")
         .formula("{device reads}/{wall, s}"),
     figure(&c::DEVICE_WRITES_PER_S, "", "device writes/s in the window"),
-    figure(&c::CEILING_SHARE, "", "share of the raw-device baseline, %"),
+    figure(&c::CEILING_SHARE, "", "share of the raw-device ceiling, %"),
     figure(&c::DRIVE_SHARE, "", "share of the drive's most, %"),
-    figure(&c::DEFERRED, "deferred\ns", "deferred, s").wide(),
-    figure(&c::STEAL, "stolen\n%", "stolen, %").wide(),
-    text("n", |line| trials(line.row.metric(&c::WALL))).wide(),
-    text("swap in\nKB/op", |line| where_it_is(line, &c::SWAP_IN_BYTES_PER_OP)).when(|s| s.swaps),
-    text("swap out\nKB/op", |line| where_it_is(line, &c::SWAP_OUT_BYTES_PER_OP)).when(|s| s.swaps),
+    figure(&c::DEFERRED, "deferred\ns", "deferred, s").wide_only(),
+    figure(&c::STEAL, "stolen\n%", "stolen, %").wide_only(),
+    text("n", |line| trials(line.row.metric(&c::WALL))).wide_only(),
+    text("swap in\nKB/op", |line| figure_or_blank(line, &c::SWAP_IN_BYTES_PER_OP))
+        .when(|s| s.swaps),
+    text("swap out\nKB/op", |line| figure_or_blank(line, &c::SWAP_OUT_BYTES_PER_OP))
+        .when(|s| s.swaps),
 ];
 
 /// Nothing where a case has no swap of its own, or no client: nothing is missing there.
-fn where_it_is(line: &mut Line<'_, '_>, definition: &Definition) -> String {
+fn figure_or_blank(line: &mut Line<'_, '_>, definition: &Definition) -> String {
     if line.row.metric(definition).is_some() { line.figure(definition) } else { String::new() }
 }

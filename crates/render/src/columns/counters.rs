@@ -7,13 +7,13 @@ use kvdyno_analysis::figures::catalogue as c;
 
 const AID: &str = "\
 Of the engine's process, or of its server with all its processes, in user mode, over the operations
-of all client groups: the engine's own threads are in it, and, where the engine is no server, the
+of all roles: the engine's own threads are in it, and, where the engine is no server, the
 load generator. CPU us/op has the kernel's part, too.";
 
 /// A row for each measured phase that was counted, or was to be.
 pub(super) static KIND: Kind = Kind {
     name: "counters",
-    title: "Counters of the processor, all client groups together",
+    title: "Counters of the processor, all roles together",
     sheet: "",
     always: false,
     csv: false,
@@ -31,7 +31,7 @@ pub(super) static KIND: Kind = Kind {
 
 const COLUMNS: &[Column] = &[
     text("threads", |line| line.threads_of_all()),
-    text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
+    text("phase", |line| line.row.phase.to_owned()).left_aligned().when(|shown| shown.phases),
     text("CPU\nus/op", |line| line.main(&c::CPU_PER_OP)),
     figure(&c::PROCESS_INSTRUCTIONS_PER_OP, "instr.\n/op", ""),
     figure(&c::PROCESS_CYCLES_PER_OP, "cycles\n/op", ""),

@@ -1,15 +1,15 @@
 //! The bare drive's tables: what each job gave and cost, and how long its I/Os took.
 
 use super::column::CellSource::{Range, Time};
-use super::column::{Column, Kind, column, figure, main, sheet, text, words};
+use super::column::{Column, Kind, column, export_column, figure, main, sheet, text};
 use super::lead::count;
 use super::row::Row;
 use super::row::jobs;
 use crate::cell::Cell;
-use crate::format::{ratio, ratio_cell, spread, trials};
+use crate::format::{format_spread, ratio, ratio_cell, trials};
 use crate::wrap::wrap;
 use kvdyno_analysis::figures::catalogue as c;
-use kvdyno_analysis::figures::lists::{together, unique};
+use kvdyno_analysis::figures::lists::{group_equal, unique};
 use kvdyno_analysis::figures::ratio::format_ratio;
 use kvdyno_record::column::ColumnName as Asked;
 use kvdyno_record::hlog::Kind as Clock;
@@ -19,7 +19,7 @@ const AID: &str = "\
 depth: I/Os that each thread keeps in flight; 1 waits for each. IOPS and MB/s (10^6 bytes) are of
 the jobs' own calls. I/Os/op: device I/Os per call. Below 1: a cache served some. Above 1: large
 calls were split, flushes made the filesystem write, or another process used the drive. CPU is the
-whole process's. *: a raw-device baseline: the limit of the engines. --wide: CPU %, context
+whole process's. *: a raw-device ceiling: the limit of the engines. --wide: CPU %, context
 switches, queue.";
 
 const TIMES_AID: &str = "\
@@ -93,7 +93,7 @@ fn ran(rows: &[Row<'_>]) -> String {
         let (way, _) = lines[0];
         format!("\n{}", wrap(&format!("ran as {way}: {}", jobs.join(", ")), 0))
     };
-    together(ways, |(a, _), (b, _)| a == b).into_iter().map(line).collect()
+    group_equal(ways, |(a, _), (b, _)| a == b).into_iter().map(line).collect()
 }
 
 const COLUMNS: &[Column] = &[
@@ -101,29 +101,32 @@ const COLUMNS: &[Column] = &[
         let mark = if line.row.group.ceiling { "*" } else { "" };
         format!("{}{mark}", line.row.group.label)
     })
-    .left(),
+    .left_aligned(),
     text("volume", |line| line.row.group.volume.clone().unwrap_or_default())
-        .left()
+        .left_aligned()
         .when(|shown| shown.volumes),
-    words("I/O", "io", "I/O", |row| Cell::words(row.drive_io())).left(),
-    words("calls", "method", "calls", |row| Cell::words(row.job().map(|job| &job.method))).left(),
-    words("", "ran", "ran as", |row| {
-        Cell::words(row.job().and_then(|job| job.executed_as.as_ref()))
+    export_column("I/O", "io", "I/O", |row| Cell::text_or_empty(row.drive_io())).left_aligned(),
+    export_column("calls", "method", "calls", |row| {
+        Cell::text_or_empty(row.job().map(|job| &job.method))
+    })
+    .left_aligned(),
+    export_column("", "ran", "ran as", |row| {
+        Cell::text_or_empty(row.job().and_then(|job| job.executed_as.as_ref()))
     })
     .width(40),
     text("block", |line| line.row.block_bytes().map_or_else(|| "-".to_owned(), units::exact_bytes)),
-    words("", "block_bytes", "block, B", |row| Cell::count(row.block_bytes())),
-    words("depth", "depth", "depth", |row| {
+    export_column("", "block_bytes", "block, B", |row| Cell::count(row.block_bytes())),
+    export_column("depth", "depth", "depth", |row| {
         count(row.role.map(|(_, role)| role.depth.unwrap_or(1)))
     }),
-    words("threads", "threads", "threads", |row| count(row.threads())),
-    words("", "ceiling", "baseline", |row| Cell::text(row.group.ceiling.to_string())),
-    words("", "op", "operation", |row| Cell::text(row.op_or_all())),
+    export_column("threads", "threads", "threads", |row| count(row.threads())),
+    export_column("", "ceiling", "ceiling", |row| Cell::text(row.group.ceiling.to_string())),
+    export_column("", "op", "operation", |row| Cell::text(row.op_or_all())),
     figure(&c::OPERATIONS, "", "I/Os done"),
     figure(&c::WINDOW, "", "window, s"),
     figure(&c::RATE_WINDOW, "", "rate window, s"),
     main(&c::OPS_PER_S, "IOPS", "IOPS").formula("{I/Os done}/{rate window, s}"),
-    text("spread\n%", |line| spread(line.row.metric(&c::OPS_PER_S))),
+    text("spread\n%", |line| format_spread(line.row.metric(&c::OPS_PER_S))),
     text("vs.\nvol", |line| ratio_cell(line.row.relative_volume())).when(|shown| shown.volumes),
     text("vs. vol\n99 %", |line| format_interval(line.row))
         .when(|shown| shown.volumes && shown.wide),
@@ -150,13 +153,13 @@ const COLUMNS: &[Column] = &[
             _ => line.figure(&c::DEVICE_WRITES_PER_OP),
         }
     }),
-    figure(&c::CPU_PERCENT, "CPU\n%", "CPU, %").wide(),
-    figure(&c::SWITCHES_PER_OP, "ctx\n/op", "ctx switches/op").wide(),
-    figure(&c::DEVICE_BUSY, "busy\n%", "device busy, %").wide(),
-    figure(&c::DEVICE_QUEUE, "queue", "queue depth, mean").wide(),
-    figure(&c::DEVICE_FLUSHES, "flushes", "device flushes").wide(),
-    figure(&c::STEAL, "stolen\n%", "stolen, %").wide(),
-    text("n", |line| trials(line.row.metric(&c::OPS_PER_S))).wide(),
+    figure(&c::CPU_PERCENT, "CPU\n%", "CPU, %").wide_only(),
+    figure(&c::SWITCHES_PER_OP, "ctx\n/op", "ctx switches/op").wide_only(),
+    figure(&c::DEVICE_BUSY, "busy\n%", "device busy, %").wide_only(),
+    figure(&c::DEVICE_QUEUE, "queue", "queue depth, mean").wide_only(),
+    figure(&c::DEVICE_FLUSHES, "flushes", "device flushes").wide_only(),
+    figure(&c::STEAL, "stolen\n%", "stolen, %").wide_only(),
+    text("n", |line| trials(line.row.metric(&c::OPS_PER_S))).wide_only(),
     figure(&c::SUBMIT_P50, "", "submit p50, us"),
     figure(&c::SUBMIT_P95, "", "submit p95, us"),
     figure(&c::SUBMIT_P99, "", "submit p99, us"),
@@ -176,9 +179,9 @@ const COLUMNS: &[Column] = &[
 ];
 
 const TIME_COLUMNS: &[Column] = &[
-    words("job", "", "", |row| Cell::text(&row.group.label)).left(),
+    export_column("job", "", "", |row| Cell::text(&row.group.label)).left_aligned(),
     COLUMNS[1],
-    words("threads", "", "", |row| count(row.threads())),
+    export_column("threads", "", "", |row| count(row.threads())),
     // What a drive does for an operation.
     text("I/O", |line| {
         let verb = match line.row.op() {
@@ -189,7 +192,7 @@ const TIME_COLUMNS: &[Column] = &[
         };
         verb.to_owned()
     })
-    .left(),
+    .left_aligned(),
     text("time", |line| {
         let deep = line.row.role.is_some_and(|(_, role)| role.depth.is_some());
         let name = match line.row.clock {
@@ -200,7 +203,7 @@ const TIME_COLUMNS: &[Column] = &[
         };
         name.to_owned()
     })
-    .left(),
+    .left_aligned(),
     column(Time(0), "p50\nus", "", ""),
     column(Time(2), "p95\nus", "", "").optional(Asked::P95),
     column(Time(3), "p99\nus", "", ""),

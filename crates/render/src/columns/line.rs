@@ -9,11 +9,11 @@ use kvdyno_analysis::answers::search::SearchResult;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::{Group, data};
-use kvdyno_analysis::figures::lists::several;
+use kvdyno_analysis::figures::lists::has_several;
 use kvdyno_analysis::figures::metric::Definition;
 use kvdyno_record::column::ColumnName;
 use kvdyno_record::search::Axis;
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 use std::collections::BTreeMap;
 
 /// Letters of the base's label in a title.
@@ -63,21 +63,21 @@ impl VisibleColumns {
             wide,
             requested: summary.run.columns.clone(),
             part: rows.iter().any(|row| row.group.part.is_some()),
-            durability: several(real().map(|group| group.durability)),
-            power_loss: several(real().map(|group| group.power_loss)),
-            data: several(engines().map(data)),
-            ram: several(engines().map(Group::ram)),
-            volume: several(engines().map(|group| &group.volume)),
-            volumes: several(rows.iter().map(|row| &row.group.volume)),
-            phases: several(measured.map(|row| row.phase)),
-            devices: several(rows.iter().filter_map(|row| Some(&row.io?.1.device))),
+            durability: has_several(real().map(|group| group.durability)),
+            power_loss: has_several(real().map(|group| group.power_loss)),
+            data: has_several(engines().map(data)),
+            ram: has_several(engines().map(Group::ram)),
+            volume: has_several(engines().map(|group| &group.volume)),
+            volumes: has_several(rows.iter().map(|row| &row.group.volume)),
+            phases: has_several(measured.map(|row| row.phase)),
+            devices: has_several(rows.iter().filter_map(|row| Some(&row.io?.1.device))),
             swept: rows.iter().any(|row| row.group.threads_swept.is_some()),
             open: rows.iter().any(|row| row.role.is_some_and(|(_, role)| role.open_loop)),
             swaps: rows.iter().any(|row| row.metrics.get(&c::SWAP_IN_BYTES_PER_OP).is_some()),
             clients: rows.iter().any(|row| row.metrics.get(&c::CLIENT_CPU_PER_OP).is_some()),
             counted: engines().any(Group::is_counted),
-            offered: summary.search.as_ref().map(offered).unwrap_or_default(),
-            base: one_line(base).chars().take(BASE_MAX).collect(),
+            offered: summary.search.as_ref().map(offered_by_case).unwrap_or_default(),
+            base: escape_line(base).chars().take(BASE_MAX).collect(),
         }
     }
 
@@ -93,7 +93,7 @@ impl VisibleColumns {
     }
 
     /// How to read a figure beside its own on the first volume.
-    pub(super) fn by_volume(&self, rows: &[Row<'_>]) -> String {
+    pub(super) fn volume_note(&self, rows: &[Row<'_>]) -> String {
         if !self.volume {
             return String::new();
         }
@@ -104,12 +104,12 @@ impl VisibleColumns {
 }
 
 /// Points of a search for a rate have nothing else by which they are told apart.
-fn offered(answer: &SearchResult) -> BTreeMap<String, String> {
+fn offered_by_case(answer: &SearchResult) -> BTreeMap<String, String> {
     let mut offered = BTreeMap::new();
     if answer.axis != Axis::Ram {
         for point in answer.points.iter().chain(&answer.fastest) {
             let words =
-                point.value.map_or_else(|| "closed".to_owned(), |value| answer.words(value));
+                point.value.map_or_else(|| "closed".to_owned(), |value| answer.format_value(value));
             offered.extend(point.cases.iter().map(|case| (case.clone(), words.clone())));
         }
     }
@@ -134,11 +134,11 @@ impl<'l, 's> Line<'l, 's> {
         notes: &'l mut Footnotes,
     ) -> Self {
         let silent = main.is_some_and(|main| row.value(main).is_none());
-        Self { row, shown, notes, dead: silent && row.group.trouble().is_some() }
+        Self { row, shown, notes, dead: silent && row.group.describe_outcomes().is_some() }
     }
 
     pub(super) fn main(&mut self, definition: &Definition) -> String {
-        match self.row.group.trouble() {
+        match self.row.group.describe_outcomes() {
             // A word or two stand in the cell, a sentence below the table.
             Some(trouble) if self.dead && !trouble.contains(" of ") => trouble,
             Some(trouble) if self.dead => format!("- {}", self.notes.mark(&trouble)),
@@ -152,7 +152,7 @@ impl<'l, 's> Line<'l, 's> {
     }
 
     pub(super) fn figure(&mut self, definition: &Definition) -> String {
-        self.figure_as(definition, format::format_for(definition).text)
+        self.figure_as(definition, format::figure_format(definition).text)
     }
 
     /// A figure's value through `format`; `-` with a footnote where there is none.

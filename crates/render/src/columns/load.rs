@@ -32,7 +32,7 @@ pub(super) static KIND: Kind = Kind {
     lines: |row, _| vec![*row],
     aid: |_, rows, shown| {
         let short = if shown.wide { String::new() } else { format!("\n{SHORT_AID}") };
-        format!("{AID}{}{short}", shown.by_volume(rows))
+        format!("{AID}{}{short}", shown.volume_note(rows))
     },
 };
 
@@ -69,23 +69,24 @@ const COLUMNS: &[Column] = &[
         .optional(Asked::IosPerRecord),
     figure(&c::FS_OUTPUTS_PER_RECORD, "FS out\n/record", "FS out/record, 512 B")
         .formula("{FS out, 512 B}/{records loaded}")
-        .wide(),
-    figure(&c::DEVICE_WRITE_BYTES, "written\nMiB", "device written (load+settle), B").wide(),
+        .wide_only(),
+    figure(&c::DEVICE_WRITE_BYTES, "written\nMiB", "device written (load+settle), B").wide_only(),
     figure(&c::LIVE_BYTES, "", "keys+values stored, B"),
     figure(&c::SPACE_AMPLIFICATION, "space\namp", "space amplification, B/B")
         .formula("{size, B}/{keys+values stored, B}")
-        .wide(),
-    figure(&c::DEFERRED, "deferred\ns", "deferred, s").wide(),
-    figure(&c::BURST_RECORDS_PER_S, "burst\nrec/s", "burst, records/s").wide(),
+        .wide_only(),
+    figure(&c::DEFERRED, "deferred\ns", "deferred, s").wide_only(),
+    figure(&c::BURST_RECORDS_PER_S, "burst\nrec/s", "burst, records/s").wide_only(),
     figure(&c::RATE_WINDOW, "", "rate window, s"),
-    figure(&c::DEVICE_WRITE_BYTES_LOAD, "of it\nload", "of device written: load, B").wide(),
-    figure(&c::DEVICE_WRITE_BYTES_SETTLE, "of it\nsettle", "of device written: settle, B").wide(),
-    figure(&c::DEVICE_READ_BYTES, "read\nMiB", "device read, B").wide(),
-    figure(&c::FAULTS_MAJOR, "faults\nmajor", "major faults").wide(),
-    figure(&c::RSS_PEAK, "RSS\nMiB", "RSS peak, B").wide(),
-    figure(&c::DEVICE_BUSY, "busy\n%", "device busy, %").wide(),
-    figure(&c::DEVICE_QUEUE, "queue", "queue depth, mean").wide(),
-    figure(&c::DEVICE_WRITE_LATENCY, "write\nus", "device write, us").wide(),
-    figure(&c::DEVICE_FLUSH_LATENCY, "flush\nus", "device flush, us").wide(),
-    text("n", |line| trials(line.row.metric(&c::WALL))).wide(),
+    figure(&c::DEVICE_WRITE_BYTES_LOAD, "of it\nload", "of device written: load, B").wide_only(),
+    figure(&c::DEVICE_WRITE_BYTES_SETTLE, "of it\nsettle", "of device written: settle, B")
+        .wide_only(),
+    figure(&c::DEVICE_READ_BYTES, "read\nMiB", "device read, B").wide_only(),
+    figure(&c::FAULTS_MAJOR, "faults\nmajor", "major faults").wide_only(),
+    figure(&c::RSS_PEAK, "RSS\nMiB", "RSS peak, B").wide_only(),
+    figure(&c::DEVICE_BUSY, "busy\n%", "device busy, %").wide_only(),
+    figure(&c::DEVICE_QUEUE, "queue", "queue depth, mean").wide_only(),
+    figure(&c::DEVICE_WRITE_LATENCY, "write\nus", "device write, us").wide_only(),
+    figure(&c::DEVICE_FLUSH_LATENCY, "flush\nus", "device flush, us").wide_only(),
+    text("n", |line| trials(line.row.metric(&c::WALL))).wide_only(),
 ];

@@ -2,8 +2,8 @@
 //! a terminal, in CSV and in the workbook. The writers know no single figure: a column is added
 //! here, and nowhere else.
 
-mod baseline;
 mod block_io;
+mod ceiling;
 mod column;
 mod cost;
 mod counters;
@@ -24,7 +24,7 @@ pub(crate) use lead::{ABOUT, AXES};
 pub(crate) use line::{Line, VisibleColumns};
 pub(crate) use percentiles::{CSV_LEAD, LEAD as PERCENTILES_LEAD};
 pub(crate) use profile::short;
-pub(crate) use row::{Row, explained, jobs, loads, phases};
+pub(crate) use row::{Row, explained_rows, jobs, loads, phases};
 
 /// All of them, in their order.
 pub(crate) static KINDS: [&Kind; 12] = [
@@ -37,7 +37,7 @@ pub(crate) static KINDS: [&Kind; 12] = [
     &ranks::KIND,
     &block_io::KIND,
     &profile::KIND,
-    &baseline::KIND,
+    &ceiling::KIND,
     &drive::KIND,
     &drive::TIMES,
 ];

@@ -8,8 +8,8 @@ use crate::format::ratio;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::profile::{FunctionSamples, ThreadsSamples};
 use kvdyno_record::profile::ThreadOwner;
-use kvdyno_record::text::one_line;
-use kvdyno_record::units::grouped;
+use kvdyno_record::text::escape_line;
+use kvdyno_record::units::group_digits;
 
 const AID: &str = "\
 The functions that threads were in, of their time on a CPU; all trials together. self: in the
@@ -46,11 +46,11 @@ pub(super) static KIND: Kind = Kind {
             let percent = percent(*cut, *samples);
             aid += &format!(
                 "\nIncomplete: {} {} {}: {percent} % of {} stacks are cut, {} samples were lost.",
-                one_line(label),
-                one_line(phase),
-                one_line(name),
-                grouped(*samples),
-                grouped(*lost)
+                escape_line(label),
+                escape_line(phase),
+                escape_line(name),
+                group_digits(*samples),
+                group_digits(*lost)
             );
         }
         aid
@@ -71,19 +71,20 @@ fn rows(summary: &Summary) -> Vec<Row<'_>> {
 
 const COLUMNS: &[Column] = &[
     text("threads", |line| line.threads_of_all()),
-    text("phase", |line| line.row.phase.to_owned()).left(),
-    text("of", |line| cell(line, |sampled, _| kind(sampled))).left(),
+    text("phase", |line| line.row.phase.to_owned()).left_aligned(),
+    text("of", |line| cell(line, |sampled, _| kind(sampled))).left_aligned(),
     text("self\n%", |line| cell(line, |sampled, function| percent(function.own, sampled.samples))),
     text("total\n%", |line| {
         cell(line, |sampled, function| percent(function.total, sampled.samples))
     }),
     text("self\nns/op", |line| cell(line, self_ns)),
-    text("samples", |line| cell(line, |_, function| grouped(function.own))).wide(),
-    text("code of", |line| cell(line, |_, function| function.origin.word().to_owned())).left(),
-    text("file", |line| cell(line, |_, function| one_line(&function.module).into_owned()))
-        .left()
-        .wide(),
-    text("function", |line| cell(line, |_, function| short(&function.name))).left(),
+    text("samples", |line| cell(line, |_, function| group_digits(function.own))).wide_only(),
+    text("code of", |line| cell(line, |_, function| function.origin.as_str().to_owned()))
+        .left_aligned(),
+    text("file", |line| cell(line, |_, function| escape_line(&function.module).into_owned()))
+        .left_aligned()
+        .wide_only(),
+    text("function", |line| cell(line, |_, function| short(&function.name))).left_aligned(),
 ];
 
 fn cell(line: &Line<'_, '_>, word: impl Fn(&ThreadsSamples, &FunctionSamples) -> String) -> String {
@@ -94,7 +95,7 @@ fn cell(line: &Line<'_, '_>, word: impl Fn(&ThreadsSamples, &FunctionSamples) ->
 
 /// Whose threads they are.
 fn kind(sampled: &ThreadsSamples) -> String {
-    let name = one_line(&sampled.threads);
+    let name = escape_line(&sampled.threads);
     match sampled.owner {
         ThreadOwner::Role | ThreadOwner::LoadGenerator => name.into_owned(),
         ThreadOwner::Engine => format!("engine's {name}"),
@@ -115,7 +116,7 @@ const NAME_MAX: usize = 80;
 
 /// A function's name, as far as a line of a table has room for it.
 pub(crate) fn short(name: &str) -> String {
-    let name = one_line(name);
+    let name = escape_line(name);
     if name.chars().count() <= NAME_MAX {
         return name.into_owned();
     }

@@ -1,6 +1,6 @@
 //! The table of a crew's ranks: one row per process.
 
-use super::column::{Column, Kind, figure, text, words};
+use super::column::{Column, Kind, export_column, figure, text};
 use super::lead::count;
 use super::row::Row;
 use crate::cell::Cell;
@@ -9,9 +9,9 @@ use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::ranks::RankRow;
 
 const AID: &str = "\
-Medians over trials. ops/s: of a rank's closed loops (without one: of all its client groups; of a
+Medians over trials. ops/s: of a rank's closed loops (without one: of all its roles; of a
 load: records). of median: that, over what its threads would have done at the median rank's pace,
-client group by client group; below 75 % or as far above it a finding says so. CPUs: user and system
+role by role; below 75 % or as far above it a finding says so. CPUs: user and system
 time of its worker over its window. began: after the first rank, by the first one's clock, which is
 sure of it within +- us. clock: how far the host's system clock is ahead.
 --wide: windows, operations, errors, backlog; and of more than 16 ranks those, too, that are within
@@ -53,11 +53,16 @@ fn rows(summary: &Summary) -> Vec<Row<'_>> {
 
 const COLUMNS: &[Column] = &[
     text("threads", |line| line.own_threads()),
-    text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
-    words("", "threads", "threads", |row| count(row.threads())),
-    words("rank", "rank", "rank", |row| rank_cell(row, |rank| Cell::count(u64::from(rank.rank)))),
-    words("host", "host", "host", |row| rank_cell(row, |rank| Cell::text(&rank.host))).left(),
-    words("", "cpus", "CPUs there", |row| rank_cell(row, |rank| Cell::count(u64::from(rank.cpus)))),
+    text("phase", |line| line.row.phase.to_owned()).left_aligned().when(|shown| shown.phases),
+    export_column("", "threads", "threads", |row| count(row.threads())),
+    export_column("rank", "rank", "rank", |row| {
+        rank_cell(row, |rank| Cell::count(u64::from(rank.rank)))
+    }),
+    export_column("host", "host", "host", |row| rank_cell(row, |rank| Cell::text(&rank.host)))
+        .left_aligned(),
+    export_column("", "cpus", "CPUs there", |row| {
+        rank_cell(row, |rank| Cell::count(u64::from(rank.cpus)))
+    }),
     figure(&c::RANK_OPS_PER_S, "ops/s", "ops/s"),
     figure(&c::RANK_PACE, "of\nmedian %", "of the median rank's pace, %"),
     figure(&c::RANK_CPUS, "CPUs", "CPUs used"),
@@ -65,10 +70,10 @@ const COLUMNS: &[Column] = &[
     figure(&c::RANK_SKEW, "began\nus", "began after the first, us"),
     figure(&c::CLOCK_OFFSET, "clock\nus", "clock ahead, us"),
     figure(&c::CLOCK_ERROR, "+-\nus", "clock, +- us"),
-    figure(&c::WINDOW, "took\ns", "window, s").wide(),
-    figure(&c::OPERATIONS, "operations", "operations").wide(),
-    figure(&c::ERRORS, "errors", "errors").wide(),
-    figure(&c::BACKLOG, "backlog", "backlog, ops").wide(),
+    figure(&c::WINDOW, "took\ns", "window, s").wide_only(),
+    figure(&c::OPERATIONS, "operations", "operations").wide_only(),
+    figure(&c::ERRORS, "errors", "errors").wide_only(),
+    figure(&c::BACKLOG, "backlog", "backlog, ops").wide_only(),
 ];
 
 fn rank_cell(row: &Row<'_>, cell: fn(&RankRow) -> Cell) -> Cell {

@@ -102,7 +102,7 @@ impl<'s> Row<'s> {
     }
 
     /// Where its readings are in the record of a trial.
-    pub(crate) fn of_role(&self) -> Option<At<'s>> {
+    pub(crate) fn role_scope(&self) -> Option<At<'s>> {
         let (_, role) = self.role?;
         Some(At { phase: self.phase, role: &role.role, op: self.op })
     }
@@ -113,12 +113,12 @@ impl<'s> Row<'s> {
         let threads = threads.or_else(|| Some(self.load?.threads));
         let threads = threads.or_else(|| Some(self.explained?.threads));
         let threads = threads.or_else(|| Some(self.rank?.threads));
-        let run = || self.run.map(|(_, run)| run).or_else(|| self.run_of_io());
+        let run = || self.run.map(|(_, run)| run).or_else(|| self.io_run());
         threads.or_else(|| Some(run()?.threads())).or_else(|| self.threads_of_loads_io())
     }
 
     /// The phase whose I/O or functions these are.
-    fn run_of_io(&self) -> Option<&'s RunRow> {
+    fn io_run(&self) -> Option<&'s RunRow> {
         self.is_of_phase().then_some(())?;
         self.group.runs.iter().find(|run| run.phase == self.phase)
     }
@@ -185,7 +185,7 @@ pub(crate) fn loads(summary: &Summary) -> impl Iterator<Item = Row<'_>> {
 }
 
 /// Every load, and every role of a measured phase, whose time was accounted for.
-pub(crate) fn explained(summary: &Summary) -> impl Iterator<Item = Row<'_>> {
+pub(crate) fn explained_rows(summary: &Summary) -> impl Iterator<Item = Row<'_>> {
     summary.explained.iter().filter_map(|one| {
         let group = summary.groups.get(one.group)?;
         let row = Row::new(one.group, group, &one.phase, &one.metrics);

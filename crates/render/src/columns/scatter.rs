@@ -32,12 +32,12 @@ pub(super) static KIND: Kind = Kind {
 
 const COLUMNS: &[Column] = &[
     text("threads", |line| line.own_threads()),
-    text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
+    text("phase", |line| line.row.phase.to_owned()).left_aligned().when(|shown| shown.phases),
     text("pairs", |line| cell(line, |scatter| scatter.trials.to_string())),
     text("scatter\n%", |line| cell(line, |scatter| percent(scatter.deviation))),
     text("inside\n%", |line| cell(line, |scatter| percent(scatter.within_share))),
     text("parts", |line| cell(line, |scatter| scatter.windows.to_string())),
-    text("next", |line| cell(line, Scatter::advice)).left(),
+    text("next", |line| cell(line, Scatter::advice)).left_aligned(),
 ];
 
 fn scatter<'s>(row: &Row<'s>) -> Option<&'s Scatter> {

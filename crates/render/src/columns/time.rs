@@ -1,16 +1,16 @@
 //! Where the time went: a row for each load and for each role of each measured phase.
 
-use super::column::{Column, Kind, figure, text, words};
+use super::column::{Column, Kind, export_column, figure, text};
 use super::lead::count;
-use super::row::explained;
+use super::row::explained_rows;
 use crate::cell::Cell;
-use crate::format::whole;
+use crate::format::format_integer;
 use crate::wrap::wrap;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::explain::Cause;
 
 const AID: &str = "\
-Percent of the time of the load's or client group's own threads; a line adds up to 100. user, sys:
+Percent of the time of the load's or role's own threads; a line adds up to 100. user, sys:
 on a CPU. wait CPU: ready but without a CPU. device: waiting in calls that read, write or sync
 files, or for a page of a mapped file. stall: held up by the engine, by its own account. lock:
 waiting for other threads. idle: nothing due at the offered rate. other: anything else, and what is
@@ -26,7 +26,7 @@ pub(super) static KIND: Kind = Kind {
     engines: true,
     main: None,
     columns: COLUMNS,
-    rows: |summary| explained(summary).collect(),
+    rows: |summary| explained_rows(summary).collect(),
     lines: |row, _| vec![*row],
     aid: |_, rows, shown| {
         let mut aid = AID.to_owned();
@@ -47,10 +47,10 @@ const COLUMNS: &[Column] = &[
         Some(one) if one.load => one.threads.to_string(),
         _ => line.own_threads(),
     }),
-    text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
-    text("of", |line| line.row.role_name().unwrap_or("load").to_owned()).left(),
-    words("", "role", "role", |row| Cell::words(row.role_name())),
-    words("", "threads", "threads", |row| count(row.threads())),
+    text("phase", |line| line.row.phase.to_owned()).left_aligned().when(|shown| shown.phases),
+    text("of", |line| line.row.role_name().unwrap_or("load").to_owned()).left_aligned(),
+    export_column("", "role", "role", |row| Cell::text_or_empty(row.role_name())),
+    export_column("", "threads", "threads", |row| count(row.threads())),
     figure(&c::TIME_USER, "user\n%", "CPU user, %"),
     figure(&c::TIME_SYSTEM, "sys\n%", "CPU sys, %"),
     figure(&c::TIME_RUNQUEUE, "wait\nCPU", "no CPU, %"),
@@ -61,22 +61,22 @@ const COLUMNS: &[Column] = &[
     figure(&c::TIME_NETWORK, "", "network, %"),
     text("other\n%", |line| {
         let network = line.row.value(&c::TIME_NETWORK).unwrap_or(0.0);
-        line.figure_as(&c::TIME_OTHER, |percent| whole(percent + network))
+        line.figure_as(&c::TIME_OTHER, |percent| format_integer(percent + network))
     }),
     figure(&c::TIME_OTHER, "", "other, %"),
-    figure(&c::TIME_DEVICE_READ, "read\n%", "of device: read, %").wide(),
-    figure(&c::TIME_DEVICE_WRITE, "write\n%", "of device: write, %").wide(),
-    figure(&c::TIME_DEVICE_SYNC, "sync\n%", "of device: sync, %").wide(),
-    words("samples", "samples", "samples", |row| {
+    figure(&c::TIME_DEVICE_READ, "read\n%", "of device: read, %").wide_only(),
+    figure(&c::TIME_DEVICE_WRITE, "write\n%", "of device: write, %").wide_only(),
+    figure(&c::TIME_DEVICE_SYNC, "sync\n%", "of device: sync, %").wide_only(),
+    export_column("samples", "samples", "samples", |row| {
         Cell::count(row.explained.map(|one| one.wait_samples))
     })
-    .wide(),
-    words("most", "cause", "most", |row| {
-        Cell::words(row.explained.and_then(|one| one.cause).map(Cause::word))
+    .wide_only(),
+    export_column("most", "cause", "most", |row| {
+        Cell::text_or_empty(row.explained.and_then(|one| one.cause).map(Cause::as_str))
     })
-    .left(),
-    words("", "sentence", "in words", |row| {
-        Cell::words(row.explained.and_then(|one| one.sentence.as_ref()))
+    .left_aligned(),
+    export_column("", "sentence", "in words", |row| {
+        Cell::text_or_empty(row.explained.and_then(|one| one.sentence.as_ref()))
     })
     .width(60),
 ];

@@ -1,10 +1,10 @@
 //! Block I/O over time: how many requests of a kind took how long in each slice.
 
-use super::heat::{Cells, ROWS_PER_DECADE, row_of, to_two_digits};
-use super::thin::{rounded, stride};
+use super::heat::{Cells, ROWS_PER_DECADE, latency_row, to_two_digits};
+use super::thin::{round_digits, stride};
 use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_record::blockio::{BlockIoReading, IoKind, IoOwner, slot_begin_ns};
-use kvdyno_record::files::{CaseFolder, RecordError};
+use kvdyno_record::files::{CaseDir, RecordError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,21 +36,21 @@ pub struct BlockHeat {
 pub(super) fn read(
     group: usize,
     case: &CaseEvidence,
-    folder: &CaseFolder,
+    dir: &CaseDir,
     columns: usize,
 ) -> Result<Vec<BlockHeat>, RecordError> {
     let Some(record) = &case.record else { return Ok(Vec::new()) };
     let slice_ns = case.case.slice_ns.max(1);
     let mut timed: BTreeMap<&str, Maps> = BTreeMap::new();
     for phase in &record.phases {
-        if case.shown(&phase.name).is_some() {
+        if case.shown_phase(&phase.name).is_some() {
             let stride = stride((phase.wall_ns / slice_ns) as usize + 1, columns);
             let column_ns = slice_ns.saturating_mul(stride as u64);
             let began = phase.started_unix_ns;
             timed.insert(&phase.name, Maps { began, column_ns, ..Maps::default() });
         }
     }
-    for reading in folder.block_io_readings()? {
+    for reading in dir.block_io_readings()? {
         let reading = reading?;
         if let Some(maps) = timed.get_mut(reading.phase.as_str()) {
             maps.add(reading);
@@ -64,7 +64,7 @@ pub(super) fn read(
             phase: phase.to_owned(),
             kind,
             owner,
-            column_s: rounded(column_ns as f64 / 1e9, 4),
+            column_s: round_digits(column_ns as f64 / 1e9, 4),
             columns: cells.keys().map(|(column, _)| column + 1).max().unwrap_or(0),
             rows_per_decade: ROWS_PER_DECADE,
             cells: to_two_digits(cells),
@@ -92,7 +92,7 @@ impl Maps {
                 let map = self.drawn.entry((cell.kind, cell.owner)).or_default();
                 for (slot, count) in cell.slots {
                     let (begin, end) = (slot_begin_ns(slot), slot_begin_ns(slot + 1));
-                    let row = row_of(f64::midpoint(begin as f64, end as f64));
+                    let row = latency_row(f64::midpoint(begin as f64, end as f64));
                     *map.entry((column, row)).or_default() += count;
                 }
             }

@@ -44,8 +44,8 @@ pub(super) fn read(
     summary: &Summary,
 ) -> Result<Vec<Curve>, RecordError> {
     let mut curves = Vec::new();
-    for ((phase, role, kind), ops) in merged(trials)? {
-        let longest = longest(summary, group, &phase, &role).filter(|_| kind == Kind::Service);
+    for ((phase, role, kind), ops) in merge_latencies(trials)? {
+        let longest = longest_call(summary, group, &phase, &role).filter(|_| kind == Kind::Service);
         let curve = |op: Option<&String>, samples: &Histogram<u64>| Curve {
             group,
             phase: phase.clone(),
@@ -70,11 +70,11 @@ pub(super) fn read(
 /// By phase, role and kind; in these by operation.
 type Merged = BTreeMap<(String, String, Kind), BTreeMap<String, Samples>>;
 
-fn merged(trials: &[&CaseEvidence]) -> Result<Merged, RecordError> {
+fn merge_latencies(trials: &[&CaseEvidence]) -> Result<Merged, RecordError> {
     let mut merged = Merged::new();
     for case in trials {
         for ((phase, role, op, kind), samples) in case.latencies()? {
-            if case.shown(&phase).is_some() {
+            if case.shown_phase(&phase).is_some() {
                 let ops = merged.entry((phase, role, kind)).or_default();
                 ops.entry(op).or_default().add_all(samples.iter());
             }
@@ -86,7 +86,7 @@ fn merged(trials: &[&CaseEvidence]) -> Result<Merged, RecordError> {
 }
 
 /// The longest call, which is known exactly; a bucket's upper end can lie above it.
-fn longest(summary: &Summary, group: usize, phase: &str, role: &str) -> Option<u64> {
+fn longest_call(summary: &Summary, group: usize, phase: &str, role: &str) -> Option<u64> {
     let run = summary.groups.get(group)?.runs.iter().find(|run| run.phase == phase)?;
     let role = run.roles.iter().find(|row| row.role == role)?;
     role.metrics.value(&c::SERVICE_MAX).map(|ns| ns as u64)

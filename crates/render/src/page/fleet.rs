@@ -2,7 +2,7 @@
 
 use super::html::Kind;
 use super::{definitions, remarks};
-use crate::fleet::{aid, footer, header};
+use crate::fleet::{footer, header, reading_aid};
 use kvdyno_analysis::answers::fleet::Fleet;
 use kvdyno_analysis::figures::metric::Definition;
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ impl FleetData {
             program: kvdyno_record::VERSION.to_owned(),
             // The others have tables of their own on the page.
             remarks: remarks(lines, &["apart", "differs", "drive"]),
-            aid: aid(&fleet),
+            aid: reading_aid(&fleet),
             definitions: definitions(fleet.figures.iter().map(|series| series.figure)),
             fleet,
         }

@@ -1,11 +1,11 @@
 //! Latencies over time: how many operations took how long in each slice.
 
-use super::thin::{rounded, stride};
+use super::thin::{round_digits, stride};
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::stats::quantile_of_counts;
-use kvdyno_record::files::{CaseFolder, RecordError};
+use kvdyno_record::files::{CaseDir, RecordError};
 use kvdyno_record::hlog::{Interval, Kind};
 use kvdyno_record::samples::Samples;
 use schemars::JsonSchema;
@@ -70,21 +70,21 @@ pub(super) fn is_typical(group: &Group, case: &CaseEvidence) -> bool {
 pub(super) fn read(
     group: usize,
     case: &CaseEvidence,
-    folder: &CaseFolder,
+    dir: &CaseDir,
     columns: usize,
 ) -> Result<Vec<Heat>, RecordError> {
     let mut maps: BTreeMap<(String, String, Kind), HeatMap> = BTreeMap::new();
-    for interval in folder.latency()?.without_counts() {
+    for interval in dir.latency()?.without_counts() {
         let interval = interval?;
-        if case.shown(&interval.phase).is_some() {
+        if case.shown_phase(&interval.phase).is_some() {
             let Interval { phase, role, kind, start, length, .. } = interval;
-            maps.entry((phase, role, kind)).or_default().widen(start, length);
+            maps.entry((phase, role, kind)).or_default().widen_span(start, length);
         }
     }
     for map in maps.values_mut() {
         map.divide(columns);
     }
-    for interval in folder.latency()? {
+    for interval in dir.latency()? {
         let interval = interval?;
         let Interval { phase, role, kind, start, counts, .. } = interval;
         if let Some(map) = maps.get_mut(&(phase, role, kind)) {
@@ -107,13 +107,13 @@ pub(super) fn read(
 }
 
 /// The row of a latency.
-pub(super) fn row_of(ns: f64) -> u32 {
+pub(super) fn latency_row(ns: f64) -> u32 {
     (ns.max(1.0).log10() * ROWS_PER_DECADE).floor() as u32
 }
 
 /// Column, row and how many.
 pub(super) fn to_two_digits(cells: Cells) -> Vec<(usize, u32, u64)> {
-    let rounded = |count: u64| rounded(count as f64, 2) as u64;
+    let rounded = |count: u64| round_digits(count as f64, 2) as u64;
     cells.into_iter().map(|((column, row), count)| (column, row, rounded(count))).collect()
 }
 
@@ -131,7 +131,7 @@ struct HeatMap {
 }
 
 impl HeatMap {
-    fn widen(&mut self, start: Duration, length: Duration) {
+    fn widen_span(&mut self, start: Duration, length: Duration) {
         let (first, last) = self.span.unwrap_or((start, start));
         self.span = Some((first.min(start), last.max(start)));
         self.length = self.length.max(length).max(Duration::from_millis(1));
@@ -160,7 +160,7 @@ impl HeatMap {
         let mut cells = Cells::new();
         for (column, values) in &self.values {
             for (value, count) in values.iter() {
-                let cell = cells.entry((*column, row_of(value as f64))).or_insert(0);
+                let cell = cells.entry((*column, latency_row(value as f64))).or_insert(0);
                 *cell = cell.saturating_add(count);
             }
         }
@@ -168,7 +168,7 @@ impl HeatMap {
     }
 
     fn column_s(&self) -> f64 {
-        rounded(self.length.as_secs_f64() * self.stride as f64, 4)
+        round_digits(self.length.as_secs_f64() * self.stride as f64, 4)
     }
 }
 
@@ -176,7 +176,7 @@ impl HeatMap {
 fn tails(values: Option<&Samples>) -> [Option<u64>; 4] {
     TAILS.map(|share| {
         let value = quantile_of_counts(values?.iter(), values?.len(), share)?;
-        Some(rounded(value as f64, 3) as u64)
+        Some(round_digits(value as f64, 3) as u64)
     })
 }
 
@@ -202,7 +202,7 @@ mod tests {
     fn a_value_is_in_the_row_that_begins_below_it() {
         let second = Duration::from_secs(1);
         let mut map = HeatMap::default();
-        map.widen(second, second);
+        map.widen_span(second, second);
         map.divide(10);
         map.add(second, &[(1000, 2), (1001, 3)]);
         assert_eq!((map.columns(), map.cells()), (1, BTreeMap::from([((0, 24), 5)])));

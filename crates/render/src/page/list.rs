@@ -19,9 +19,9 @@ pub struct RunsData {
     pub kind: Kind,
     /// The program that made the page.
     pub program: String,
-    /// The folder in which they are; null: they are a site's, with reports and files beside this
+    /// The directory in which they are; null: they are a site's, with reports and files beside this
     /// page, and no server.
-    pub folder: Option<String>,
+    pub dir: Option<String>,
     /// The newest first.
     pub runs: Vec<RunEntry>,
 }
@@ -29,7 +29,7 @@ pub struct RunsData {
 /// A run in the list; one of which nothing is known cannot be read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunEntry {
-    /// Its folder's name, by which it is asked for.
+    /// Its directory's name, by which it is asked for.
     pub name: String,
     /// How it stands.
     pub state: State,
@@ -118,15 +118,15 @@ pub struct FindingCounts {
 }
 
 impl RunsData {
-    /// The list of the runs in a folder.
-    pub fn new(folder: &Path, runs: Vec<RunEntry>) -> Self {
-        Self { folder: Some(folder.display().to_string()), ..Self::site(runs) }
+    /// The list of the runs in a directory.
+    pub fn new(dir: &Path, runs: Vec<RunEntry>) -> Self {
+        Self { dir: Some(dir.display().to_string()), ..Self::site(runs) }
     }
 
     /// The index of a site.
     pub fn site(runs: Vec<RunEntry>) -> Self {
         let program = kvdyno_record::VERSION.to_owned();
-        Self { kind: Kind::Runs, program, folder: None, runs }
+        Self { kind: Kind::Runs, program, dir: None, runs }
     }
 }
 

@@ -1,12 +1,12 @@
 //! How a run gets on, by what it has written so far.
 
-use super::thin::rounded;
+use super::thin::round_digits;
 use super::time_line::{
-    LineCounts, MachineLine, Operations, Readings, RoleLine, readings, readings_of,
+    LineCounts, MachineLine, Operations, Readings, RoleLine, machine_line, readings,
 };
 use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::stats::quantile_of_counts;
-use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
+use kvdyno_record::files::{CaseDir, RecordError, RunDir};
 use kvdyno_record::hlog::{Intervals, Kind};
 use kvdyno_record::plan::Case;
 use kvdyno_record::samples::Samples;
@@ -116,17 +116,17 @@ pub struct LatencyNow {
 impl Live {
     /// Reads how a run gets on. `left_ns` is what the cases that are left are expected to take.
     pub fn read(
-        folder: &RunFolder,
+        dir: &RunDir,
         evidence: &Evidence,
         state: State,
         left_ns: u64,
     ) -> Result<Self, RecordError> {
         let running = state == State::Running;
-        let in_flight = if running { in_flight(folder, evidence)? } else { None };
+        let in_flight = if running { find_running_case(dir, evidence)? } else { None };
         Ok(Self {
             state,
             cases_planned: evidence.cases.len(),
-            cases_recorded: evidence.recorded().count(),
+            cases_recorded: evidence.recorded_cases().count(),
             cases_done: evidence.cases.iter().filter(|case| case.is_done()).count(),
             started_unix_ns: evidence.run.started_unix_ns,
             left_s: running.then(|| (left_ns as f64 / 1e9).round()),
@@ -135,14 +135,14 @@ impl Live {
     }
 }
 
-/// The case whose folder has no record yet. Others have none either where the program was killed in
-/// them, and a resumed run may be at an earlier one again: the one that was written to last.
-fn in_flight(folder: &RunFolder, evidence: &Evidence) -> Result<Option<InFlight>, RecordError> {
+/// The case whose directory has no record yet. Others have none either where the program was killed
+/// in them, and a resumed run may be at an earlier one again: the one that was written to last.
+fn find_running_case(dir: &RunDir, evidence: &Evidence) -> Result<Option<InFlight>, RecordError> {
     let open = |case: &&CaseEvidence| case.record.is_none() && case.damaged.is_none();
-    let mut begun = folder.cases()?;
+    let mut begun = dir.cases()?;
     begun.retain(|begun| !begun.path.join("case.json").is_file());
-    begun.sort_by_key(|begun| begun.path.metadata().and_then(|folder| folder.modified()).ok());
-    let mut running: Option<(&Case, CaseFolder)> = None;
+    begun.sort_by_key(|begun| begun.path.metadata().and_then(|dir| dir.modified()).ok());
+    let mut running: Option<(&Case, CaseDir)> = None;
     for begun in begun {
         let name = begun.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let of_it = |case: &&CaseEvidence| {
@@ -154,27 +154,27 @@ fn in_flight(folder: &RunFolder, evidence: &Evidence) -> Result<Option<InFlight>
         let case = case.or_else(|| evidence.cases.iter().find(of_it));
         running = case.map(|case| (&case.case, begun)).or(running);
     }
-    running.map(|(case, folder)| read(case, &folder)).transpose()
+    running.map(|(case, dir)| read(case, &dir)).transpose()
 }
 
-fn read(case: &Case, folder: &CaseFolder) -> Result<InFlight, RecordError> {
+fn read(case: &Case, dir: &CaseDir) -> Result<InFlight, RecordError> {
     // The machine is read from a phase's beginning on; its first slice is written a second later.
-    let of_machine = LineCounts::read(&folder.path.join("machine.ndjson"))?;
-    let of_series = LineCounts::read(&folder.path.join("series.ndjson"))?;
+    let of_machine = LineCounts::read(&dir.path.join("machine.ndjson"))?;
+    let of_series = LineCounts::read(&dir.path.join("series.ndjson"))?;
     let phase = of_machine.last.clone().or_else(|| of_series.last.clone());
     let at_work = |name: &str| phase.as_deref() == Some(name);
-    let operations = Operations::read(folder, &of_series, POINTS, at_work)?.into_values().next();
-    let machine = readings(folder, &of_machine, POINTS, at_work)?.into_values().next();
+    let operations = Operations::read(dir, &of_series, POINTS, at_work)?.into_values().next();
+    let machine = readings(dir, &of_machine, POINTS, at_work)?.into_values().next();
     let Readings { first, kept, .. } = machine.unwrap_or_default();
     let (end_s, roles) = operations.unwrap_or_default().lines();
     let (mut phase_s, mut line) = (end_s.last().copied().unwrap_or(0.0), MachineLine::default());
     if let (Some(first), Some(last)) = (&first, kept.last()) {
         let began = first.at_unix_ns;
         let since = last.reading.at_unix_ns.saturating_sub(began) as f64 / 1e9;
-        phase_s = rounded(since.max(phase_s), 4);
-        line = readings_of(began, first, &kept, None);
+        phase_s = round_digits(since.max(phase_s), 4);
+        line = machine_line(began, first, &kept, None);
     }
-    let latencies = phase.as_deref().map(|phase| read_latencies(folder, phase)).transpose()?;
+    let latencies = phase.as_deref().map(|phase| read_latencies(dir, phase)).transpose()?;
     Ok(InFlight {
         case: case.id.clone(),
         engine: case.label.clone(),
@@ -191,8 +191,8 @@ fn read(case: &Case, folder: &CaseFolder) -> Result<InFlight, RecordError> {
 }
 
 /// Latencies of the last slices of a phase.
-fn read_latencies(folder: &CaseFolder, phase: &str) -> Result<Vec<LatencyNow>, RecordError> {
-    let log = folder.path.join("latency.hlog");
+fn read_latencies(dir: &CaseDir, phase: &str) -> Result<Vec<LatencyNow>, RecordError> {
+    let log = dir.path.join("latency.hlog");
     let mut intervals = Vec::new();
     for interval in Intervals::open_tail(&log, LATENCY_TAIL_BYTES)? {
         let interval = interval?;
@@ -234,7 +234,7 @@ mod tests {
     fn the_case_in_flight_is_the_one_that_was_written_to_last() {
         let mut fixture = Fixture::new();
         fixture.cases.truncate(4);
-        let scratch = kvdyno_analysis::fixture::make_folder();
+        let scratch = kvdyno_analysis::fixture::make_dir();
         let run = fixture.write_partial(&scratch.path().join("run"));
         let evidence = Evidence::read(&run).unwrap();
         let now = |state| Live::read(&run, &evidence, state, 90 * SECOND).unwrap();

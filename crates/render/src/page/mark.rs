@@ -50,11 +50,11 @@ pub(super) struct Span {
 
 /// Pairs the beginnings of a case's jobs with their ends: by the engine's name of the job where it
 /// has one, else the earliest of the same kind. Stalls are no jobs.
-pub(super) fn spans(events: &[EngineEvent]) -> Vec<Span> {
+pub(super) fn job_spans(events: &[EngineEvent]) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     let mut open: Vec<(usize, &EngineEvent)> = Vec::new();
     for event in events.iter().filter(|event| event.kind != EventKind::Stall) {
-        let (at, detail) = (event.at_unix_ns, words(&event.detail));
+        let (at, detail) = (event.at_unix_ns, format_detail(&event.detail));
         if event.edge == Edge::End {
             let begun = open.iter().position(|(_, begin)| {
                 let job = |event: &EngineEvent| event.detail.get(JOB).cloned();
@@ -74,14 +74,14 @@ pub(super) fn spans(events: &[EngineEvent]) -> Vec<Span> {
     spans
 }
 
-fn words(detail: &Counters) -> String {
+fn format_detail(detail: &Counters) -> String {
     let pairs: Vec<String> = detail.iter().map(|(name, value)| format!("{name} {value}")).collect();
     pairs.join(", ").chars().take(DETAIL_MAX).collect()
 }
 
 /// The marks of a phase, in time, and what they are in all; of too many marks the longest, stalls
 /// before all others.
-pub(super) fn within(
+pub(super) fn phase_marks(
     events: &[EngineEvent],
     spans: &[Span],
     (from_ns, until_ns): (u64, u64),
@@ -98,10 +98,10 @@ pub(super) fn within(
         kind: EventKind::Stall,
         start_ns: stall.start_ns,
         end_ns: stall.end_ns,
-        detail: words(stall.detail),
+        detail: format_detail(stall.detail),
     };
     let mut spans_inside: Vec<Span> = spans.iter().filter(inside).map(clipped).collect();
-    spans_inside.extend(stalls::within(events, (from_ns, until_ns)).into_iter().map(stall));
+    spans_inside.extend(stalls::window_stalls(events, (from_ns, until_ns)).into_iter().map(stall));
     let totals = totals(&spans_inside);
     let weight = |span: &Span| std::cmp::Reverse((span.kind == EventKind::Stall, span.length_ns()));
     spans_inside.sort_by_key(weight);
@@ -145,7 +145,7 @@ fn seconds(ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kvdyno_analysis::fixture::stall as change;
+    use kvdyno_analysis::fixture::stall_event as change;
     use kvdyno_record::engine::Value;
 
     fn event(at_s: u64, kind: EventKind, edge: Edge, job: u64) -> EngineEvent {
@@ -165,7 +165,7 @@ mod tests {
             event(30, Compaction, Edge::End, 2),
         ];
         let phase = (2_000_000_000, 10_000_000_000);
-        let (marks, totals) = within(&events, &spans(&events), phase);
+        let (marks, totals) = phase_marks(&events, &job_spans(&events), phase);
         let spans: Vec<_> = marks.iter().map(|m| (m.kind, m.start_s, m.end_s)).collect();
         assert_eq!(
             spans,
@@ -186,7 +186,8 @@ mod tests {
         let second = 1_000_000_000;
         let events = [(90, "delayed"), (120, "stopped"), (150, "normal"), (190, "delayed")];
         let events = events.map(|(at, condition)| change(at * second, condition));
-        let (marks, totals) = within(&events, &spans(&events), (100 * second, 200 * second));
+        let (marks, totals) =
+            phase_marks(&events, &job_spans(&events), (100 * second, 200 * second));
         let spans: Vec<_> = marks.iter().map(|mark| (mark.start_s, mark.end_s)).collect();
         assert_eq!(spans, [(0.0, Some(20.0)), (20.0, Some(50.0)), (90.0, Some(100.0))]);
         assert_eq!(marks[1].detail, "cur stopped");
@@ -198,7 +199,7 @@ mod tests {
         let mut events: Vec<EngineEvent> =
             (0..500).map(|at| event(at, EventKind::Flush, Edge::Point, at)).collect();
         events.push(event(400, EventKind::Stall, Edge::Point, 1000));
-        let (marks, totals) = within(&events, &spans(&events), (0, u64::MAX));
+        let (marks, totals) = phase_marks(&events, &job_spans(&events), (0, u64::MAX));
         assert_eq!(marks.len(), MARKS_MAX);
         let counts: Vec<u64> = totals.iter().map(|total| total.count).collect();
         assert_eq!(counts, [500, 1]);

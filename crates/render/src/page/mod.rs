@@ -1,7 +1,7 @@
 //! What the report's page is made from: the summary, and the curves, maps and time lines behind it,
 //! thinned so that the page stays small; and the page itself, one file of HTML.
 //!
-//! A pure function of a run's folder. The page's program (`report/` in the repository) draws it;
+//! A pure function of a run's directory. The page's program (`report/` in the repository) draws it;
 //! nothing here knows how.
 
 mod block_heat;
@@ -42,12 +42,12 @@ use super::versus::Line;
 use kvdyno_analysis::answers::answer::{self, Answer};
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue;
-use kvdyno_analysis::figures::efficiency::{self, BaselineCase};
+use kvdyno_analysis::figures::efficiency::{self, CeilingCase};
 use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::metric::Definition;
 use kvdyno_analysis::figures::profile::{self, Flame};
-use kvdyno_record::files::{RecordError, RunFolder};
+use kvdyno_record::files::{RecordError, RunDir};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -83,7 +83,7 @@ pub struct PageData {
     /// A study beside the run, and the suite's claims, as tables that stand before the others.
     pub sheets: Vec<Sheet>,
     /// What the drive itself can do.
-    pub ceilings: Vec<BaselineCase>,
+    pub ceilings: Vec<CeilingCase>,
     /// The suite's text.
     pub suite: String,
     /// How the run gets on, where a server shows it; null: the page is a file.
@@ -92,10 +92,10 @@ pub struct PageData {
 
 impl PageData {
     /// Reads a run, and all that its page shows.
-    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
-        let evidence = Evidence::read(folder)?;
+    pub fn read(dir: &RunDir) -> Result<Self, RecordError> {
+        let evidence = Evidence::read(dir)?;
         let summary = Summary::from_evidence(&evidence)?;
-        let path = folder.path.join("suite.toml");
+        let path = dir.path.join("suite.toml");
         let suite = std::fs::read(&path).unwrap_or_default();
         let mut curves = Vec::new();
         let mut heats = Vec::new();
@@ -103,23 +103,23 @@ impl PageData {
         let mut time_lines = Vec::new();
         let mut workloads: Vec<Workload> = Vec::new();
         let mut written = Vec::new();
-        let budget = thin::Budget::for_summary(&summary);
+        let budget = thin::Budget::from_summary(&summary);
         for (at, group) in summary.groups.iter().enumerate() {
             let trials = evidence.cases.iter().filter(|case| case.case.key == group.key);
             curves.extend(curve::read(at, &trials.collect::<Vec<_>>(), &summary)?);
         }
         for case in &evidence.cases {
-            let Some(group) = group_of(&summary.groups, case) else { continue };
+            let Some(group) = find_group(&summary.groups, case) else { continue };
             if !workloads.iter().any(|workload| workload.group == group) {
                 workloads.extend(workload::list_workloads(group, case));
             }
-            let Some(folder) = case.folder() else { continue };
+            let Some(dir) = case.dir() else { continue };
             if heat::is_typical(&summary.groups[group], case) {
-                heats.extend(heat::read(group, case, folder, budget.heat_columns)?);
-                block_heats.extend(block_heat::read(group, case, folder, budget.heat_columns)?);
+                heats.extend(heat::read(group, case, dir, budget.heat_columns)?);
+                block_heats.extend(block_heat::read(group, case, dir, budget.heat_columns)?);
             }
-            time_lines.extend(time_line::read(group, case, folder, budget.slices)?);
-            written.extend(written::read(group, case, folder)?);
+            time_lines.extend(time_line::read(group, case, dir, budget.slices)?);
+            written.extend(written::read(group, case, dir)?);
         }
         Ok(Self {
             kind: Kind::Report,
@@ -157,7 +157,7 @@ fn definitions<'f>(shown: impl Iterator<Item = &'f str>) -> Vec<&'static Definit
 }
 
 /// A case's place among the groups.
-fn group_of(groups: &[Group], case: &CaseEvidence) -> Option<usize> {
+fn find_group(groups: &[Group], case: &CaseEvidence) -> Option<usize> {
     groups.iter().position(|group| group.key == case.case.key)
 }
 

@@ -7,17 +7,17 @@ use base64::Engine as _;
 use flate2::read::GzDecoder;
 use kvdyno_analysis::fixture::Fixture;
 use kvdyno_record::engine::{Edge, EngineEvent, EventKind};
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_record::series::MachineReading;
 use std::io::Read as _;
 use std::path::PathBuf;
 
 const TEMPLATE: &str = "<script id=\"data\">%KVDYNO_DATA%</script>";
 
-fn frozen() -> RunFolder {
+fn frozen() -> RunDir {
     let root = PathBuf::from(env!("KVDYNO_SOURCE"));
     let path = root.join("fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_7f3a");
-    RunFolder::open(path).unwrap()
+    RunDir::open(path).unwrap()
 }
 
 /// What a browser reads out of a page.
@@ -71,8 +71,8 @@ fn a_page_can_be_read_back_and_nothing_in_a_record_ends_its_element() {
     for case in &mut fixture.plan.cases {
         hostile.clone_into(&mut case.label);
     }
-    let folder = kvdyno_analysis::fixture::make_folder();
-    let data = PageData::read(&fixture.write(&folder.path().join("run"))).unwrap();
+    let dir = kvdyno_analysis::fixture::make_dir();
+    let data = PageData::read(&fixture.write(&dir.path().join("run"))).unwrap();
     let page = html(TEMPLATE, &data).unwrap();
     assert_eq!(page.matches("<script").count(), 1);
     assert_eq!(page.matches("</script").count(), 1);
@@ -85,9 +85,9 @@ fn a_page_can_be_read_back_and_nothing_in_a_record_ends_its_element() {
 
 #[test]
 fn machine_and_engine_stand_on_the_time_line() {
-    let folder = kvdyno_analysis::fixture::make_folder();
+    let dir = kvdyno_analysis::fixture::make_dir();
     let fixture = Fixture::new();
-    let run = fixture.write_partial(&folder.path().join("run"));
+    let run = fixture.write_partial(&dir.path().join("run"));
     let case = fixture.cases.iter().find(|c| c.record.case.id.ends_with("lmdb_t1_r1")).unwrap();
     let measure = case.record.phases.iter().find(|phase| phase.name == "measure").unwrap();
     let second = kvdyno_analysis::fixture::SECOND;

@@ -19,7 +19,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn for_summary(summary: &Summary) -> Self {
+    pub(super) fn from_summary(summary: &Summary) -> Self {
         let roles = |group: &kvdyno_analysis::figures::group::Group| {
             let runs: usize = group.runs.iter().map(|run| run.roles.len()).sum();
             runs + usize::from(group.load.is_some())
@@ -43,7 +43,7 @@ pub(super) fn stride(length: usize, most: usize) -> usize {
 }
 
 /// A number with as many digits as can be seen in a figure.
-pub(super) fn rounded(value: f64, digits: i32) -> f64 {
+pub(super) fn round_digits(value: f64, digits: i32) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
@@ -59,10 +59,10 @@ mod tests {
 
     #[test]
     fn digits_that_can_be_seen() {
-        assert_eq!(rounded(123_456.0, 3).to_string(), "123000");
-        assert_eq!(rounded(0.012_345, 3).to_string(), "0.0123");
-        assert_eq!(rounded(-98.76, 2).to_string(), "-99");
-        assert_eq!(rounded(0.0, 3).to_string(), "0");
+        assert_eq!(round_digits(123_456.0, 3).to_string(), "123000");
+        assert_eq!(round_digits(0.012_345, 3).to_string(), "0.0123");
+        assert_eq!(round_digits(-98.76, 2).to_string(), "-99");
+        assert_eq!(round_digits(0.0, 3).to_string(), "0");
     }
 
     /// Eight engines, seven numbers of threads and a load, two roles, three trials: with these a

@@ -1,12 +1,12 @@
 //! What operations and machine did over a phase.
 
 use super::mark::{self, Mark, MarkTotal};
-use super::thin::{rounded, stride};
+use super::thin::{round_digits, stride};
 use crate::machine_rates::{MEBI, MachineRates, RATE_S_MIN, seconds_between};
 use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::engine::EngineEvent;
-use kvdyno_record::files::{CaseFolder, Lines, RecordError};
+use kvdyno_record::files::{CaseDir, Lines, RecordError};
 use kvdyno_record::operations::OpInfo;
 use kvdyno_record::series::{MachineReading, Slice};
 use kvdyno_record::usage::{DatabaseSize, Snapshot};
@@ -84,16 +84,16 @@ pub struct MachineLine {
 pub(super) fn read(
     group: usize,
     case: &CaseEvidence,
-    folder: &CaseFolder,
+    dir: &CaseDir,
     most: usize,
 ) -> Result<Vec<TimeLine>, RecordError> {
     let Some(record) = &case.record else { return Ok(Vec::new()) };
-    let lines = LineCounts::read(&folder.path.join("series.ndjson"))?;
-    let mut operations = Operations::read(folder, &lines, most, |_| true)?;
-    let lines = LineCounts::read(&folder.path.join("machine.ndjson"))?;
-    let machine = readings(folder, &lines, most, |_| true)?;
-    let events: Vec<EngineEvent> = folder.events()?.collect::<Result<_, _>>()?;
-    let spans = mark::spans(&events);
+    let lines = LineCounts::read(&dir.path.join("series.ndjson"))?;
+    let mut operations = Operations::read(dir, &lines, most, |_| true)?;
+    let lines = LineCounts::read(&dir.path.join("machine.ndjson"))?;
+    let machine = readings(dir, &lines, most, |_| true)?;
+    let events: Vec<EngineEvent> = dir.events()?.collect::<Result<_, _>>()?;
+    let spans = mark::job_spans(&events);
     let shown = |phase: &&PhaseRecord| {
         ["load", "settle", "measure"].contains(&phase.kind.as_str()) && phase.wall_ns > 0
     };
@@ -101,7 +101,7 @@ pub(super) fn read(
         let (end_s, roles) = operations.remove(&phase.name).unwrap_or_default().lines();
         let began = phase.started_unix_ns;
         let window = (began, began.saturating_add(phase.wall_ns));
-        let (marks, mark_totals) = mark::within(&events, &spans, window);
+        let (marks, mark_totals) = mark::phase_marks(&events, &spans, window);
         let machine = machine.get(&phase.name).map_or(&[][..], |read| &read.kept);
         let last = (&phase.after, None, phase.database);
         TimeLine {
@@ -109,10 +109,10 @@ pub(super) fn read(
             trial: case.case.trial,
             phase: phase.name.clone(),
             kind: phase.kind.clone(),
-            wall_s: rounded(phase.wall_ns as f64 / 1e9, 5),
+            wall_s: round_digits(phase.wall_ns as f64 / 1e9, 5),
             end_s,
             roles,
-            machine: readings_of(began, &phase.before, machine, Some(last)),
+            machine: machine_line(began, &phase.before, machine, Some(last)),
             marks,
             mark_totals,
         }
@@ -173,13 +173,13 @@ struct Point {
 impl Operations {
     /// Those of the phases that are `wanted`, `most` points each.
     pub(super) fn read(
-        folder: &CaseFolder,
+        dir: &CaseDir,
         lines: &LineCounts,
         most: usize,
         wanted: impl Fn(&str) -> bool,
     ) -> Result<BTreeMap<String, Self>, RecordError> {
         let mut phases: BTreeMap<String, Self> = BTreeMap::new();
-        for slice in folder.series()? {
+        for slice in dir.series()? {
             let slice = slice?;
             if !wanted(&slice.phase) {
                 continue;
@@ -219,12 +219,13 @@ impl Operations {
 
     /// As they are drawn.
     pub(super) fn lines(self) -> (Vec<f64>, Vec<RoleLine>) {
-        let end_s = self.end_ns.iter().map(|ns| rounded(*ns as f64 / 1e9, 6)).collect();
+        let end_s = self.end_ns.iter().map(|ns| round_digits(*ns as f64 / 1e9, 6)).collect();
         let role = |(role, points): (String, Vec<Point>)| {
             let per_s = points.iter().zip(&self.length_ns).map(|(point, length)| {
-                rounded(point.count as f64 * 1e9 / (*length).max(1) as f64, 4)
+                round_digits(point.count as f64 * 1e9 / (*length).max(1) as f64, 4)
             });
-            let longest = |point: &Point| point.longest_ns.map(|ns| rounded(ns as f64, 3) as u64);
+            let longest =
+                |point: &Point| point.longest_ns.map(|ns| round_digits(ns as f64, 3) as u64);
             RoleLine {
                 role,
                 ops_per_s: per_s.collect(),
@@ -248,13 +249,13 @@ pub(super) struct Readings {
 /// The machine's readings of the phases that are `wanted`, at most `most` of each. Counters only
 /// grow: leaving readings out between two loses nothing of the mean.
 pub(super) fn readings(
-    folder: &CaseFolder,
+    dir: &CaseDir,
     lines: &LineCounts,
     most: usize,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<BTreeMap<String, Readings>, RecordError> {
     let mut phases: BTreeMap<String, Readings> = BTreeMap::new();
-    for reading in folder.machine()? {
+    for reading in dir.machine()? {
         let reading = reading?;
         if !wanted(&reading.phase) {
             continue;
@@ -280,7 +281,7 @@ pub(super) fn readings(
 type Reading<'r> = (&'r Snapshot, Option<u64>, Option<DatabaseSize>);
 
 /// The phase's own reading at its end is the last; while it goes on there is none.
-pub(super) fn readings_of<'r>(
+pub(super) fn machine_line<'r>(
     began_unix_ns: u64,
     mut before: &'r Snapshot,
     readings: &'r [MachineReading],
@@ -288,11 +289,12 @@ pub(super) fn readings_of<'r>(
 ) -> MachineLine {
     let mut line = MachineLine::default();
     let read = readings.iter().map(|read| (&read.reading, read.rss_bytes, read.database));
-    for (now, rss, database) in apart(before, read, last) {
+    for (now, rss, database) in space_readings(before, read, last) {
         let since = now.at_unix_ns.saturating_sub(began_unix_ns) as f64 / 1e9;
         line.at_s.push((since * 1e3).round() / 1e3);
         let rates = MachineRates::between(before, now);
-        let in_unit = |value: Option<f64>, unit: f64| value.map(|value| rounded(value / unit, 4));
+        let in_unit =
+            |value: Option<f64>, unit: f64| value.map(|value| round_digits(value / unit, 4));
         line.cpu_percent.push(in_unit(rates.cpu_percent, 1.0));
         line.read_mb_per_s.push(in_unit(rates.read_bytes_per_s, 1e6));
         line.write_mb_per_s.push(in_unit(rates.write_bytes_per_s, 1e6));
@@ -304,7 +306,7 @@ pub(super) fn readings_of<'r>(
         line.queue_depth.push(in_unit(rates.queue_depth, 1.0));
         line.rss_mib.push(in_unit(rss.map(|bytes| bytes as f64), MEBI));
         let used = database.map(|size| size.used_bytes as f64);
-        line.database_mib.push(used.map(|bytes| rounded(bytes / MEBI, 5)));
+        line.database_mib.push(used.map(|bytes| round_digits(bytes / MEBI, 5)));
         before = now;
     }
     line
@@ -312,7 +314,7 @@ pub(super) fn readings_of<'r>(
 
 /// Those readings that lie far enough apart. A closing one that does not takes the place of the one
 /// before it: nothing of what was read last is lost.
-fn apart<'r>(
+fn space_readings<'r>(
     mut before: &'r Snapshot,
     readings: impl Iterator<Item = Reading<'r>>,
     last: Option<Reading<'r>>,
@@ -379,7 +381,7 @@ mod tests {
         let readings = [reading(10, 0), reading(1000, 1), reading(2000, 2)];
         let (before, after) = (at(0, 0), at(2010, 12));
         let last = Some((&after, None, size(9 << 20)));
-        let line = readings_of(0, &before, &readings, last);
+        let line = machine_line(0, &before, &readings, last);
         assert_eq!(line.at_s, [1.0, 2.01]);
         assert_eq!(line.write_mb_per_s, [Some(1.0), Some(10.89)]);
         assert_eq!(line.rss_mib, [Some(3.0), Some(3.0)]);

@@ -103,7 +103,7 @@ impl VersusData {
 
     /// The same where a server shows it.
     #[must_use]
-    pub fn between(mut self, base: &str, new: &str, all: bool) -> Self {
+    pub fn with_runs(mut self, base: &str, new: &str, all: bool) -> Self {
         self.between = Some(Between { base: base.to_owned(), new: new.to_owned(), all });
         self
     }

@@ -53,8 +53,8 @@ fn measures(mix: &Mix, swept: Option<u32>) -> String {
     }
 }
 
-fn noun(entry: &MixEntry) -> String {
-    let [noun, ..] = words(&entry.op);
+fn operation_noun(entry: &MixEntry) -> String {
+    let [noun, ..] = operation_words(&entry.op);
     if entry.ttl_ns.is_some() { format!("{noun} that expire") } else { noun.to_owned() }
 }
 
@@ -65,13 +65,13 @@ fn subject(mix: &[MixEntry], keys: impl Fn(&MixEntry) -> String) -> String {
         [_, _, ..] if mix.iter().all(|one| one.op.is_of_graph()) => {
             "requests of a graph".to_owned()
         }
-        [one] => format!("{}{}", keys(one), noun(one)),
+        [one] => format!("{}{}", keys(one), operation_noun(one)),
         several => {
             let all: f64 = several.iter().map(|one| one.weight).sum();
             let share = |one: &MixEntry| {
                 let percent = 100.0 * one.weight / all.max(f64::MIN_POSITIVE);
                 // Three digits at most, and none that say nothing.
-                format!("{} % {}", (percent * 10.0).round() / 10.0, noun(one))
+                format!("{} % {}", (percent * 10.0).round() / 10.0, operation_noun(one))
             };
             let parts: Vec<String> = several.iter().map(share).collect();
             let mut chosen: Vec<_> = several.iter().map(keys).filter(|k| !k.is_empty()).collect();
@@ -87,7 +87,7 @@ fn subject(mix: &[MixEntry], keys: impl Fn(&MixEntry) -> String) -> String {
 /// `one thread updates`, `4 threads scan`.
 fn clause(role: &Role, swept: Option<u32>) -> String {
     let [_, one, many] = match role.mix.as_slice() {
-        [entry] => words(&entry.op),
+        [entry] => operation_words(&entry.op),
         _ => ["work", "works", "work"],
     };
     match role.threads {
@@ -118,7 +118,7 @@ fn keys(entry: &MixEntry) -> String {
 }
 
 /// What an operation is called: its noun, and its verb for one thread and for several.
-fn words(op: &Op) -> [&'static str; 3] {
+fn operation_words(op: &Op) -> [&'static str; 3] {
     match op {
         Op::Get => ["reads", "reads", "read"],
         Op::Insert => ["inserts", "inserts", "insert"],

@@ -5,7 +5,7 @@
 use kvdyno_analysis::figures::evidence::CaseEvidence;
 use kvdyno_record::case::CounterPair;
 use kvdyno_record::engine::{Counters, Edge, EngineEvent, EventKind, Value};
-use kvdyno_record::files::{CaseFolder, RecordError};
+use kvdyno_record::files::{CaseDir, RecordError};
 use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -76,16 +76,16 @@ const GIB: f64 = 1_073_741_824.0;
 pub(super) fn read(
     group: usize,
     case: &CaseEvidence,
-    folder: &CaseFolder,
+    dir: &CaseDir,
 ) -> Result<Vec<Written>, RecordError> {
     let Some(record) = &case.record else { return Ok(Vec::new()) };
-    let counters = folder.counters()?;
+    let counters = dir.counters()?;
     if counters.phases.is_empty() {
         return Ok(Vec::new());
     }
     // Of all that happened inside, no more is kept than tells of bytes.
     let mut events = Vec::new();
-    for event in folder.events()? {
+    for event in dir.events()? {
         let event = event?;
         if event.detail.contains_key(OUTPUT) {
             events.push(event);
@@ -118,27 +118,30 @@ fn bytes_by_reason(
     window: (u64, u64),
 ) -> (Vec<(WriteReason, u64)>, Vec<String>) {
     let (mut bytes, mut sources) = (Vec::new(), Vec::new());
-    for told in &REASON_SOURCES {
-        let counter = || Some((grown(pair, told.counter)?, told.counter.to_owned()));
+    for reason_source in &REASON_SOURCES {
+        let counter = || {
+            Some((counter_growth(pair, reason_source.counter)?, reason_source.counter.to_owned()))
+        };
         let event = || {
-            let kind = match told.reason {
+            let kind = match reason_source.reason {
                 WriteReason::Compaction => EventKind::Compaction,
                 WriteReason::Flush | WriteReason::Wal => return None,
             };
             Some((outputs(events, kind, window)?, "events of compactions".to_owned()))
         };
         let line = || {
-            let [before, after] = [&pair.before, &pair.after].map(|all| gib(all, told.line));
+            let [before, after] =
+                [&pair.before, &pair.after].map(|all| gib(all, reason_source.line));
             let (after, step) = after?;
             let grown = after - before.map_or(0.0, |(before, _)| before);
             // Fewer than two of its last digit are as likely none.
-            let name = told.line.0.trim_end_matches(':');
+            let name = reason_source.line.0.trim_end_matches(':');
             let resolution = units::bytes((step * GIB) as u64);
             let source = format!("{STATS}, {name}, in steps of {resolution}");
             (grown >= 1.5 * step).then_some(((grown * GIB) as u64, source))
         };
         if let Some((written, source)) = counter().or_else(event).or_else(line) {
-            bytes.push((told.reason, written));
+            bytes.push((reason_source.reason, written));
             sources.push(source);
         }
     }
@@ -146,7 +149,7 @@ fn bytes_by_reason(
 }
 
 /// A counter's growth over the phase.
-fn grown(pair: &CounterPair, name: &str) -> Option<u64> {
+fn counter_growth(pair: &CounterPair, name: &str) -> Option<u64> {
     let count = |counters: &Counters| match counters.get(name) {
         Some(Value::Integer(count)) => Some(*count),
         _ => None,
@@ -165,9 +168,9 @@ fn outputs(events: &[EngineEvent], kind: EventKind, window: (u64, u64)) -> Optio
         Some(Value::Integer(bytes)) => Some(*bytes),
         _ => None,
     };
-    let told: Vec<u64> = events.iter().filter(ended).filter_map(written).collect();
+    let byte_counts: Vec<u64> = events.iter().filter(ended).filter_map(written).collect();
     let any = events.iter().any(|event| event.detail.contains_key(OUTPUT));
-    any.then(|| told.iter().sum())
+    any.then(|| byte_counts.iter().sum())
 }
 
 /// A figure in the text of the statistics, `Flush(GB): cumulative 1.250, interval 0.000`, and what

@@ -9,7 +9,7 @@ use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::metric::Metric;
 use kvdyno_analysis::figures::ratio::format_factor;
 use kvdyno_analysis::figures::relative::{RelativeTo, Significance};
-use kvdyno_analysis::judge::versus::least;
+use kvdyno_analysis::judge::versus::least_difference;
 use kvdyno_record::units;
 
 /// Columns of a row's label.
@@ -65,7 +65,7 @@ impl Block {
         let has_any = self.rows.iter().any(|row| !row.compared.is_empty());
         let compared = if has_any { names.compared.as_str() } else { "" };
         let (word, text) = line(&self.title, &names.engines, compared);
-        let mut lines = vec![Line::marked(Tone::Strong, word, text)];
+        let mut lines = vec![Line::with_tone(Tone::Strong, word, text)];
         for row in &self.rows {
             let (label, text) = line(&format!("  {}", row.label), &row.cells, &row.compared);
             lines.push(Line::plain(format!("{label}{text}")));
@@ -135,7 +135,7 @@ pub(super) fn versus(
         }
         (Significance::NotDistinguishable, _) if relative.decided => {
             let counted = one.name == c::INSTRUCTIONS_PER_OP.name;
-            let within = if counted { least(one.name) } else { group.within };
+            let within = if counted { least_difference(one.name) } else { group.within };
             format!("equal within {}", units::percent(within))
         }
         (Significance::NotDistinguishable, Some((low, high))) => {

@@ -16,7 +16,7 @@ pub(super) struct Source<'s> {
     pub(super) metrics: Option<&'s Metrics>,
     /// Beside the first engine's.
     pub(super) beside: Option<&'s RelativeTo>,
-    /// Whether the rate of the client group lasts.
+    /// Whether the rate of the role lasts.
     pub(super) validity: Option<&'s Validity>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Figure {
 
 impl Figure {
     /// One that is compared with nothing.
-    pub(super) fn plain(definition: &'static Definition) -> Self {
+    pub(super) fn uncompared(definition: &'static Definition) -> Self {
         Self { definition, than: None }
     }
 }
@@ -57,9 +57,10 @@ pub(super) fn row<'s>(
     let cells = cells.map(|(source, metric)| cell(source, *metric, figure, notes)).collect();
     let entry = |source: &Source<'s>| Some((source.group?, source.metric(figure.definition)?));
     let compared = match (sources, figure.than) {
-        ([one], Some(_)) => {
-            spread(one.metric(figure.definition), format::format_for(figure.definition).text)
-        }
+        ([one], Some(_)) => format_range(
+            one.metric(figure.definition),
+            format::figure_format(figure.definition).text,
+        ),
         ([one, other], Some(than)) => {
             let both = entry(one).zip(entry(other));
             both.map_or_else(String::new, |(one, other)| versus(one, other, than, notes))
@@ -78,11 +79,11 @@ fn cell(
     let Some(group) = source.group else { return "-".to_owned() };
     match metric.and_then(|metric| Some((metric, metric.value?))) {
         Some((metric, value)) => {
-            let mut text = (format::format_for(figure.definition).text)(value);
-            if let Some(fate) = group.fate(metric.n) {
+            let mut text = (format::figure_format(figure.definition).text)(value);
+            if let Some(fate) = group.describe_missing_figures(metric.n) {
                 text += &format!(" {}", notes.mark(&format!("{} {fate}", group.label)));
             }
-            let flaw = source.validity.and_then(Validity::words);
+            let flaw = source.validity.and_then(Validity::flaw);
             if let Some(flaw) = flaw.filter(|_| figure.definition.name == c::OPS_PER_S.name) {
                 text += &format!(" {}", notes.mark(&flaw));
             }
@@ -97,7 +98,7 @@ fn cell(
 
 /// What became of the engine, in a word or by a note.
 fn missing(group: &Group, metric: Option<&Metric>, notes: &mut Footnotes) -> String {
-    if let Some(fate) = group.fate(0) {
+    if let Some(fate) = group.describe_missing_figures(0) {
         return match fate.split_once(" (0 of ") {
             Some((word, _)) if word.chars().count() <= 12 => word.to_owned(),
             _ => format!("- {}", notes.mark(&format!("{} {fate}", group.label))),
@@ -121,7 +122,7 @@ fn times(relative: &RelativeTo) -> String {
 }
 
 /// From where to where the trials of one engine go.
-fn spread(metric: Option<&Metric>, format: fn(f64) -> String) -> String {
+fn format_range(metric: Option<&Metric>, format: fn(f64) -> String) -> String {
     let Some(metric) = metric else { return String::new() };
     match (metric.n, metric.range()) {
         (2.., Some((low, high))) => format!("{} to {}", format(low), format(high)),

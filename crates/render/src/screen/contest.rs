@@ -5,7 +5,7 @@ use super::line::cut;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::engines::title;
 use kvdyno_analysis::figures::group::Group;
-use kvdyno_analysis::figures::lists::{several, unique};
+use kvdyno_analysis::figures::lists::{has_several, unique};
 use kvdyno_analysis::figures::metric::Metrics;
 
 /// Who is compared: the engines; in a run of nothing else the load generator itself.
@@ -51,7 +51,7 @@ impl<'s> Contest<'s> {
             let runs = group.runs.iter().flat_map(|run| &run.roles).map(|role| &role.metrics);
             runs.chain(group.load.iter().map(|load| &load.metrics))
         });
-        rows.into_iter().any(Metrics::any)
+        rows.into_iter().any(Metrics::has_values)
     }
 
     /// As people call the engine of a label; where several begin alike, by what it ends with:
@@ -66,7 +66,7 @@ impl<'s> Contest<'s> {
             return cut(label, NAME_MAX);
         };
         let twins = self.labels.iter().filter(|other| short(other) == short(label)).count();
-        let name = kvdyno_record::text::one_line(title(label)).into_owned();
+        let name = kvdyno_record::text::escape_line(title(label)).into_owned();
         let beyond = name.chars().count().saturating_sub(NAME_MAX);
         if twins < 2 || beyond == 0 {
             return short(label);
@@ -78,8 +78,8 @@ impl<'s> Contest<'s> {
     /// offered rates.
     pub(super) fn is_one_setting(&self) -> bool {
         let all = self.groups.iter();
-        let equal_sizes = !several(all.clone().map(|group| (group.data_sizes(), group.ram())))
-            && !several(all.clone().map(|group| (&group.volume, group.durability)));
+        let equal_sizes = !has_several(all.clone().map(|group| (group.data_sizes(), group.ram())))
+            && !has_several(all.clone().map(|group| (&group.volume, group.durability)));
         let once = all.clone().filter(|group| !group.runs.is_empty()).all(|group| {
             let twins = all.clone().filter(|other| !other.runs.is_empty());
             let twins = twins.filter(|other| {

@@ -3,7 +3,7 @@
 use super::super::footnotes::Footnotes;
 use super::block::{Block, Row, TIME};
 use super::cells::{Figure, Source, row};
-use super::engines::capitalised;
+use super::engines::capitalise;
 use super::runs::{Detail, Runs};
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::explain::Explained;
@@ -15,8 +15,8 @@ const SHORT: usize = 3;
 
 pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
     let last = runs.headline();
-    let found = runs.at(last);
-    let of_phase: Vec<Source<'_>> = found
+    let group_runs = runs.engine_runs(last);
+    let of_phase: Vec<Source<'_>> = group_runs
         .iter()
         .map(|at| Source {
             group: at.map(|(group, _)| group),
@@ -25,39 +25,39 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
             validity: None,
         })
         .collect();
-    let apart = found.iter().flatten().any(|(_, run)| run.different_mix.is_some());
+    let apart = group_runs.iter().flatten().any(|(_, run)| run.different_mix.is_some());
     let counted = Figure { definition: &c::INSTRUCTIONS_PER_OP, than: Some(TIME) };
     let mut figures = vec![
-        ("write amp.", Figure::plain(&c::WRITE_AMPLIFICATION)),
-        ("space amp.", Figure::plain(&c::SPACE_AMPLIFICATION)),
-        ("peak RSS MiB", Figure::plain(&c::RSS_PEAK)),
+        ("write amp.", Figure::uncompared(&c::WRITE_AMPLIFICATION)),
+        ("space amp.", Figure::uncompared(&c::SPACE_AMPLIFICATION)),
+        ("peak RSS MiB", Figure::uncompared(&c::RSS_PEAK)),
     ];
     if !apart {
         figures.extend([
             ("instructions/op", counted),
-            ("of the engine", Figure::plain(&c::ENGINE_INSTRUCTIONS_PER_OP)),
-            ("CPU us/op", Figure::plain(&c::CPU_PER_OP)),
-            ("client us/op", Figure::plain(&c::CLIENT_CPU_PER_OP)),
-            ("KB read/op", Figure::plain(&c::DEVICE_READ_BYTES_PER_OP)),
+            ("of the engine", Figure::uncompared(&c::ENGINE_INSTRUCTIONS_PER_OP)),
+            ("CPU us/op", Figure::uncompared(&c::CPU_PER_OP)),
+            ("client us/op", Figure::uncompared(&c::CLIENT_CPU_PER_OP)),
+            ("KB read/op", Figure::uncompared(&c::DEVICE_READ_BYTES_PER_OP)),
         ]);
     }
     if runs.detail < Detail::Few {
         figures.truncate(SHORT);
     }
-    let mut rows: Vec<Row> = baseline(&found).into_iter().collect();
+    let mut rows: Vec<Row> = ceiling(&group_runs).into_iter().collect();
     for (label, figure) in figures {
         // What is missing here is said in the tables; a fate was said above.
         rows.extend(row(label, &of_phase, figure, &mut Footnotes::default()));
     }
     if runs.detail >= Detail::Few {
-        rows.extend(waits(runs, &found));
+        rows.extend(waits(runs, &group_runs));
     }
     if apart && !rows.is_empty() && runs.detail >= Detail::Few {
         notes.mark("CPU and reads of each operation left out: different mixes (--table cost)");
     }
-    let is_counted = found.iter().flatten().any(|(group, _)| group.is_counted());
+    let is_counted = group_runs.iter().flatten().any(|(group, _)| group.is_counted());
     let title = match last {
-        _ if is_counted => capitalised(runs.phase),
+        _ if is_counted => capitalise(runs.phase),
         Some(threads) => format!("Cost at {threads}"),
         None => "Cost".to_owned(),
     };
@@ -65,7 +65,7 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
 }
 
 /// How much of the raw device's rate each engine reached; its range where that spans 100 %.
-fn baseline(found: &[Option<(&Group, &RunRow)>]) -> Option<Row> {
+fn ceiling(group_runs: &[Option<(&Group, &RunRow)>]) -> Option<Row> {
     let cell = |at: &Option<(&Group, &RunRow)>| {
         let (_, run) = (*at)?;
         let value = run.metrics.value(&c::CEILING_SHARE)?;
@@ -73,12 +73,12 @@ fn baseline(found: &[Option<(&Group, &RunRow)>]) -> Option<Row> {
         let spans = low < 100.0 && high >= 100.0;
         Some(if spans { format!("{low:.0}-{high:.0}%") } else { format!("{value:.0}%") })
     };
-    cells("of the drive's IOPS", found.iter().map(cell).collect())
+    cells("of the drive's IOPS", group_runs.iter().map(cell).collect())
 }
 
-/// What the first client group's threads waited for.
-fn waits(runs: &Runs<'_>, found: &[Option<(&Group, &RunRow)>]) -> Vec<Row> {
-    let Some(role) = found.iter().flatten().find_map(|(_, run)| run.roles.first()) else {
+/// What the first role's threads waited for.
+fn waits(runs: &Runs<'_>, group_runs: &[Option<(&Group, &RunRow)>]) -> Vec<Row> {
+    let Some(role) = group_runs.iter().flatten().find_map(|(_, run)| run.roles.first()) else {
         return Vec::new();
     };
     let explained = |group: &Group| -> Option<&Explained> {
@@ -93,7 +93,7 @@ fn waits(runs: &Runs<'_>, found: &[Option<(&Group, &RunRow)>]) -> Vec<Row> {
             let value = explained((*at)?.0)?.metrics.value(definition)?;
             Some(format!("{value:.0}%"))
         };
-        found.iter().map(cell).collect::<Vec<_>>()
+        group_runs.iter().map(cell).collect::<Vec<_>>()
     };
     let name = &role.role;
     [

@@ -1,7 +1,7 @@
-//! A few engines at one setting: their loads, what each client group got by threads, and the cost.
+//! A few engines at one setting: their loads, what each role got by threads, and the cost.
 
 use super::super::footnotes::Footnotes;
-use super::super::format::grouped;
+use super::super::format::format_count;
 use super::block::{self, Block, Names, RATE, Row, TIME};
 use super::cells::{Figure, Source, row};
 use super::contest::Contest;
@@ -123,10 +123,10 @@ fn load(contest: &Contest<'_>, notes: &mut Footnotes) -> Block {
         .collect();
     let figures: [(&str, Figure); 5] = [
         ("instructions/record", Figure { definition: &c::INSTRUCTIONS_PER_OP, than: Some(TIME) }),
-        ("of the engine", Figure::plain(&c::ENGINE_INSTRUCTIONS_PER_OP)),
+        ("of the engine", Figure::uncompared(&c::ENGINE_INSTRUCTIONS_PER_OP)),
         ("records/s", Figure { definition: &c::RECORDS_PER_S, than: Some(RATE) }),
-        ("size MiB", Figure::plain(&c::DATABASE_USED)),
-        ("write amp.", Figure::plain(&c::WRITE_AMPLIFICATION)),
+        ("size MiB", Figure::uncompared(&c::DATABASE_USED)),
+        ("write amp.", Figure::uncompared(&c::WRITE_AMPLIFICATION)),
     ];
     let rows = figures.into_iter().filter_map(|(label, figure)| {
         let mut sources = sources.clone();
@@ -142,7 +142,7 @@ fn load(contest: &Contest<'_>, notes: &mut Footnotes) -> Block {
 
 impl<'s> Runs<'s> {
     fn blocks(&self, notes: &mut Footnotes) -> Vec<Block> {
-        let Some(first) = self.any() else { return Vec::new() };
+        let Some(first) = self.any_run() else { return Vec::new() };
         let mut blocks: Vec<Block> =
             (0..first.roles.len()).map(|role| self.role(role, first, notes)).collect();
         if self.detail > Detail::Least {
@@ -162,14 +162,15 @@ impl<'s> Runs<'s> {
                 validity: row.and_then(|row| row.validity.as_ref()),
             }
         };
-        self.at(threads).into_iter().map(source).collect()
+        self.engine_runs(threads).into_iter().map(source).collect()
     }
 
     /// The figures of one of a role's operations.
-    fn sources_of(&self, threads: Option<u32>, role: usize, op: &str) -> Vec<Source<'s>> {
+    fn operation_sources(&self, threads: Option<u32>, role: usize, op: &str) -> Vec<Source<'s>> {
         let source = |entry: Option<(&'s Group, &'s RunRow)>| {
             let row = entry.and_then(|(_, run)| run.roles.get(role));
-            let operation = row.and_then(|row| row.by_operation().find(|(name, _)| *name == op));
+            let operation =
+                row.and_then(|row| row.metrics_by_operation().find(|(name, _)| *name == op));
             Source {
                 group: entry.map(|(group, _)| group),
                 metrics: operation.map(|(_, metrics)| metrics),
@@ -177,7 +178,7 @@ impl<'s> Runs<'s> {
                 validity: None,
             }
         };
-        self.at(threads).into_iter().map(source).collect()
+        self.engine_runs(threads).into_iter().map(source).collect()
     }
 
     /// p99 of each operation of a role that does several, and p50 where there is room.
@@ -186,13 +187,13 @@ impl<'s> Runs<'s> {
         let p50 = if role.open_loop { &c::RESPONSE_P50 } else { &c::SERVICE_P50 };
         let than = (self.contest.labels.len() == 2).then_some(TIME);
         let p99 = Figure { definition: role.p99(), than };
-        let figures = [("p50", Figure::plain(p50)), ("p99", p99)];
+        let figures = [("p50", Figure::uncompared(p50)), ("p99", p99)];
         let room = self.detail == Detail::All && role.ops.len() <= OPERATIONS_MAX / 2;
         let shown = &figures[usize::from(!room)..];
         let threads = last.map_or_else(String::new, |threads| format!(" @{threads}"));
         let mut rows = Vec::new();
         for op in role.ops.iter().take(OPERATIONS_MAX) {
-            let sources = self.sources_of(last, at, &op.op);
+            let sources = self.operation_sources(last, at, &op.op);
             for (name, figure) in shown {
                 let label = format!("{} {name} us{threads}", op.op);
                 rows.extend(row(label, &sources, *figure, notes));
@@ -200,7 +201,7 @@ impl<'s> Runs<'s> {
         }
         if role.open_loop {
             let sources = self.sources(last, at, false);
-            rows.extend(row("done/s", &sources, Figure::plain(&c::OPS_PER_S), notes));
+            rows.extend(row("done/s", &sources, Figure::uncompared(&c::OPS_PER_S), notes));
         }
         let more = role.ops.len().saturating_sub(OPERATIONS_MAX);
         if more > 0 {
@@ -282,7 +283,7 @@ impl<'s> Runs<'s> {
         sources
             .iter()
             .any(is_much)
-            .then(|| row(label, &sources, Figure::plain(&c::BURST_OPS_PER_S), notes))?
+            .then(|| row(label, &sources, Figure::uncompared(&c::BURST_OPS_PER_S), notes))?
     }
 
     /// Percentiles at the largest number of threads.
@@ -291,9 +292,9 @@ impl<'s> Runs<'s> {
         let writes_alone = role.does.writes && !role.does.reads;
         let figures: Vec<(&str, Figure)> = if role.open_loop {
             vec![
-                ("p50 us", Figure::plain(&c::RESPONSE_P50)),
-                ("p99.9 us", Figure::plain(&c::RESPONSE_P999)),
-                ("done/s", Figure::plain(&c::OPS_PER_S)),
+                ("p50 us", Figure::uncompared(&c::RESPONSE_P50)),
+                ("p99.9 us", Figure::uncompared(&c::RESPONSE_P999)),
+                ("done/s", Figure::uncompared(&c::OPS_PER_S)),
             ]
         } else {
             let p99 = Figure {
@@ -301,9 +302,9 @@ impl<'s> Runs<'s> {
                 than: (self.contest.labels.len() == 2).then_some(TIME),
             };
             vec![
-                ("p50 us", Figure::plain(&c::SERVICE_P50)),
+                ("p50 us", Figure::uncompared(&c::SERVICE_P50)),
                 ("p99 us", p99),
-                ("p99.9 us", Figure::plain(&c::SERVICE_P999)),
+                ("p99.9 us", Figure::uncompared(&c::SERVICE_P999)),
             ]
         };
         let is_selected = |name: &str| match self.detail {
@@ -329,16 +330,16 @@ impl<'s> Runs<'s> {
         rows
     }
 
-    /// `4 threads`; of a client group with a fixed number, beside a swept one: `with 4 readers`.
+    /// `4 threads`; of a role with a fixed number, beside a swept one: `with 4 readers`.
     fn row_label(&self, threads: Option<u32>, at: usize) -> String {
-        let entry = self.at(threads).into_iter().flatten().next();
+        let entry = self.engine_runs(threads).into_iter().flatten().next();
         let groups = self.contest.groups.iter().copied();
         entry.map_or_else(String::new, |(group, run)| threads_in_words(&groups, group, run, at))
     }
 }
 
 /// The first letter large.
-pub(super) fn capitalised(name: &str) -> String {
+pub(super) fn capitalise(name: &str) -> String {
     match name.get(..1) {
         Some(first) => format!("{}{}", first.to_uppercase(), &name[1..]),
         None => name.to_owned(),
@@ -347,9 +348,9 @@ pub(super) fn capitalised(name: &str) -> String {
 
 /// `Readers, get/s`; with an offered rate `Readers at 2,000/s`.
 fn title(role: &RoleRow) -> String {
-    let name = capitalised(&role.role);
+    let name = capitalise(&role.role);
     match role.metrics.value(&c::OFFERED_OPS_PER_S).filter(|_| role.open_loop) {
-        Some(rate) => format!("{name} at {}/s", grouped(rate)),
+        Some(rate) => format!("{name} at {}/s", format_count(rate)),
         None => format!("{name}, {}/s", role.mix),
     }
 }

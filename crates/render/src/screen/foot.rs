@@ -28,7 +28,7 @@ fn claims(summary: &Summary) -> Option<String> {
     let verdicts = [ClaimVerdict::Holds, ClaimVerdict::DoesNotHold, ClaimVerdict::Undecided];
     let counts = verdicts.into_iter().filter_map(|verdict| {
         let n = summary.claims.iter().filter(|claim| claim.verdict == verdict).count();
-        (n > 0).then(|| format!("{} {n}", verdict.word()))
+        (n > 0).then(|| format!("{} {n}", verdict.as_str()))
     });
     let counts: Vec<String> = counts.collect();
     (!counts.is_empty()).then(|| format!("Claims: {}", counts.join(", ")))
@@ -37,7 +37,7 @@ fn claims(summary: &Summary) -> Option<String> {
 pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
     let show = ending.command("show");
     let count = |severity| summary.findings.iter().filter(|f| f.severity == severity).count();
-    let counted = |n: usize, word: &str| (n > 0).then(|| units::counted(n, word));
+    let counted = |n: usize, word: &str| (n > 0).then(|| units::pluralize(n, word));
     let (invalid, warnings) = (count(Severity::Invalid), count(Severity::Warning));
     let counts = [
         counted(invalid, "invalid finding"),
@@ -64,5 +64,5 @@ pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
     }
     texts.push(format!("Report: {}", ending.report));
     // Half a command, or half a path, is none.
-    texts.iter().map(|text| Line::plain(kvdyno_record::text::one_line(text))).collect()
+    texts.iter().map(|text| Line::plain(kvdyno_record::text::escape_line(text))).collect()
 }

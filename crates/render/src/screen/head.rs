@@ -10,7 +10,7 @@ use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::engines::EngineInfo;
 use kvdyno_analysis::figures::findings::Severity;
 use kvdyno_analysis::figures::group::{Group, data, without_part};
-use kvdyno_analysis::figures::lists::{several, unique};
+use kvdyno_analysis::figures::lists::{has_several, unique};
 use kvdyno_analysis::figures::sweep::format_threads;
 use kvdyno_analysis::judge::rule::LOOKS;
 use kvdyno_record::host::Host;
@@ -31,14 +31,14 @@ const HEAD_MAX: usize = 22;
 
 pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
     let mut lines = answer(summary);
-    lines.extend(joined(&run(summary), &work(summary), "   "));
-    lines.extend(joined(&host(&summary.host), &engines(summary), " | "));
+    lines.extend(join_if_short(&run(summary), &work(summary), "   "));
+    lines.extend(join_if_short(&host(&summary.host), &engines(summary), " | "));
     lines.push(Line::blank());
     lines.extend(invalid(summary));
-    lines.extend(not_done(summary));
+    lines.extend(not_done_lines(summary));
     lines.extend(verdicts(summary, ending));
-    lines.extend(not_known(summary));
-    lines.extend(not_here(summary));
+    lines.extend(note_lines(summary));
+    lines.extend(skipped_lines(summary));
     if lines.len() > HEAD_MAX {
         lines.truncate(HEAD_MAX - 1);
         let text = format!("  .. and more: {} --findings", ending.command("show"));
@@ -51,7 +51,7 @@ pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
 /// The answer before all else.
 fn answer(summary: &Summary) -> Vec<Line> {
     let Some(answer) = summary.answer.first() else { return Vec::new() };
-    let text = wrap(&kvdyno_record::text::one_line(answer), 2);
+    let text = wrap(&kvdyno_record::text::escape_line(answer), 2);
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let is_cut = lines.len() > ANSWER_LINES;
     lines.truncate(ANSWER_LINES);
@@ -59,12 +59,12 @@ fn answer(summary: &Summary) -> Vec<Line> {
         let more = if is_cut { " .." } else { "" };
         *last = cut(&format!("{last}{more}"), COLUMNS_MAX);
     }
-    let lines = lines.into_iter().map(|line| Line::marked(Tone::Strong, line, ""));
+    let lines = lines.into_iter().map(|line| Line::with_tone(Tone::Strong, line, ""));
     lines.chain([Line::blank()]).collect()
 }
 
 /// On one line where both fit, else each on its own.
-fn joined(one: &str, other: &str, between: &str) -> Vec<Line> {
+fn join_if_short(one: &str, other: &str, between: &str) -> Vec<Line> {
     let both = format!("{one}{between}{other}");
     if other.is_empty() || both.chars().count() <= COLUMNS_MAX {
         let both = if other.is_empty() { one } else { &both };
@@ -77,7 +77,7 @@ fn joined(one: &str, other: &str, between: &str) -> Vec<Line> {
 fn run(summary: &Summary) -> String {
     let run = &summary.run;
     let took = run.took_ns.map_or_else(|| "not ended".to_owned(), units::duration);
-    let trials = units::counted(summary.trials(), "trial");
+    let trials = units::pluralize(summary.trials(), "trial");
     let (done, planned) = (run.cases_done, run.cases_planned);
     let name = match &run.name {
         Some(name) => format!("{name} ({})", run.suite),
@@ -92,7 +92,7 @@ fn work(summary: &Summary) -> String {
     let groups = || contest.groups.iter();
     let Some(first) = groups().next() else {
         let jobs = summary.groups.iter().filter(|group| !group.runs.is_empty()).count();
-        return format!("raw device, {}", units::counted(jobs, "job"));
+        return format!("raw device, {}", units::pluralize(jobs, "job"));
     };
     let mut words = Vec::new();
     match unique(groups().map(|group| data(group))).as_slice() {
@@ -142,7 +142,7 @@ fn engines(summary: &Summary) -> String {
     let contest = Contest::from_summary(summary);
     let competes = |info: &&EngineInfo| contest.labels.contains(&info.label.as_str());
     let infos: Vec<&EngineInfo> = summary.engines.iter().filter(competes).collect();
-    let classes = several(infos.iter().map(|info| info.durability));
+    let classes = has_several(infos.iter().map(|info| info.durability));
     let named = |info: &&EngineInfo| {
         let version = info.worker.as_ref().map(|worker| format!(" {}", worker.version));
         let class = if classes { format!(" {}", info.durability.as_str()) } else { String::new() };
@@ -164,7 +164,7 @@ fn engines(summary: &Summary) -> String {
             _ => format!("all {class}"),
         });
         let groups = || contest.groups.iter();
-        if several(groups().map(|group| group.power_loss)) {
+        if has_several(groups().map(|group| group.power_loss)) {
             let lost = groups().filter_map(|group| {
                 Some(format!("{} {}", contest.name(&group.label), group.power_loss?.as_str()))
             });
@@ -184,11 +184,11 @@ fn invalid(summary: &Summary) -> Vec<Line> {
             sentence(Some(Tone::Bad), "INVALID", &text, SENTENCE_LINES)
         })
         .collect();
-    some(all, "invalid findings: --findings")
+    limit_sentences(all, "invalid findings: --findings")
 }
 
 /// The first sentences, and the number of the others.
-fn some(mut sentences: Vec<Vec<Line>>, what: &str) -> Vec<Line> {
+fn limit_sentences(mut sentences: Vec<Vec<Line>>, what: &str) -> Vec<Line> {
     if sentences.len() > SHOWN_MAX {
         let more = sentences.len() - SHOWN_MAX;
         sentences.truncate(SHOWN_MAX);
@@ -198,8 +198,8 @@ fn some(mut sentences: Vec<Vec<Line>>, what: &str) -> Vec<Line> {
 }
 
 /// `NOT DONE rocksdb at 1 thread: does not fit`; while the run is at work nothing is missing yet.
-fn not_done(summary: &Summary) -> Vec<Line> {
-    let limits = several(summary.groups.iter().map(Group::ram));
+fn not_done_lines(summary: &Summary) -> Vec<Line> {
+    let limits = has_several(summary.groups.iter().map(Group::ram));
     let trouble = |group: &Group| {
         let threads = match (group.threads, group.threads_swept) {
             (None, _) => " load".to_owned(),
@@ -207,7 +207,7 @@ fn not_done(summary: &Summary) -> Vec<Line> {
             _ => String::new(),
         };
         let ram = if limits { format!(", RAM {}", group.ram()) } else { String::new() };
-        Some(format!("{}{threads}{ram}: {}", group.label, group.trouble()?))
+        Some(format!("{}{threads}{ram}: {}", group.label, group.describe_outcomes()?))
     };
     let ended = summary.run.ended_unix_ns.is_some();
     let all = summary.groups.iter().filter(|_| ended).filter_map(trouble);
@@ -221,7 +221,9 @@ fn not_done(summary: &Summary) -> Vec<Line> {
 /// `VERDICTS all 9 figures decided`; of a run that compares nothing, no line.
 fn verdicts(summary: &Summary, ending: &Ending) -> Vec<Line> {
     let remedy = remedy(summary, ending);
-    let Some(words) = summary.verdicts.words_with(remedy.as_deref()) else { return Vec::new() };
+    let Some(words) = summary.verdicts.description_with_remedy(remedy.as_deref()) else {
+        return Vec::new();
+    };
     let is_open = !summary.verdicts.undecided.is_empty();
     let tone = if is_open { Tone::Warning } else { Tone::Good };
     sentence(Some(tone), "VERDICTS", &format!(" {words}"), SENTENCE_LINES)
@@ -251,18 +253,18 @@ fn minutes_to_decide(summary: &Summary) -> Option<u64> {
 }
 
 /// What the suite contains and the machine could not do.
-fn not_here(summary: &Summary) -> Vec<Line> {
+fn skipped_lines(summary: &Summary) -> Vec<Line> {
     let line = |text: &String| {
         sentence(Some(Tone::Warning), "SKIPPED:", &format!(" {text}"), SENTENCE_LINES)
     };
     let all = sentences(&summary.run.left_out);
-    some(all.iter().map(line).collect(), "such: --table not-here")
+    limit_sentences(all.iter().map(line).collect(), "such: --table not-here")
 }
 
 /// What could not be enforced or measured, and what reduces the accuracy of figures.
-fn not_known(summary: &Summary) -> Vec<Line> {
+fn note_lines(summary: &Summary) -> Vec<Line> {
     let all = summary.disturbance.iter().chain(&summary.not_measured);
     let line =
         |text: &String| sentence(Some(Tone::Warning), "NOTE:", &format!(" {text}"), SENTENCE_LINES);
-    some(all.map(line).collect(), "such: --config")
+    limit_sentences(all.map(line).collect(), "such: --config")
 }

@@ -2,7 +2,7 @@
 
 use crate::tone::Tone;
 use crate::wrap::wrap;
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 
 /// Columns of a screen.
 pub const COLUMNS_MAX: usize = 100;
@@ -26,7 +26,7 @@ impl Line {
         Self { tone: None, word: String::new(), text: text.into() }
     }
 
-    pub(super) fn marked(tone: Tone, word: impl Into<String>, text: impl Into<String>) -> Self {
+    pub(super) fn with_tone(tone: Tone, word: impl Into<String>, text: impl Into<String>) -> Self {
         Self { tone: Some(tone), word: word.into(), text: text.into() }
     }
 
@@ -35,7 +35,7 @@ impl Line {
     }
 
     /// Both parts.
-    pub fn whole(&self) -> String {
+    pub fn full_text(&self) -> String {
         format!("{}{}", self.word, self.text)
     }
 }
@@ -49,7 +49,7 @@ pub(super) struct Part {
 
 impl Part {
     /// Each line as far as a screen shows it.
-    pub(super) fn within(mut self) -> Self {
+    pub(super) fn cut_lines(mut self) -> Self {
         for line in &mut self.lines {
             line.text = cut(&line.text, COLUMNS_MAX);
         }
@@ -59,7 +59,7 @@ impl Part {
 
 /// A sentence after a word with a colour, on at most so many lines; only what exceeds them is cut.
 pub(super) fn sentence(tone: Option<Tone>, word: &str, text: &str, lines_max: usize) -> Vec<Line> {
-    let whole = wrap(&one_line(&format!("{word}{text}")), 2);
+    let whole = wrap(&escape_line(&format!("{word}{text}")), 2);
     let mut lines: Vec<String> = whole.lines().map(str::to_owned).collect();
     if lines.len() > lines_max {
         lines.truncate(lines_max);
@@ -74,7 +74,7 @@ pub(super) fn sentence(tone: Option<Tone>, word: &str, text: &str, lines_max: us
 
 /// At most so many columns, on one line.
 pub(super) fn cut(text: &str, columns: usize) -> String {
-    let text = one_line(text);
+    let text = escape_line(text);
     if text.chars().count() <= columns {
         return text.into_owned();
     }

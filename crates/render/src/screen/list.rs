@@ -2,17 +2,17 @@
 //! points of a search. A line for each, as many as fit.
 
 use super::super::columns::{Row as TableRow, jobs};
-use super::super::format::{self, ratio, ratio_cell, spread};
+use super::super::format::{self, format_spread, ratio, ratio_cell};
 use super::super::table::{Side, Table};
 use super::super::wrap::wrap;
 use super::contest::Contest;
 use super::line::{Line, Part, cut, sentence};
-use kvdyno_analysis::answers::search as found;
+use kvdyno_analysis::answers::search::SearchResult;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::Group;
 use kvdyno_analysis::figures::job::drive_words;
-use kvdyno_analysis::figures::lists::several;
+use kvdyno_analysis::figures::lists::has_several;
 use kvdyno_analysis::figures::metric::{Definition, Metrics};
 use kvdyno_record::units;
 
@@ -23,7 +23,7 @@ const FATE_LINES: usize = 3;
 const SENTENCE_LINES: usize = 8;
 
 /// As many rows of a table as fit; its title stays.
-pub(super) fn fitted(table: &Table, room: usize, what: &str) -> Part {
+pub(super) fn fit_table(table: &Table, room: usize, what: &str) -> Part {
     let text = table.text();
     let mut lines: Vec<Line> = text.lines().map(Line::plain).collect();
     let mut left_out = None;
@@ -41,17 +41,17 @@ pub(super) fn fitted(table: &Table, room: usize, what: &str) -> Part {
 
 /// A figure; with `*` where trials are missing; else what became of the engine.
 pub(super) fn figure(group: &Group, metrics: Option<&Metrics>, definition: &Definition) -> String {
-    let format = format::format_for(definition).text;
+    let format = format::figure_format(definition).text;
     let Some(metric) = metrics.and_then(|metrics| metrics.get(definition)) else {
         return "-".to_owned();
     };
     match metric.value {
-        Some(value) if group.fate(metric.n).is_some() => {
+        Some(value) if group.describe_missing_figures(metric.n).is_some() => {
             format!("{} {}/{}", format(value), metric.n, group.trials.len())
         }
         Some(value) => format(value),
         None => {
-            let fate = group.fate(0);
+            let fate = group.describe_missing_figures(0);
             let fate = fate.as_deref().and_then(|fate| fate.split(" (").next());
             fate.map_or_else(|| "-".to_owned(), |fate| cut(fate, 12))
         }
@@ -59,11 +59,11 @@ pub(super) fn figure(group: &Group, metrics: Option<&Metrics>, definition: &Defi
 }
 
 /// What became of each engine, where none has a figure: in the words of its first case that says.
-pub(super) fn fates(contest: &Contest<'_>, room: usize) -> Part {
+pub(super) fn engine_outcomes(contest: &Contest<'_>, room: usize) -> Part {
     let line = |label: &&str| {
         let has_label = |group: &&&Group| group.label == **label;
         let groups = || contest.groups.iter().filter(has_label);
-        let fate = groups().find_map(|group| group.fate(0))?;
+        let fate = groups().find_map(|group| group.describe_missing_figures(0))?;
         let message = groups().flat_map(|group| &group.trials).find_map(|t| t.message.as_deref());
         let message = message.map_or_else(String::new, |message| format!(": {message}"));
         Some(sentence(None, "", &format!("{} {fate}{message}", contest.name(label)), FATE_LINES))
@@ -102,7 +102,7 @@ const DRIVE: [DriveColumn; 13] = [
     }),
     ("threads", Side::Right, |row| row.threads().unwrap_or(0).to_string()),
     ("IOPS", Side::Right, |row| figure(row.group, Some(row.metrics), &c::OPS_PER_S)),
-    ("spread %", Side::Right, |row| spread(row.metric(&c::OPS_PER_S))),
+    ("spread %", Side::Right, |row| format_spread(row.metric(&c::OPS_PER_S))),
     (OVER_VOLUME, Side::Right, |row| ratio_cell(row.relative_volume())),
     ("MB/s", Side::Right, |row| {
         let both = row.value(&c::OPS_PER_S).zip(row.block_bytes());
@@ -134,14 +134,14 @@ fn latency(row: &TableRow<'_>, definition: &Definition) -> String {
 /// A line for each job of a bare drive.
 pub(super) fn drives(summary: &Summary, room: usize) -> Part {
     let table = drive_table(summary);
-    table.map_or_else(Part::default, |table| fitted(&table, room, "jobs").within())
+    table.map_or_else(Part::default, |table| fit_table(&table, room, "jobs").cut_lines())
 }
 
 /// A line for each job of a bare drive, and each kind of its I/Os; none: there is no job.
 pub(crate) fn drive_table(summary: &Summary) -> Option<Table> {
     let jobs = || jobs(summary).into_iter();
     jobs().next()?;
-    let volumes = several(jobs().map(|row| &row.group.volume));
+    let volumes = has_several(jobs().map(|row| &row.group.volume));
     let others: &[&str] = if volumes { &OF_ONE_VOLUME } else { &OF_VOLUMES };
     let columns = || DRIVE.iter().filter(|(title, ..)| !others.contains(title));
     let base = jobs().find_map(|row| row.relative_volume().map(|relative| relative.base.clone()));
@@ -158,11 +158,12 @@ pub(crate) fn drive_table(summary: &Summary) -> Option<Table> {
 }
 
 /// The answer of a search, and its points.
-pub(super) fn search(answer: &found::SearchResult, room: usize) -> Part {
-    let sentences = wrap(&kvdyno_record::text::one_line(&answer.sentences.join(" ")), 0);
+pub(super) fn search(answer: &SearchResult, room: usize) -> Part {
+    let sentences = wrap(&kvdyno_record::text::escape_line(&answer.sentences.join(" ")), 0);
     let mut lines: Vec<Line> = sentences.lines().take(SENTENCE_LINES).map(Line::plain).collect();
     lines.push(Line::blank());
-    let curve = fitted(&crate::search::curve(answer), room.saturating_sub(lines.len()), "points");
+    let curve =
+        fit_table(&crate::search::curve(answer), room.saturating_sub(lines.len()), "points");
     lines.extend(curve.lines);
-    Part { lines, left_out: curve.left_out }.within()
+    Part { lines, left_out: curve.left_out }.cut_lines()
 }

@@ -42,7 +42,7 @@ pub fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
     lines.extend(body.lines);
     if let Some(left_out) = body.left_out {
         let text = format!(" {left_out}: {} --full", ending.command("show"));
-        lines.push(Line::marked(Tone::Strong, "Left out:", cut(&text, COLUMNS_MAX - 9)));
+        lines.push(Line::with_tone(Tone::Strong, "Left out:", cut(&text, COLUMNS_MAX - 9)));
     }
     lines.push(Line::blank());
     lines.extend(foot);
@@ -55,7 +55,7 @@ fn body(summary: &Summary, room: usize) -> Part {
     }
     let contest = Contest::from_summary(summary);
     if !contest.has_figures() && !contest.groups.is_empty() {
-        return list::fates(&contest, room);
+        return list::engine_outcomes(&contest, room);
     }
     // Two versions beside each other are two engines; more are a history, where there is nobody
     // else.

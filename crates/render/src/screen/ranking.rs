@@ -2,11 +2,11 @@
 //! best of its durability class it is.
 
 use super::super::footnotes::Footnotes;
-use super::super::ranking::{behind, heading, short_figure};
+use super::super::ranking::{format_behind, heading, short_figure};
 use super::line::{COLUMNS_MAX, Line, NOTE_LINES, Part, cut, sentence};
 use crate::tone::Tone;
 use kvdyno_analysis::answers::summary::Summary;
-use kvdyno_analysis::figures::lists::{several, together, unique};
+use kvdyno_analysis::figures::lists::{group_equal, has_several, unique};
 use kvdyno_analysis::judge::ranking::{Question, Ranking, Standing};
 
 /// Columns of an engine's name.
@@ -21,8 +21,8 @@ const NOTES_MAX: usize = 3;
 /// Settings one below the other, as many as fit.
 pub(super) fn part(summary: &Summary, room: usize) -> Part {
     let main = summary.rankings.iter().filter(|ranking| ranking.main);
-    let settings = together(main, |a, b| a.setting == b.setting);
-    let classes = several(summary.rankings.iter().map(|ranking| ranking.durability));
+    let settings = group_equal(main, |a, b| a.setting == b.setting);
+    let classes = has_several(summary.rankings.iter().map(|ranking| ranking.durability));
     let mut part = Part::default();
     let mut left: Vec<String> = Vec::new();
     let of = if classes { " of the class" } else { "" };
@@ -33,7 +33,7 @@ pub(super) fn part(summary: &Summary, room: usize) -> Part {
         let gap = usize::from(at > 0);
         // A setting is there as a whole, but for the first.
         if at > 0 && part.lines.len() + gap + lines.len() + 1 > room {
-            left.push(words(setting[0]).to_owned());
+            left.push(setting_label(setting[0]).to_owned());
             continue;
         }
         part.lines.extend((0..gap).map(|_| Line::blank()));
@@ -48,10 +48,10 @@ pub(super) fn part(summary: &Summary, room: usize) -> Part {
     part.lines.push(Line::plain(cut(&aid, COLUMNS_MAX)));
     left.push("intervals and other phases: --table ranking".to_owned());
     part.left_out = Some(left.join("; "));
-    part.within()
+    part.cut_lines()
 }
 
-fn words(ranking: &Ranking) -> &str {
+fn setting_label(ranking: &Ranking) -> &str {
     if ranking.setting.is_empty() { "Ranking" } else { &ranking.setting }
 }
 
@@ -89,11 +89,12 @@ fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
         questions.iter().map(|question| title(rankings, question, width - 1)).collect();
     // The first class stands over all, another one beside its engines.
     let common = rankings[0].durability;
-    let heading = if classes { heading(rankings[0]) } else { words(rankings[0]).to_owned() };
+    let heading =
+        if classes { heading(rankings[0]) } else { setting_label(rankings[0]).to_owned() };
     let (word, text) = line(&heading, &titles);
-    let mut lines = vec![Line::marked(Tone::Strong, word, text)];
+    let mut lines = vec![Line::with_tone(Tone::Strong, word, text)];
     let mut notes = Footnotes::default();
-    for class in together(rankings.iter().copied(), |a, b| a.durability == b.durability) {
+    for class in group_equal(rankings.iter().copied(), |a, b| a.durability == b.durability) {
         let asked = [Question::Reads, Question::Mixed, Question::Writes, Question::Scans];
         let ranking_for = |question| class.iter().find(|ranking| ranking.question == question);
         let first = asked.into_iter().find_map(ranking_for);
@@ -135,7 +136,7 @@ fn cell(ranking: &Ranking, standing: &Standing, alone: bool, notes: &mut Footnot
     match (standing.format_rank(), figure) {
         (Some(_), Some(figure)) if alone => figure,
         (Some(rank), Some(figure)) => {
-            let times = behind(standing).filter(|times| !times.is_empty());
+            let times = format_behind(standing).filter(|times| !times.is_empty());
             format!("{rank} {}", times.unwrap_or(figure))
         }
         _ => {

@@ -52,16 +52,16 @@ pub(super) struct Runs<'s> {
 
 impl<'s> Runs<'s> {
     /// The phase of any engine: all have the same roles.
-    pub(super) fn any(&self) -> Option<&'s RunRow> {
+    pub(super) fn any_run(&self) -> Option<&'s RunRow> {
         let last = *self.shown.last()?;
-        self.at(last).into_iter().find_map(|entry| Some(entry?.1))
+        self.engine_runs(last).into_iter().find_map(|entry| Some(entry?.1))
     }
 
     /// The largest number of threads at which the most engines have figures: percentiles and
     /// costs are of these.
     pub(super) fn headline(&self) -> Option<u32> {
         let figures = |threads: &Option<u32>| {
-            let entries = self.at(*threads).into_iter().flatten();
+            let entries = self.engine_runs(*threads).into_iter().flatten();
             entries.filter(|(_, run)| run.metrics.value(&c::WALL).is_some()).count()
         };
         let best = self.shown.iter().max_by_key(|threads| (figures(threads), **threads));
@@ -69,7 +69,7 @@ impl<'s> Runs<'s> {
     }
 
     /// Each engine's group and phase at a number of threads.
-    pub(super) fn at(&self, threads: Option<u32>) -> Vec<Option<(&'s Group, &'s RunRow)>> {
+    pub(super) fn engine_runs(&self, threads: Option<u32>) -> Vec<Option<(&'s Group, &'s RunRow)>> {
         let entry_of = |label: &&str| {
             let groups = self.contest.groups.iter().copied();
             let mut groups_of_label = groups.filter(|g| g.label == **label && g.threads == threads);

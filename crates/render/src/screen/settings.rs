@@ -5,15 +5,15 @@ use super::super::table::{Side, Table};
 use super::block::NAME_MAX;
 use super::contest::Contest;
 use super::line::{COLUMNS_MAX, Part, cut};
-use super::list::{figure, fitted};
+use super::list::{figure, fit_table};
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::group::{Group, LoadRow, RoleRow, RunRow, data};
-use kvdyno_analysis::figures::lists::{several, together};
+use kvdyno_analysis::figures::lists::{group_equal, has_several};
 use kvdyno_analysis::figures::metric::{Definition, Metrics};
 use kvdyno_record::engine::Durability;
 use kvdyno_record::units;
 
-/// Letters of a client group's name, and of a phase's.
+/// Letters of a role's name, and of a phase's.
 const SHORT: usize = 16;
 
 /// Conditions that give way to the rate and its p99; threads only where all rows have as many.
@@ -54,28 +54,28 @@ pub(super) fn part(contest: &Contest<'_>, room: usize) -> Part {
     columns.extend(figures(&rows));
     let mut left_out: Vec<String> = Vec::new();
     let measured = contest.groups.iter().filter(|group| !group.runs.is_empty());
-    if several(measured.map(|group| group.threads_swept)) {
+    if has_several(measured.map(|group| group.threads_swept)) {
         left_out.push("other numbers of threads".to_owned());
     }
     while widest(&table(&rows, &columns)) > COLUMNS_MAX && columns.len() > 2 {
-        let column = columns.remove(least_needed(&columns, &rows));
+        let column = columns.remove(least_needed_column(&columns, &rows));
         left_out.extend(NEEDED_LEAST.contains(&column.title.as_str()).then_some(column.title));
     }
     let table = table(&rows, &columns);
-    let mut part = fitted(&table, room_of_sets(&sets, &table, room), "rows");
+    let mut part = fit_table(&table, sets_room(&sets, &table, room), "rows");
     left_out.extend(part.left_out.take());
     left_out.push("further figures".to_owned());
-    Part { left_out: Some(left_out.join("; ")), ..part.within() }
+    Part { left_out: Some(left_out.join("; ")), ..part.cut_lines() }
 }
 
 /// The column that gives way where the table is too wide: costs, then conditions, then figures.
-fn least_needed<'s>(columns: &[Column<'s>], rows: &[Row<'s>]) -> usize {
+fn least_needed_column<'s>(columns: &[Column<'s>], rows: &[Row<'s>]) -> usize {
     let last = columns.len() - 1;
     let times = columns.iter().position(|column| column.title.starts_with("p99"));
     if times.is_some_and(|times| times < last) {
         return last;
     }
-    let is_needed = |column: &Column<'s>| several(rows.iter().map(|row| (column.cell)(row)));
+    let is_needed = |column: &Column<'s>| has_several(rows.iter().map(|row| (column.cell)(row)));
     let find = |title: &&str| {
         let may_go = |column: &Column<'s>| {
             column.title == *title && (*title != "threads" || !is_needed(column))
@@ -86,7 +86,7 @@ fn least_needed<'s>(columns: &[Column<'s>], rows: &[Row<'s>]) -> usize {
 }
 
 /// The lines of as many whole sets as fit; of one that is too long, as many as there are.
-fn room_of_sets(sets: &[Vec<Row<'_>>], table: &Table, room: usize) -> usize {
+fn sets_room(sets: &[Vec<Row<'_>>], table: &Table, room: usize) -> usize {
     let notes = table.footnotes.lines().len();
     let head = table.text().lines().count() - notes - table.rows().len();
     let ends = sets.iter().scan(head, |end, set| {
@@ -120,7 +120,7 @@ struct Setting<'s> {
     durability: Durability,
 }
 
-fn setting_of(group: &Group) -> Setting<'_> {
+fn group_setting(group: &Group) -> Setting<'_> {
     Setting {
         data: group.data_sizes(),
         ram: group.ram(),
@@ -131,8 +131,8 @@ fn setting_of(group: &Group) -> Setting<'_> {
 
 fn rows<'s>(contest: &Contest<'s>) -> Vec<Row<'s>> {
     let work = |group: &'s Group, run: &'s RunRow| {
-        let rates: Vec<Option<u64>> = run.roles.iter().map(offered).collect();
-        (&group.label, setting_of(group), &run.phase, rates)
+        let rates: Vec<Option<u64>> = run.roles.iter().map(offered_rate).collect();
+        (&group.label, group_setting(group), &run.phase, rates)
     };
     let mut measured: Vec<(&'s Group, &'s RunRow)> = Vec::new();
     for group in &contest.groups {
@@ -149,7 +149,7 @@ fn rows<'s>(contest: &Contest<'s>) -> Vec<Row<'s>> {
     }
     let mut rows: Vec<Row<'s>> = Vec::new();
     for (group, run) in measured {
-        rows.extend(rows_of_run(group, run, load_of(contest, group)));
+        rows.extend(run_rows(group, run, find_load(contest, group)));
     }
     // Loads that nothing was measured on.
     for group in &contest.groups {
@@ -164,13 +164,13 @@ fn rows<'s>(contest: &Contest<'s>) -> Vec<Row<'s>> {
 }
 
 /// A row for each group of clients and each of its operations; at least one.
-fn rows_of_run<'s>(
+fn run_rows<'s>(
     group: &'s Group,
     run: &'s RunRow,
     load: Option<&'s LoadRow>,
 ) -> impl Iterator<Item = Row<'s>> {
     let of_role = |role: &'s RoleRow| -> Vec<Clients<'s>> {
-        let by_operation = role.by_operation();
+        let by_operation = role.metrics_by_operation();
         by_operation
             .map(|(op, metrics)| Clients { role, op: role.is_mix().then_some(op), metrics })
             .collect()
@@ -187,28 +187,29 @@ fn rows_of_run<'s>(
     })
 }
 
-fn offered(role: &RoleRow) -> Option<u64> {
+fn offered_rate(role: &RoleRow) -> Option<u64> {
     let rate = role.metrics.value(&c::OFFERED_OPS_PER_S).filter(|_| role.open_loop)?;
     Some(rate.round() as u64)
 }
 
 /// The load of the same engine and setting.
-fn load_of<'s>(contest: &Contest<'s>, group: &'s Group) -> Option<&'s LoadRow> {
-    let is_peer =
-        |other: &&&Group| other.label == group.label && setting_of(other) == setting_of(group);
+fn find_load<'s>(contest: &Contest<'s>, group: &'s Group) -> Option<&'s LoadRow> {
+    let is_peer = |other: &&&Group| {
+        other.label == group.label && group_setting(other) == group_setting(group)
+    };
     let own_load = group.load.as_ref();
     own_load.or_else(|| contest.groups.iter().filter(is_peer).find_map(|other| other.load.as_ref()))
 }
 
 /// Sets of rows that did the same work on other engines; sets and engines stay in their order.
 fn group_by_work(rows: Vec<Row<'_>>) -> Vec<Vec<Row<'_>>> {
-    together(rows, |one, other| {
+    group_equal(rows, |one, other| {
         let phase = |row: &Row<'_>| row.run.map(|run| run.phase.clone());
         let clients = |row: &Row<'_>| {
             row.clients.map(|clients| (clients.role.role.clone(), clients.op.map(str::to_owned)))
         };
         one.group.part == other.group.part
-            && setting_of(one.group) == setting_of(other.group)
+            && group_setting(one.group) == group_setting(other.group)
             && (phase(one), clients(one)) == (phase(other), clients(other))
     })
 }
@@ -223,32 +224,32 @@ fn axes<'s>(contest: &'s Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
     if groups().any(|group| group.part.is_some()) {
         columns.push(left_column("part", |row| row.group.part.clone().unwrap_or_default()));
     }
-    if several(groups().map(|group| group.volume.clone())) {
+    if has_several(groups().map(|group| group.volume.clone())) {
         columns.push(left_column("volume", |row| row.group.volume.clone().unwrap_or_default()));
     }
-    if several(groups().map(data)) {
+    if has_several(groups().map(data)) {
         columns.push(left_column("data", |row| data(row.group)));
     }
-    if several(groups().map(Group::ram)) || groups().any(|group| !group.is_held()) {
+    if has_several(groups().map(Group::ram)) || groups().any(|group| !group.is_held()) {
         columns.push(left_column("RAM", move |row| {
             let not = if row.group.is_held() { "" } else { " NOT HELD" };
             format!("{}{not}", row.group.ram())
         }));
     }
-    if several(groups().map(|group| group.durability)) {
+    if has_several(groups().map(|group| group.durability)) {
         columns.push(left_column("durability", |row| row.group.durability.as_str().to_owned()));
     }
-    if several(groups().map(|group| group.power_loss)) {
+    if has_several(groups().map(|group| group.power_loss)) {
         columns.push(left_column("power loss", |row| row.group.power_loss_in_words().to_owned()));
     }
-    if several(rows.iter().map(|row| row.run.map(|run| run.phase.as_str()))) {
+    if has_several(rows.iter().map(|row| row.run.map(|run| run.phase.as_str()))) {
         columns.push(left_column("phase", |row| {
             row.run.map_or_else(|| "load".to_owned(), |run| cut(&run.phase, SHORT))
         }));
     }
     if rows.iter().any(|row| row.run.is_some()) {
         let threads = |row: &Row<'s>| {
-            let threads = row.run.map(|run| row.group.threads_at(run));
+            let threads = row.run.map(|run| row.group.phase_threads(run));
             threads.map_or_else(|| "-".to_owned(), |threads| threads.to_string())
         };
         columns.push(right_column("threads", threads));
@@ -260,7 +261,7 @@ fn axes<'s>(contest: &'s Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
 fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
     let mut columns: Vec<Column<'s>> = Vec::new();
     let clients = || rows.iter().filter_map(|row| row.clients);
-    if several(clients().map(|clients| (&clients.role.role, clients.op))) {
+    if has_several(clients().map(|clients| (&clients.role.role, clients.op))) {
         columns.push(left_column("clients", |row| match row.clients {
             Some(Clients { role, op: Some(op), .. }) => {
                 let letters = SHORT.saturating_sub(op.len() + 1).max(SHORT / 2);
@@ -274,7 +275,7 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
     if rated {
         columns.push(right_column("offered/s", |row| {
             let role = row.clients.map(|clients| clients.role);
-            role.and_then(offered).map_or_else(|| "-".to_owned(), units::grouped)
+            role.and_then(offered_rate).map_or_else(|| "-".to_owned(), units::group_digits)
         }));
     }
     columns.push(right_column("ops/s", |row| {
@@ -332,7 +333,7 @@ mod tests {
             .collect();
         let mut order = Vec::new();
         while columns.len() > 3 {
-            let column = columns.remove(least_needed(&columns, &[]));
+            let column = columns.remove(least_needed_column(&columns, &[]));
             order.push(column.title);
         }
         assert_eq!(order, ["RSS\nMiB", "power loss", "durability", "threads", "p99 us"]);

@@ -14,7 +14,7 @@ fn ending() -> Ending {
 
 /// The text; that it is one screen is asserted of every shape.
 fn screen(summary: &Summary) -> String {
-    let lines: Vec<String> = lines(summary, &ending()).iter().map(Line::whole).collect();
+    let lines: Vec<String> = lines(summary, &ending()).iter().map(Line::full_text).collect();
     let text = lines.join("\n");
     assert!(lines.len() <= LINES_MAX, "{} lines:\n{text}", lines.len());
     for line in &lines {
@@ -292,7 +292,7 @@ fn several_settings_have_a_row_each() {
 
 #[test]
 fn a_bare_drive_alone_and_beside_engines() {
-    insta::assert_snapshot!("drive_alone", screen(&Fixture::of_drive_alone(3).summary()));
+    insta::assert_snapshot!("drive_alone", screen(&Fixture::with_drive_alone(3).summary()));
     let text = screen(&Fixture::with_drive(4).summary());
     assert!(text.contains("of the drive's IOPS") && text.contains("--drive"), "{text}");
 }
@@ -306,8 +306,8 @@ fn loads_alone_and_a_partial_run() {
     let mut partial = distinct(2);
     partial.cases.truncate(2);
     partial.run.ended_unix_ns = None;
-    let folder = kvdyno_analysis::fixture::make_folder();
-    let run = partial.write_partial(&folder.path().join("run"));
+    let dir = kvdyno_analysis::fixture::make_dir();
+    let run = partial.write_partial(&dir.path().join("run"));
     let text = screen(&Summary::read(&run).unwrap());
     assert!(text.contains("2/18 cases") && text.contains("kvdyno resume"), "{text}");
 }
@@ -324,7 +324,7 @@ fn what_voids_figures_stands_on_the_screen() {
     let text = screen(&summary);
     let disturbed = "another run disturbed 1 of 36 cases: repeat";
     assert!(text.contains(&format!("\nNOTE: {disturbed}")), "{text}");
-    assert!(crate::brief::slack(&summary).contains(disturbed));
+    assert!(crate::brief::slack_message(&summary).contains(disturbed));
     assert!(text.contains("\nINVALID keys-missing: "), "{text}");
     assert!(text.contains("\nNOTE: cachestat is not there"), "{text}");
 }
@@ -346,7 +346,7 @@ fn hostile_names_stay_harmless() {
 fn more_than_two_versions_are_what_the_screen_shows() {
     let summary = Fixture::with_versions(&["LMDB", "RocksDB", "null"]).summary();
     let lines = lines(&summary, &Ending::default());
-    let text: Vec<String> = lines.iter().map(Line::whole).collect();
+    let text: Vec<String> = lines.iter().map(Line::full_text).collect();
     assert!(text.len() <= LINES_MAX, "{text:?}");
     for version in ["1.0 ", "2.0 ", "3.0 "] {
         assert!(text.iter().any(|line| line.starts_with(version)), "{version}: {text:#?}");
@@ -358,13 +358,13 @@ fn more_than_two_versions_are_what_the_screen_shows() {
 /// Fast reads do not hide slow writes: no row has the percentile of both together.
 #[test]
 fn a_mix_has_latencies_of_each_operation() {
-    let summary = Fixture::mixed(4).summary();
+    let summary = Fixture::with_mixed_role(4).summary();
     insta::assert_snapshot!("mix", screen(&summary));
-    let mut many = Fixture::mixed(4);
+    let mut many = Fixture::with_mixed_role(4);
     more_engines(&mut many, &["third", "fourth", "fifth", "sixth"]);
     let text = screen(&many.summary());
     insta::assert_snapshot!("mix_of_many", text);
-    let mut open = Fixture::mixed(4);
+    let mut open = Fixture::with_mixed_role(4);
     let rate = Rate::new(2_000.0, Schedule::Poisson);
     for case in &mut open.cases {
         for phase in &mut case.record.case.phases {
@@ -402,7 +402,7 @@ fn a_sentence_is_wrapped_and_only_its_end_is_cut() {
     let words = |count: usize, lines_max| {
         let text = format!(" {}", vec!["power"; count].join(" "));
         let lines = line::sentence(Some(Tone::Warning), "NOTE:", &text, lines_max);
-        lines.iter().map(Line::whole).collect::<Vec<_>>()
+        lines.iter().map(Line::full_text).collect::<Vec<_>>()
     };
     assert_eq!(words(2, 3), ["NOTE: power power"]);
     let wrapped = words(20, 3);

@@ -47,8 +47,8 @@ fn drive(case: &mut FixtureCase) -> &mut Mix {
 
 fn answered(mut fixture: Fixture, sealed: bool) -> SearchResult {
     fixture.replan();
-    let folder = kvdyno_analysis::fixture::make_folder();
-    let path = folder.path().join("run");
+    let dir = kvdyno_analysis::fixture::make_dir();
+    let path = dir.path().join("run");
     let run = if sealed { fixture.write(&path) } else { fixture.write_partial(&path) };
     answer(&Evidence::read(&run).unwrap()).unwrap().unwrap()
 }
@@ -96,8 +96,8 @@ fn many_conditions_fit_a_terminal() {
     let answer = answered(two_points("lmdb", target), true);
     let table = curve(&answer).text();
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
-    let told = answer.describe_point(&answer.points[1]);
-    assert!(told.starts_with("64 MiB meets it in 2 of 2 trials: p50 "), "{told}");
+    let description = answer.describe_point(&answer.points[1]);
+    assert!(description.starts_with("64 MiB meets it in 2 of 2 trials: p50 "), "{description}");
 }
 
 #[test]
@@ -156,8 +156,8 @@ fn a_point_that_cannot_be_judged_between_the_ends_is_named() {
     let why = "had to stop with 45 MiB of RAM: the RAM limit was not held: no cgroup.";
     assert!(answer.sentences.iter().any(|text| text.ends_with(why)), "{answer:?}");
     assert!(answer.sentences.iter().all(|text| !text.contains("goes on")), "{answer:?}");
-    let told = answer.describe_point(answer.void().unwrap());
-    assert_eq!(told, "45 MiB cannot be judged: the RAM limit was not held: no cgroup");
+    let description = answer.describe_point(answer.void_point().unwrap());
+    assert_eq!(description, "45 MiB cannot be judged: the RAM limit was not held: no cgroup");
     assert!(text(&answer).contains("not judged"), "{}", text(&answer));
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn table(summary: &Summary) -> Option<Titled> {
     table.lead = Some(1);
     for claim in &summary.claims {
         let mark = claim.reason.as_ref().map(|why| format!(" {}", table.footnotes.mark(why)));
-        let verdict = format!("{}{}", claim.verdict.word(), mark.unwrap_or_default());
+        let verdict = format!("{}{}", claim.verdict.as_str(), mark.unwrap_or_default());
         let trials = claim.points.iter().map(|point| point.trials).min();
         let trials = trials.map_or_else(|| "-".to_owned(), |n| n.to_string());
         let claimed = format!("{} ({})", claim.text, claim.holds);
@@ -39,7 +39,7 @@ pub(crate) fn table(summary: &Summary) -> Option<Titled> {
 }
 
 /// A value with its unit.
-fn format_of(claim: &Claimed) -> fn(f64) -> String {
+fn value_format(claim: &Claimed) -> fn(f64) -> String {
     match claim.unit() {
         Some("ns") => |ns| units::duration(ns as u64),
         Some("1/s") => units::rate,
@@ -50,7 +50,7 @@ fn format_of(claim: &Claimed) -> fn(f64) -> String {
 }
 
 fn value(claim: &Claimed) -> String {
-    let text = format_of(claim);
+    let text = value_format(claim);
     match claim.values() {
         None => "-".to_owned(),
         Some((least, _)) if claim.points.len() == 1 => text(least),
@@ -59,7 +59,7 @@ fn value(claim: &Claimed) -> String {
 }
 
 fn interval(claim: &Claimed) -> String {
-    let text = format_of(claim);
+    let text = value_format(claim);
     match &claim.points[..] {
         [one] => match one.low.zip(one.high) {
             Some((low, high)) => format!("{} to {}", text(low), text(high)),

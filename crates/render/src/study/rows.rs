@@ -1,7 +1,7 @@
 //! Published rows among those of a run's own tables: each below the row that it is like, those that
 //! are like none at the end with an empty row of the run's and the reason.
 
-use super::text_of;
+use super::format_published;
 use crate::columns::{CellSource, Column, Kind, Row};
 use crate::footnotes::Footnotes;
 use crate::format;
@@ -55,7 +55,11 @@ impl<'s> StudyRows<'s> {
     }
 
     /// The lines that no row of the run's is like, each below an empty one with the reason.
-    pub(crate) fn rest(&self, columns: &[&Column], notes: &mut Footnotes) -> Vec<Vec<String>> {
+    pub(crate) fn unmatched_lines(
+        &self,
+        columns: &[&Column],
+        notes: &mut Footnotes,
+    ) -> Vec<Vec<String>> {
         let rest = self.rows.iter().filter(|row| row.own.is_empty());
         let lines =
             rest.flat_map(|row| [empty(row, columns, notes), self.line(row, columns, notes)]);
@@ -96,7 +100,7 @@ fn empty(row: &Published, columns: &[&Column], notes: &mut Footnotes) -> Vec<Str
 fn name(row: &Published, columns: &[&Column]) -> String {
     let selectors = &row.selectors;
     let first = selectors.engine.clone().or_else(|| selectors.drive.clone());
-    let mut words = vec![first.unwrap_or_else(|| selectors.words().join(", "))];
+    let mut words = vec![first.unwrap_or_else(|| selectors.details().join(", "))];
     let has = |title: &str| columns.iter().any(|column| column.title == title);
     let volume = selectors.volume.as_ref().filter(|_| !has("volume") && selectors.drive.is_none());
     words.extend(volume.cloned());
@@ -113,7 +117,7 @@ fn figure(row: &Published, column: &Column) -> Option<String> {
         CellSource::Time(at) => times(Clock::Service)[at],
         _ => return None,
     };
-    Some(row.value(definition.name).map(text_of).unwrap_or_default())
+    Some(row.value(definition.name).map(format_published).unwrap_or_default())
 }
 
 /// What a published row says under a title of words.

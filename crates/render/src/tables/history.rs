@@ -14,10 +14,10 @@ const TOLD_MAX: usize = 12;
 
 /// A table for each engine that the suite has in several versions.
 pub(super) fn history(summary: &Summary, wide: bool) -> Vec<Titled> {
-    summary.history.iter().map(|history| titled(history, wide)).collect()
+    summary.history.iter().map(|history| history_table(history, wide)).collect()
 }
 
-fn titled(history: &History, wide: bool) -> Titled {
+fn history_table(history: &History, wide: bool) -> Titled {
     let versions = history.versions.iter();
     let versions = versions.map(|release| (release.version.clone(), Side::Right));
     let what = [("phase and role".to_owned(), Side::Left), ("figure".to_owned(), Side::Left)];
@@ -28,10 +28,10 @@ fn titled(history: &History, wide: bool) -> Titled {
         table.row(&what.into_iter().chain(cells).collect::<Vec<_>>());
     }
     let title = "Versions: what each step changed".into();
-    Titled { name: "history", title, table, aid: aid(history) }
+    Titled { name: "history", title, table, aid: reading_aid(history) }
 }
 
-fn aid(history: &History) -> String {
+fn reading_aid(history: &History) -> String {
     let trials = history.figures.iter().map(VersionSeries::trials).max().unwrap_or(0);
     let engine = &history.engine;
     let mut lines = vec![wrap(

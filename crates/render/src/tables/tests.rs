@@ -115,7 +115,9 @@ fn what_the_processor_counted_is_a_table_with_its_reasons_below() {
         record.case.count = Some(Counting::Processor);
         if record.case.label == "RocksDB" {
             let why = "no counters (as most virtual ones)";
-            record.not_measured.push(ProcessorUsage::not_counted(&["instructions", "cycles"], why));
+            record
+                .not_measured
+                .push(ProcessorUsage::format_uncounted(&["instructions", "cycles"], why));
             continue;
         }
         for phase in &mut record.phases {
@@ -158,15 +160,15 @@ fn it_stands_below_the_latencies_on_a_terminal_and_in_markdown() {
     };
     assert!(below(&fixture).is_empty(), "records of before have none");
     fixture.run.hiccups = Some(hiccups());
-    assert_eq!(below(&fixture), ["Run: what each client group got"]);
+    assert_eq!(below(&fixture), ["Run: what each role got"]);
 }
 
 #[test]
 fn a_ratio_over_volumes_says_which_it_is_over() {
     let mut fixture = Fixture::new();
     let drive = kvdyno_record::host::Drive { name: "vda".to_owned(), ..Default::default() };
-    fixture.on_volume("_rocksdb_", "xfs", &drive, true);
-    fixture.on_volume("_lmdb_", "ext4", &drive, true);
+    fixture.put_on_volume("_rocksdb_", "xfs", &drive, true);
+    fixture.put_on_volume("_lmdb_", "ext4", &drive, true);
     let tables = all(&fixture.summary(), false);
     assert!(tables.iter().any(|table| table.aid.contains("over the same engine's on ext4")));
 }
@@ -253,7 +255,7 @@ fn data_and_its_limit_stand_above_the_tables_once() {
 
 #[test]
 fn functions_stand_by_their_own_samples_and_cut_stacks_are_said() {
-    let tables = all(&Fixture::profiled().summary(), false);
+    let tables = all(&Fixture::with_profile().summary(), false);
     let table = tables.iter().find(|table| table.name == "profile").unwrap();
     insta::assert_snapshot!(format!("{}\n{}", table.table.text(), table.aid));
 }

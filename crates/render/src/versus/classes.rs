@@ -5,7 +5,7 @@ use crate::table::{Side as Column, Table};
 use crate::tone::Tone;
 use kvdyno_analysis::judge::versus::Row;
 use kvdyno_analysis::judge::versus::classes::{ClassComparison, EngineClasses};
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 
 const AID: &str = "\
 Medians over trials. ratio: {new} over {base}, the geometric mean over pairs of trials, with its
@@ -15,11 +15,11 @@ Medians over trials. ratio: {new} over {base}, the geometric mean over pairs of 
 pub fn header(comparison: &ClassComparison) -> Vec<Line> {
     let [base, new] = comparison.classes.map(|class| class.as_str());
     let text = format!("durability {new} against {base} in {}", comparison.run);
-    let mut lines = vec![(Tone::Strong, "compared", one_line(&text).into_owned())];
+    let mut lines = vec![(Tone::Strong, "compared", escape_line(&text).into_owned())];
     let mut invalid = comparison.engines.iter().map(|engine| &engine.versus.base.invalid);
     if let Some(findings) = invalid.find(|findings| !findings.is_empty()) {
         let text = format!("the figures of this run are void: {}", findings.join(", "));
-        lines.push((Tone::Bad, "INVALID", one_line(&text).into_owned()));
+        lines.push((Tone::Bad, "INVALID", escape_line(&text).into_owned()));
     }
     lines
 }
@@ -59,7 +59,7 @@ pub fn table(comparison: &ClassComparison) -> Table {
 }
 
 /// How to read the table.
-pub fn aid(comparison: &ClassComparison) -> String {
+pub fn reading_aid(comparison: &ClassComparison) -> String {
     let [base, new] = comparison.classes.map(|class| class.as_str());
     AID.replace("{base}", base).replace("{new}", new)
 }
@@ -72,13 +72,13 @@ pub fn footer(comparison: &ClassComparison) -> Vec<Line> {
     let single = single.map(|label| format!("{label}: it was measured in one of the classes only"));
     let left_out = single.chain(unpaired);
     let mut lines: Vec<Line> =
-        left_out.map(|text| (Tone::Warning, "left out", one_line(&text).into_owned())).collect();
+        left_out.map(|text| (Tone::Warning, "left out", escape_line(&text).into_owned())).collect();
     if let Some(EngineClasses { versus, .. }) = comparison.engines.first() {
         let labels = [&versus.base, &versus.new].map(|side| side.label.as_deref().unwrap_or("-"));
         let [base, new] = labels;
         let text =
             format!("`kvdyno compare {} --engines {base},{new}`: all figures", comparison.run);
-        lines.push((Tone::Strong, "more", one_line(&text).into_owned()));
+        lines.push((Tone::Strong, "more", escape_line(&text).into_owned()));
     }
     lines
 }

@@ -1,6 +1,6 @@
 //! Why two builds differ, as a table: functions, parts of the time, counters.
 
-use crate::format::{grouped, ratio};
+use crate::format::{format_count, ratio};
 use crate::table::{Side, Table};
 use kvdyno_analysis::judge::versus::Versus;
 use kvdyno_analysis::judge::versus::explanation::{CounterChange, Explanation, Ledger, TimeChange};
@@ -76,20 +76,20 @@ fn instructions(ledger: &Ledger) -> Vec<[String; 5]> {
     let mut rows = vec![[
         kind(),
         "all".to_owned(),
-        grouped(ledger.base),
-        grouped(ledger.new),
-        format!("{} ({sign}{share})", signed(ledger.change(), grouped)),
+        format_count(ledger.base),
+        format_count(ledger.new),
+        format!("{} ({sign}{share})", format_signed(ledger.change(), format_count)),
     ]];
     rows.extend(ledger.functions.iter().map(|function| {
         [
             kind(),
             function.short_name(),
-            grouped(function.base),
-            grouped(function.new),
-            signed(function.change(), grouped),
+            format_count(function.base),
+            format_count(function.new),
+            format_signed(function.change(), format_count),
         ]
     }));
-    let others = signed(ledger.others, grouped);
+    let others = format_signed(ledger.others, format_count);
     rows.push([kind(), "all other functions".to_owned(), String::new(), String::new(), others]);
     rows
 }
@@ -98,7 +98,7 @@ fn time(change: &TimeChange) -> Vec<[String; 5]> {
     let role = change.role.as_deref().unwrap_or("load");
     let time = |ns: f64| units::duration(ns.round() as u64);
     let row = |what: String, base: f64, new: f64| {
-        ["time".to_owned(), what, time(base), time(new), signed(new - base, time)]
+        ["time".to_owned(), what, time(base), time(new), format_signed(new - base, time)]
     };
     let mut rows = vec![row(role.to_owned(), change.base_ns, change.new_ns)];
     let least = PART_LEAST * change.base_ns;
@@ -133,7 +133,7 @@ fn counter(change: &CounterChange) -> [String; 5] {
     ["counter".to_owned(), change.name.clone(), number(change.base), number(change.new), by]
 }
 
-fn signed(value: f64, format: impl Fn(f64) -> String) -> String {
+fn format_signed(value: f64, format: impl Fn(f64) -> String) -> String {
     let sign = if value < 0.0 { "-" } else { "+" };
     format!("{sign}{}", format(value.abs()))
 }

@@ -15,8 +15,8 @@ use kvdyno_record::workload::Activity;
 const TRIALS: u32 = 6;
 
 fn record(fixture: &Fixture) -> Record {
-    let folder = kvdyno_analysis::fixture::make_folder();
-    Record::read(&fixture.write(&folder.path().join("run"))).unwrap()
+    let dir = kvdyno_analysis::fixture::make_dir();
+    Record::read(&fixture.write(&dir.path().join("run"))).unwrap()
 }
 
 /// A run that began later, its cases changed.
@@ -107,7 +107,7 @@ fn a_slowdown_is_told_and_the_rest_is_not() {
 fn runs_beside_their_like_are_equal_or_undecided() {
     let (base, new) = (four("old", |_| ()), four("new", |_| ()));
     let names = ["ops_per_s", "records_per_s", "service_ns_p50", "database_used_bytes"];
-    let figures = FigureChoice::named(&names.map(str::to_owned)).unwrap();
+    let figures = FigureChoice::from_names(&names.map(str::to_owned)).unwrap();
     let all = Question { figures, ..question(Some(0.0)) };
     let versus = Versus::compare(&Sides::Runs { base: &base, new: &new }, &all).unwrap();
     assert_eq!(versus.counts.judged, versus.counts.undecided + versus.counts.equal);
@@ -204,7 +204,7 @@ fn a_gate_over_nothing_does_not_pass() {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         Versus::compare(
             &sides,
-            &Question { figures: FigureChoice::named(&names).unwrap(), ..question(gate) },
+            &Question { figures: FigureChoice::from_names(&names).unwrap(), ..question(gate) },
         )
     };
     for gate in [None, Some(0.05)] {
@@ -264,7 +264,7 @@ fn other_work_is_refused_and_other_hosts_are_told() {
     });
     moved.figures.host.kernel = "6.99.0".to_owned();
     let differences = compared(&base, &moved, None).differences;
-    let differences: Vec<String> = differences.iter().map(Difference::words).collect();
+    let differences: Vec<String> = differences.iter().map(Difference::description).collect();
     assert!(
         differences[0].starts_with("kernel: ") && differences[0].ends_with("6.99.0 in NEW"),
         "{differences:?}"
@@ -284,11 +284,11 @@ fn volumes_of_one_name_that_differ_are_told() {
         let read_ahead_bytes = Some(read_ahead_bytes);
         let name = loop_device.to_owned();
         let drive = Drive { name, read_ahead_bytes, ..Drive::default() };
-        fixture.on_volume("_", "xfs", &drive, true);
+        fixture.put_on_volume("_", "xfs", &drive, true);
         record(&fixture)
     };
     let differences = compared(&on(128 << 10, "loop0"), &on(2 << 20, "loop7"), None).differences;
-    let differences: Vec<String> = differences.iter().map(Difference::words).collect();
+    let differences: Vec<String> = differences.iter().map(Difference::description).collect();
     assert_eq!(differences, ["volume xfs: readahead: 128KiB in BASE, 2MiB in NEW"]);
 }
 
@@ -309,7 +309,7 @@ fn memory_tiers_of_one_name_that_differ_are_told() {
         record
     };
     let differences = compared(&with(1 << 30, "lz4"), &with(1 << 30, "zstd"), None).differences;
-    let differences: Vec<String> = differences.iter().map(Difference::words).collect();
+    let differences: Vec<String> = differences.iter().map(Difference::description).collect();
     assert_eq!(differences, ["memory tier z: swap on: zram by lz4 in BASE, zram by zstd in NEW"]);
     let (base, new) = (with(1 << 30, "lz4"), with(2 << 30, "lz4"));
     let refused = Versus::compare(&one_each(&base, &new), &question(None));
@@ -336,7 +336,7 @@ fn another_method_is_refused() {
 
 #[test]
 fn figures_are_known_by_their_names() {
-    let named = |name: &str| FigureChoice::named(&[name.to_owned()]);
+    let named = |name: &str| FigureChoice::from_names(&[name.to_owned()]);
     assert!(named("ops_per_s").is_ok());
     let error = named("p99_99").unwrap_err();
     assert_eq!(
@@ -373,15 +373,16 @@ fn ceilings_are_surroundings_beside_engines_and_jobs_by_themselves() {
     };
     let versus = compared(&record(&no_ceilings()), &later(no_ceilings()), None);
     assert!(versus.pairs.iter().any(|pair| pair.name == "mix-70-30 t2"));
-    let base = record(&Fixture::of_drive_alone(4));
-    let versus = compared(&base, &later(Fixture::of_drive_alone(4)), None);
+    let base = record(&Fixture::with_drive_alone(4));
+    let versus = compared(&base, &later(Fixture::with_drive_alone(4)), None);
     assert!(versus.pairs.iter().any(|pair| pair.name == "psync-2 t2"));
 }
 
 /// Nothing is claimed, and no gate passed, by latencies of several operations together.
 #[test]
 fn a_mix_is_compared_operation_by_operation() {
-    let (base, new) = (record(&Fixture::mixed(TRIALS)), record(&Fixture::mixed(TRIALS)));
+    let (base, new) =
+        (record(&Fixture::with_mixed_role(TRIALS)), record(&Fixture::with_mixed_role(TRIALS)));
     let mut new = new;
     new.figures.run.id = "later".to_owned();
     for figures in [FigureChoice::Usual, FigureChoice::All] {
@@ -440,7 +441,7 @@ fn an_interval_without_bounds_is_not_shown() {
 fn how_counts_are_judged_is_read_from_their_own_share() {
     let (base, new) = (record(&Fixture::with_trials(6)), later(6, |_| ()));
     let mut versus = compared(&base, &new, None);
-    let flat = |versus: &Versus| aid(versus).replace('\n', " ");
+    let flat = |versus: &Versus| reading_aid(versus).replace('\n', " ");
     let words = "within 3.00 % of 1; two builds differ by more than 1.00 %.";
     assert!(flat(&versus).contains(words), "{}", flat(&versus));
     for row in versus.pairs.iter_mut().flat_map(|pair| &mut pair.rows) {

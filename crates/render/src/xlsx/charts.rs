@@ -60,12 +60,12 @@ pub(super) fn sheet(
         return draw(&BTreeMap::new(), &series);
     };
     let roles = [
-        drawn("Throughput", "ops/s", lines, &c::OPS_PER_S, run, "ops/s"),
-        drawn("p99 service time", "us", bars, &c::SERVICE_P99, latency, P99),
+        new_chart("Throughput", "ops/s", lines, &c::OPS_PER_S, run, "ops/s"),
+        new_chart("p99 service time", "us", bars, &c::SERVICE_P99, latency, P99),
     ];
     let phases = [
-        drawn("CPU time", "us/op", bars, &c::CPU_PER_OP, cost, "CPU, us/op"),
-        drawn(
+        new_chart("CPU time", "us/op", bars, &c::CPU_PER_OP, cost, "CPU, us/op"),
+        new_chart(
             "Write amplification",
             "B/B",
             bars,
@@ -73,7 +73,7 @@ pub(super) fn sheet(
             cost,
             "write amplification, B/B",
         ),
-        drawn(
+        new_chart(
             "Device writes",
             "KB/op",
             bars,
@@ -96,7 +96,7 @@ pub(super) fn sheet(
                 let [rate, p99] = &roles;
                 let whole = point(0, role.role.clone());
                 whole.add(&mut panels, 0, rate, &role.metrics, &series);
-                for (op, name, metrics) in by_operation(role) {
+                for (op, name, metrics) in charted_operations(role) {
                     point(op, name).add(&mut panels, 1, p99, metrics, &series);
                 }
             }
@@ -116,11 +116,11 @@ pub(super) fn sheet(
 }
 
 /// Of several operations each has a chart: its number from 1, its name and its figures.
-fn by_operation(role: &RoleRow) -> Vec<(usize, String, &Metrics)> {
-    let each = role.by_operation().enumerate();
+fn charted_operations(role: &RoleRow) -> Vec<(usize, String, &Metrics)> {
+    let each = role.metrics_by_operation().enumerate();
     let named = each.map(|(at, (op, metrics))| {
         if role.is_mix() {
-            (at + 1, role.place(Some(op)), metrics)
+            (at + 1, role.operation_label(Some(op)), metrics)
         } else {
             (0, role.role.clone(), metrics)
         }
@@ -128,7 +128,7 @@ fn by_operation(role: &RoleRow) -> Vec<(usize, String, &Metrics)> {
     named.collect()
 }
 
-fn drawn<'p>(
+fn new_chart<'p>(
     what: &'static str,
     axis: &'static str,
     kind: ChartType,
@@ -158,7 +158,7 @@ impl Point {
     ) {
         let value = metrics
             .value(drawn.definition)
-            .map(|value| value * format::format_for(drawn.definition).times);
+            .map(|value| value * format::figure_format(drawn.definition).times);
         let (Some(value), Some(reference)) =
             (value, drawn.from.reference(self.place, drawn.column))
         else {

@@ -41,7 +41,7 @@ const SHEETS: [(&str, &str); 12] = [
     ("Load", "what each load took, with the columns of the published studies"),
     (
         "Run",
-        "what each client group got. vs. base: over the first engine's of equal work and \
+        "what each role got. vs. base: over the first engine's of equal work and \
          durability class, the geometric mean over pairs of trials, with its 99 % interval",
     ),
     ("Cost", "CPU, context switches, device, memory and space of a phase, all roles together"),

@@ -5,7 +5,7 @@ use super::trial_table::{Placed, key};
 use crate::cell::Cell;
 use crate::columns::{ABOUT, Column, Row, phases};
 use crate::format::Show::{Count, Fine, Plain, Ratio};
-use crate::format::format_for;
+use crate::format::figure_format;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::catalogue as c;
 use kvdyno_analysis::figures::metric::Metric;
@@ -42,13 +42,13 @@ pub(super) const P99: &str = "p99, us";
 /// a time in flight.
 pub(super) fn sheet(summary: &Summary) -> anyhow::Result<Placed> {
     let about = || ABOUT.iter().filter(|column| !column.heading.is_empty());
-    let head = |column: &Column| heading(column.heading, column.width, column.shown());
+    let head = |column: &Column| heading(column.heading, column.width, column.number_format());
     let headings: Vec<Heading> = about().map(head).chain(HEADINGS).collect();
     let columns = (0..).zip(&headings).map(|(at, heading)| (heading.title, at)).collect();
     let mut sheet = Sheet::table("Latency percentiles", &headings, 1)?;
     let mut rows = BTreeMap::new();
     for row in phases(summary).flat_map(Row::roles) {
-        let words: Vec<Cell> = about().map(|column| column.words(&row)).collect();
+        let words: Vec<Cell> = about().map(|column| column.export_cell(&row)).collect();
         for (clock, from) in clocks(&row) {
             let line = sheet.row(&[words.clone(), cells(&row, clock, from)].concat())?;
             rows.entry(key(&row)).or_insert(line);
@@ -84,7 +84,7 @@ fn cells(row: &Row<'_>, clock: Clock, from: &str) -> Vec<Cell> {
     let operations = row.metric(&c::OPERATIONS);
     let mut cells = vec![
         Cell::count(row.threads().map(u64::from)),
-        Cell::words(row.role.map(|(_, role)| &role.role)),
+        Cell::text_or_empty(row.role.map(|(_, role)| &role.role)),
         Cell::text(row.op_or_all()),
         Cell::text(from),
         Cell::count(operations.map(|metric| metric.n as u64)),
@@ -97,11 +97,11 @@ fn cells(row: &Row<'_>, clock: Clock, from: &str) -> Vec<Cell> {
     cells.extend(match c::tail(clock) {
         Some(tail) => tail.map(|figure| {
             let value = row.metric(figure).and_then(|metric| metric.value);
-            Cell::number(value.map(|value| value * format_for(figure).times))
+            Cell::number(value.map(|value| value * figure_format(figure).times))
         }),
         None => [const { Cell::Empty }; 5],
     });
     let why = times.iter().flatten().find_map(|metric| metric.missing.as_deref());
-    cells.push(Cell::words(why));
+    cells.push(Cell::text_or_empty(why));
     cells
 }

@@ -47,7 +47,7 @@ pub fn workbook(evidence: &Evidence, summary: &Summary) -> anyhow::Result<Vec<u8
     if let Some(ranking) = ranking(summary)? {
         workbook.push_worksheet(ranking.finish());
     }
-    for sheet in [study::published(summary)?, study::claims(summary)?].into_iter().flatten() {
+    for sheet in [study::published_sheet(summary)?, study::claims(summary)?].into_iter().flatten() {
         workbook.push_worksheet(sheet.finish());
     }
     for placed in tables {

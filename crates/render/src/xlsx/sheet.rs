@@ -3,7 +3,7 @@
 
 use crate::cell::Cell;
 use crate::format::Show;
-use kvdyno_record::text::one_line;
+use kvdyno_record::text::escape_line;
 use rust_xlsxwriter::{
     Chart, Format, FormatAlign, FormatBorder, Formula, Worksheet, XlsxError, utility,
 };
@@ -111,7 +111,7 @@ impl Sheet {
             match cell {
                 Cell::Empty => {}
                 Cell::Text(text) => {
-                    self.inner.write_string_with_format(row, column, shown(text), format)?;
+                    self.inner.write_string_with_format(row, column, cell_text(text), format)?;
                 }
                 Cell::Number(number) => {
                     self.inner.write_number_with_format(row, column, *number, format)?;
@@ -163,8 +163,8 @@ pub(super) fn address(row: u32, column: u16) -> String {
 }
 
 /// On one line, harmless, and no longer than a cell may be.
-fn shown(text: &str) -> String {
-    let line = one_line(text);
+fn cell_text(text: &str) -> String {
+    let line = escape_line(text);
     match line.char_indices().nth(TEXT_MAX) {
         Some((end, _)) => format!("{}...", &line[..end]),
         None => line.into_owned(),

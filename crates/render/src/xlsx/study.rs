@@ -18,21 +18,23 @@ type OwnFigure<'s> = Option<(&'s str, &'s Metric)>;
 type Column = (&'static str, u16, fn(&OwnFigure<'_>) -> Cell);
 
 const HERE: [Column; 6] = [
-    ("run_row", 28, |own| Cell::words(own.map(|(label, _)| label))),
+    ("run_row", 28, |own| Cell::text_or_empty(own.map(|(label, _)| label))),
     ("run_value", 16, |own| Cell::number(own.and_then(|(_, metric)| metric.value))),
     ("run_min", 16, |own| Cell::number(own.and_then(|(_, metric)| metric.min))),
     ("run_max", 16, |own| Cell::number(own.and_then(|(_, metric)| metric.max))),
     ("run_n", 7, |own| Cell::count(own.map(|(_, metric)| metric.n as u64))),
-    ("run_missing", 40, |own| Cell::words(own.and_then(|(_, metric)| metric.missing.as_ref()))),
+    ("run_missing", 40, |own| {
+        Cell::text_or_empty(own.and_then(|(_, metric)| metric.missing.as_ref()))
+    }),
 ];
 
 /// Every published figure, and each of the run's that is like it; none: no study.
-pub(super) fn published(summary: &Summary) -> anyhow::Result<Option<Sheet>> {
+pub(super) fn published_sheet(summary: &Summary) -> anyhow::Result<Option<Sheet>> {
     let Some(study) = &summary.study else { return Ok(None) };
     let columns = PUBLISHED.iter().filter(|(name, _)| *name != NUMBERS);
     let own_figure = HERE.iter().map(|(name, width, _)| heading(name, *width, Plain));
     let headings: Vec<Heading> =
-        columns.clone().map(|(name, _)| named(name)).chain(own_figure).collect();
+        columns.clone().map(|(name, _)| column_heading(name)).chain(own_figure).collect();
     let mut sheet = Sheet::table("Published", &headings, 3)?;
     for figure in figures(study) {
         for own_figure in own_figures(&figure, summary) {
@@ -61,7 +63,7 @@ pub(super) fn claims(summary: &Summary) -> anyhow::Result<Option<Sheet>> {
     if summary.claims.is_empty() {
         return Ok(None);
     }
-    let mut sheet = Sheet::table("Claims", &CLAIMS.map(|(name, _)| named(name)), 1)?;
+    let mut sheet = Sheet::table("Claims", &CLAIMS.map(|(name, _)| column_heading(name)), 1)?;
     for point in points(summary) {
         sheet.row(&CLAIMS.map(|(_, cell)| cell(&point)))?;
     }
@@ -70,7 +72,7 @@ pub(super) fn claims(summary: &Summary) -> anyhow::Result<Option<Sheet>> {
 }
 
 /// Sentences have room, and break.
-fn named(name: &'static str) -> Heading {
+fn column_heading(name: &'static str) -> Heading {
     let (width, show): (u16, Show) = match name {
         "claim" | "holds" | "doubt" | "why" | "why_none" | "point_why" => (50, Words),
         "study" | "metric" | "of" => (26, Plain),

@@ -24,8 +24,8 @@ struct Read {
 }
 
 fn written(fixture: &Fixture) -> (Summary, Vec<u8>) {
-    let folder = kvdyno_analysis::fixture::make_folder();
-    let run = fixture.write(&folder.path().join("run"));
+    let dir = kvdyno_analysis::fixture::make_dir();
+    let run = fixture.write(&dir.path().join("run"));
     let evidence = Evidence::read(&run).unwrap();
     let summary = Summary::from_evidence(&evidence).unwrap();
     let bytes = workbook(&evidence, &summary).unwrap();
@@ -180,7 +180,7 @@ fn the_drive_has_a_sheet_of_its_own() {
         assert!(rows.iter().all(|row| !text(row, "engine").contains("uring")), "{sheet}");
     }
     let cost = read.rows("Cost");
-    assert_eq!([text(&cost[0], "baseline"), text(&cost[0], "limit")], ["psync 4k x 2", "reads"]);
+    assert_eq!([text(&cost[0], "ceiling"), text(&cost[0], "limit")], ["psync 4k x 2", "reads"]);
 }
 
 #[test]

@@ -49,8 +49,8 @@ pub(super) fn trials<'s>(evidence: &'s Evidence, summary: &Summary) -> Vec<Trial
     let cases: BTreeMap<&str, &CaseEvidence> =
         evidence.cases.iter().map(|case| (case.case.id.as_str(), case)).collect();
     let of_groups = summary.groups.iter().map(|group| {
-        let found = group.trials.iter().filter_map(|trial| cases.get(trial.case.as_str()));
-        Trials { cases: found.map(|case| (*case, BTreeMap::default())).collect() }
+        let group_cases = group.trials.iter().filter_map(|trial| cases.get(trial.case.as_str()));
+        Trials { cases: group_cases.map(|case| (*case, BTreeMap::default())).collect() }
     });
     of_groups.collect()
 }
@@ -68,7 +68,7 @@ pub(super) fn write(
     let all = ABOUT.iter().chain(kind.columns).filter(|column| !column.heading.is_empty());
     let (about, columns): (Vec<_>, Vec<_>) =
         all.copied().partition(|column| matches!(column.from, CellSource::Words(_)));
-    let head = |column: &Column| heading(column.heading, column.width, column.shown());
+    let head = |column: &Column| heading(column.heading, column.width, column.number_format());
     let mut headings: Vec<Heading> = about.iter().map(head).collect();
     headings.extend([heading("trial", 7, Show::Plain), heading("outcome", 13, Show::Plain)]);
     let first = u16::try_from(headings.len())?;
@@ -117,12 +117,12 @@ impl Writer<'_, '_> {
         let row = &self.rows[at];
         let readings: Vec<_> =
             self.columns.iter().map(|column| readings(column, row, trials)).collect();
-        let about: Vec<Cell> = self.about.iter().map(|column| column.words(row)).collect();
+        let about: Vec<Cell> = self.about.iter().map(|column| column.export_cell(row)).collect();
         let mut cells = about.clone();
-        let outcome = row.group.trouble().unwrap_or_else(|| "done".to_owned());
+        let outcome = row.group.describe_outcomes().unwrap_or_else(|| "done".to_owned());
         cells.extend([Cell::text("all"), Cell::text(outcome)]);
         for (column, readings) in self.columns.iter().zip(&readings) {
-            cells.push(self.of_all(at, column, readings));
+            cells.push(self.summary_cell(at, column, readings));
         }
         cells.push(missing(row.metrics));
         self.sheet.strong_row(&cells)?;
@@ -131,7 +131,7 @@ impl Writer<'_, '_> {
             cells.extend([Cell::Number(f64::from(info.trial)), Cell::text(&info.outcome)]);
             for (column, readings) in self.columns.iter().zip(&readings) {
                 let value = readings.get(trial).copied().flatten();
-                cells.push(self.of_trial(column, value));
+                cells.push(self.trial_cell(column, value));
             }
             self.sheet.row(&cells)?;
         }
@@ -143,22 +143,22 @@ impl Writer<'_, '_> {
     }
 
     /// A trial's number, or the formula that it follows from.
-    fn of_trial(&self, column: &Column, value: Option<f64>) -> Cell {
+    fn trial_cell(&self, column: &Column, value: Option<f64>) -> Cell {
         match value {
             Some(result) if !column.formula.is_empty() => {
-                Cell::Formula { formula: self.filled(column.formula), result }
+                Cell::Formula { formula: self.fill_template(column.formula), result }
             }
             value => Cell::number(value),
         }
     }
 
     /// The number of all trials, as the formula that makes it of the lines below.
-    fn of_all(&self, at: usize, column: &Column, readings: &[Option<f64>]) -> Cell {
+    fn summary_cell(&self, at: usize, column: &Column, readings: &[Option<f64>]) -> Cell {
         let row = &self.rows[at];
         let values: Vec<f64> = readings.iter().flatten().copied().collect();
         let (function, result) = match column.from {
             CellSource::OverBase(read) => return Cell::number(row.relative().and_then(read)),
-            CellSource::Verdict => return Cell::words(row.relative().map(verdict)),
+            CellSource::Verdict => return Cell::text_or_empty(row.relative().map(verdict)),
             CellSource::Range(definition, end) => {
                 return Cell::number(row.metric(definition).and_then(Metric::range).map(end));
             }
@@ -180,7 +180,7 @@ impl Writer<'_, '_> {
     }
 
     /// A template with its headings replaced by the cells of the row that comes next.
-    fn filled(&self, template: &str) -> String {
+    fn fill_template(&self, template: &str) -> String {
         let row = self.sheet.next_row();
         let mut formula = "=".to_owned();
         for part in template.split_inclusive(['{', '}']) {
@@ -205,25 +205,25 @@ fn function(combine: Combine) -> &'static str {
 /// A figure of all trials, in the unit of its heading.
 fn value(column: &Column, row: &Row<'_>) -> Option<f64> {
     let definition = column.definition()?;
-    Some(row.value(definition)? * format::format_for(definition).times)
+    Some(row.value(definition)? * format::figure_format(definition).times)
 }
 
 /// A column's number in each trial.
 fn readings(column: &Column, row: &Row<'_>, trials: &Trials<'_>) -> Vec<Option<f64>> {
     let none = || vec![None; row.group.trials.len()];
-    match (column.from, row.of_role()) {
+    match (column.from, row.role_scope()) {
         (CellSource::Figure(definition) | CellSource::Main(definition), _) => {
-            let times = format::format_for(definition).times;
+            let times = format::figure_format(definition).times;
             let scaled = |value: &Option<f64>| value.map(|value| value * times);
             let of_trials = row.metric(definition).map(|metric| metric.per_trial.iter());
             of_trials.map_or_else(none, |of_trials| of_trials.map(scaled).collect())
         }
         (CellSource::Phase(read), _) => {
-            let readings = trials.of_phase(row.phase, |spent, case| Ok(read(spent, case)));
+            let readings = trials.phase_readings(row.phase, |spent, case| Ok(read(spent, case)));
             readings.into_iter().map(Result::ok).collect()
         }
         (CellSource::Role(read), Some(at)) => {
-            let readings = trials.of_role(&at, |role, op| Ok(read(role, op)));
+            let readings = trials.role_readings(&at, |role, op| Ok(read(role, op)));
             readings.into_iter().map(Result::ok).collect()
         }
         _ => none(),

@@ -10,7 +10,7 @@ use crate::written::phase_names::phase_name;
 use crate::written::read::{At, Or as _};
 use crate::written::scalar::{Nanoseconds, Switch};
 use crate::written::source::Span;
-use crate::written::trace::timed;
+use crate::written::trace::speed_factor;
 use crate::written::typed::Typed;
 use kvdyno_record::engine::{Capabilities, Description, PlaceKind, TimeToLive};
 use kvdyno_record::operations::Ability;
@@ -46,7 +46,7 @@ pub(crate) fn check(
     mistakes: &mut Mistakes,
 ) -> Vec<SkippedPhase> {
     let without = format!("leave {} out, or remove the operation from the suite", description.name);
-    if let Some(what) = misplaced(description, device) {
+    if let Some(what) = unsupported_location(description, device) {
         let message = format!("{} stores nothing {what}", description.name);
         let mistake = mistakes.at(&engine.name.span, message);
         mistake.label(format!("expected an engine that stores {what}"));
@@ -58,11 +58,11 @@ pub(crate) fn check(
     if typed.data.linkbench.is_none() {
         check_sizes(typed, engine, description, data, mistakes);
     }
-    let lacks = lacks(typed, description);
+    let lacks = find_lacks(typed, description);
     let is_measured = |(_, phase): &(usize, &At<Phase>)| matches!(phase.value, Phase::Measure(_));
     let mut measured = typed.phase.iter().enumerate().filter(is_measured);
     if measured.any(|(index, _)| lacks.iter().all(|lack| lack.phase != index)) {
-        return skipped(typed, &lacks);
+        return find_skipped_phases(typed, &lacks);
     }
     for Lack { span, message, expected, .. } in lacks {
         let mistake = mistakes.at(&span, message);
@@ -75,7 +75,7 @@ pub(crate) fn check(
 }
 
 /// Each phase once, and the later phases that depend on what it would have inserted or deleted.
-fn skipped(typed: &Typed, lacks: &[Lack]) -> Vec<SkippedPhase> {
+fn find_skipped_phases(typed: &Typed, lacks: &[Lack]) -> Vec<SkippedPhase> {
     let mut skipped: Vec<SkippedPhase> = Vec::new();
     let mut changes: Option<usize> = None;
     for (index, phase) in typed.phase.iter().enumerate() {
@@ -127,12 +127,12 @@ pub(crate) fn count_warning(
     Some(format!("{}: `{name}` counts no records: the engine has no scan", engine.label.0))
 }
 
-fn lacks(typed: &Typed, description: &Description) -> Vec<Lack> {
+fn find_lacks(typed: &Typed, description: &Description) -> Vec<Lack> {
     let mut lacks = Vec::new();
     for (phase, typed) in typed.phase.iter().enumerate() {
         let Phase::Measure(measure) = &typed.value else { continue };
         for role in measure.role.iter() {
-            let role_lacks = lacks_of(role, description).into_iter();
+            let role_lacks = find_role_lacks(role, description).into_iter();
             lacks.extend(role_lacks.map(|(span, why, message, expected)| Lack {
                 phase,
                 span,
@@ -147,7 +147,7 @@ fn lacks(typed: &Typed, description: &Description) -> Vec<Lack> {
 
 type RoleLack = (Span, String, String, &'static str);
 
-fn lacks_of(role: &Role, description: &Description) -> Vec<RoleLack> {
+fn find_role_lacks(role: &Role, description: &Description) -> Vec<RoleLack> {
     let (name, abilities) = (&description.name, &description.capabilities);
     let mut lacks: Vec<RoleLack> = Vec::new();
     // Only a client that waits for a server can let others run meanwhile.
@@ -206,8 +206,8 @@ fn times_to_live(role: &Role) -> Vec<TimesToLive> {
         are_whole: true,
     });
     let recorded = role.recorded_ttl.as_ref().filter(|recorded| recorded.value);
-    let recorded = recorded.zip(role.recorded().and_then(|trace| trace.ttl_ns.clone()));
-    let speed = timed(role.speed.as_ref()).map_or(1.0, |speed| speed.value);
+    let recorded = recorded.zip(role.replayed_trace().and_then(|trace| trace.ttl_ns.clone()));
+    let speed = speed_factor(role.speed.as_ref()).map_or(1.0, |speed| speed.value);
     let at_speed = |ttl_ns: &u64| (*ttl_ns as f64 / speed) as u64;
     let recorded = recorded.map(|(recorded, ttl_ns)| TimesToLive {
         span: recorded.span.clone(),
@@ -226,13 +226,13 @@ fn lacks_ttl(description: &Description, times: &TimesToLive) -> Option<(String, 
     };
     let TimesToLive { shortest_ns, are_whole, .. } = *times;
     if shortest_ns < unit_ns || are_whole && !shortest_ns.is_multiple_of(unit_ns) {
-        let (unit, found) = (units::duration(unit_ns), units::duration(shortest_ns));
-        let message = format!("{name} counts times to live in units of {unit}, found {found}");
+        let (unit, shortest) = (units::duration(unit_ns), units::duration(shortest_ns));
+        let message = format!("{name} counts times to live in units of {unit}, found {shortest}");
         return Some((format!("it counts times to live in units of {unit}"), message));
     }
     let most_ns = longest_ns.filter(|most_ns| times.longest_ns > *most_ns)?;
-    let (most, found) = (units::duration(most_ns), units::duration(times.longest_ns));
-    let message = format!("{name} keeps times to live of at most {most}, found {found}");
+    let (most, longest) = (units::duration(most_ns), units::duration(times.longest_ns));
+    let message = format!("{name} keeps times to live of at most {most}, found {longest}");
     Some((format!("it keeps times to live of at most {most}"), message))
 }
 
@@ -253,8 +253,10 @@ fn check_key(
     } else if !numbers {
         let format = typed.data.key_format.as_ref();
         let span = format.map_or(&typed.data.span, |format| &format.span);
-        let mistake = mistakes
-            .at(span, format!("engine `{}` takes no {} keys", description.name, words(data)));
+        let mistake = mistakes.at(
+            span,
+            format!("engine `{}` takes no {} keys", description.name, key_format_name(data)),
+        );
         mistake.label("expected key_format = \"binary\"").help(
             "on the command line: --set data.key_format=binary; or leave the key out: the suite \
              then chooses a format that all engines take",
@@ -263,7 +265,7 @@ fn check_key(
 }
 
 /// The key format.
-fn words(data: &Data) -> &'static str {
+fn key_format_name(data: &Data) -> &'static str {
     match data.key.format {
         KeyFormat::Hex => "hex",
         KeyFormat::Binary => "varied",
@@ -273,7 +275,10 @@ fn words(data: &Data) -> &'static str {
 }
 
 /// The kind of location in which the engine cannot store its data.
-pub(crate) fn misplaced(description: &Description, device: bool) -> Option<&'static str> {
+pub(crate) fn unsupported_location(
+    description: &Description,
+    device: bool,
+) -> Option<&'static str> {
     let (kind, what) = if device {
         (PlaceKind::Device, "on a block device")
     } else {

@@ -8,7 +8,7 @@ use crate::written::phase::Phase;
 /// Records what the suite requires and an attached server does not allow. `limited`: some case has
 /// a RAM limit or a memory tier.
 pub(crate) fn check(part: &Part, engine: &Engine, limited: bool, mistakes: &mut Mistakes) {
-    if engine.attached().is_none() {
+    if engine.attached_server().is_none() {
         return;
     }
     let label = &engine.label.0;

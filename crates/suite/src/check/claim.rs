@@ -15,7 +15,7 @@ use crate::written::source::Span;
 use grammar::ParseError;
 use kvdyno_record::claim::{Cell, Claim, Need, Window};
 use kvdyno_record::known::FIGURES;
-use kvdyno_record::text::steers;
+use kvdyno_record::text::is_steering;
 use kvdyno_record::units;
 
 /// Characters of a claim's text.
@@ -49,7 +49,7 @@ pub(crate) fn check_claims(
 /// The claim, with the names of its cells split.
 fn resolve(typed: &ClaimTable, names: &Names, mistakes: &mut Mistakes) -> Option<Claim> {
     let text = &typed.text;
-    if text.trim().is_empty() || text.chars().any(steers) || text.chars().count() > TEXT_MAX {
+    if text.trim().is_empty() || text.chars().any(is_steering) || text.chars().count() > TEXT_MAX {
         let mistake = mistakes.at(&text.span, "a claim's text must be one line, and not empty");
         mistake.label(format!("expected 1 to {TEXT_MAX} characters without line breaks"));
     }
@@ -71,7 +71,7 @@ fn resolve(typed: &ClaimTable, names: &Names, mistakes: &mut Mistakes) -> Option
         valid &= check(cell, span, names, mistakes);
     }
     let needs = typed.needs.iter().flat_map(|needs| &needs.value);
-    let needs: Vec<Option<Need>> = needs.map(|need| needed(need, names, mistakes)).collect();
+    let needs: Vec<Option<Need>> = needs.map(|need| parse_need(need, names, mistakes)).collect();
     let needs = needs.into_iter().collect::<Option<Vec<_>>>()?;
     valid.then(|| Claim {
         text: text.value.clone(),
@@ -83,7 +83,7 @@ fn resolve(typed: &ClaimTable, names: &Names, mistakes: &mut Mistakes) -> Option
 
 /// Splits the window off the name of a phase, if the suite has a phase of that name: `hours-w7`,
 /// `hours-wmax`.
-fn take_window(cell: &mut Cell, names: &Names) {
+fn split_window(cell: &mut Cell, names: &Names) {
     let is_phase = |name: &str| names.phases.iter().any(|phase| phase == name);
     let window = match cell.phase.strip_suffix("-wmax") {
         Some(phase) => Some((phase, Window::Last)),
@@ -102,7 +102,7 @@ fn take_window(cell: &mut Cell, names: &Names) {
 /// Records names in a cell that the suite does not have. The path before the engine is split here,
 /// because labels may contain dots (`rocksdb-9.10.0`).
 fn check(cell: &mut Cell, span: &Span, names: &Names, mistakes: &mut Mistakes) -> bool {
-    take_window(cell, names);
+    split_window(cell, names);
     let mut is_known = true;
     let mut check_name = |what: &str, name: Option<&str>, all: &[String]| {
         let unknown = name.filter(|name| !all.iter().any(|other| other == name));
@@ -128,7 +128,7 @@ fn check(cell: &mut Cell, span: &Span, names: &Names, mistakes: &mut Mistakes) -
     }
     check_name("part", cell.part.as_deref(), &names.parts);
     check_name("phase with figures", Some(&cell.phase), &names.phases);
-    check_name("client group", cell.role.as_deref(), &names.roles);
+    check_name("role", cell.role.as_deref(), &names.roles);
     check_name("volume", cell.volume.as_deref(), &names.volumes);
     check_name("memory tier", cell.tier.as_deref(), &names.tiers);
     let figure = cell.figure.as_str();
@@ -144,7 +144,7 @@ fn check(cell: &mut Cell, span: &Span, names: &Names, mistakes: &mut Mistakes) -
 }
 
 /// `volume flash-raw`, `cpus 16`.
-fn needed(written: &At<String>, names: &Names, mistakes: &mut Mistakes) -> Option<Need> {
+fn parse_need(written: &At<String>, names: &Names, mistakes: &mut Mistakes) -> Option<Need> {
     let (what, argument) = written.split_once(' ').unwrap_or((written.as_str(), ""));
     let argument = argument.trim();
     let one_of =

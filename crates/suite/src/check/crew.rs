@@ -28,7 +28,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
         let what = "a crew supports only key-value operations, no graph yet";
         mistakes.at(&graph.span, what).label(alone);
     }
-    let inserts = typed.roles().any(|role| does(role, |op| *op == Op::Insert));
+    let inserts = typed.roles().any(|role| role_has_op(role, |op| *op == Op::Insert));
     for phase in &typed.phase {
         match &phase.value {
             Phase::Evict(_) | Phase::Reopen(_) => {
@@ -84,7 +84,7 @@ fn check_table(crew: &CrewTable, mistakes: &mut Mistakes) {
     }
 }
 
-fn does(role: &Role, is_one: impl Fn(&Op) -> bool) -> bool {
+fn role_has_op(role: &Role, is_one: impl Fn(&Op) -> bool) -> bool {
     role.entries().iter().any(|entry| is_one(&entry.op))
 }
 
@@ -98,7 +98,7 @@ fn check_measure(measure: &Measure, inserts: bool, mistakes: &mut Mistakes) {
     }
     for role in measure.role.iter().filter(|_| inserts) {
         // The end of a scan is unknown: inserts of other ranks lie in between.
-        if does(role, |op| op.info().needs == Some(Ability::Scan)) {
+        if role_has_op(role, |op| op.info().needs == Some(Ability::Scan)) {
             let what = "a crew that inserts cannot verify scans";
             mistakes.at(&role.span, what).label("expected either scans or inserts, or no [crew]");
         }
@@ -120,7 +120,7 @@ pub(crate) fn check_engine(
 ) {
     let Some(crew) = &typed.crew else { return };
     let (label, abilities) = (&engine.label.0, &description.capabilities);
-    let attached = engine.attached().is_some();
+    let attached = engine.attached_server().is_some();
     if !attached && !abilities.external_processes && !abilities.stores_nothing {
         let what =
             format!("{label} is embedded in its worker: each rank would open the same database");
@@ -144,7 +144,7 @@ pub(crate) fn check_engine(
 /// Each rank must have work in every measured phase.
 pub(crate) fn check_threads(typed: &Typed, phases: &[Planned], mistakes: &mut Mistakes) {
     let Some(crew) = &typed.crew else { return };
-    let ranks = crew.planned().ranks();
+    let ranks = crew.to_crew().ranks();
     for phase in phases {
         let Activity::Measure(mix) = &phase.work else { continue };
         let threads = |rank| {

@@ -27,7 +27,7 @@ pub(crate) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
             job.depth.as_ref().filter(|depth| depth.0 > 1 && job.io() != Way::IoUring)
         {
             let message =
-                format!("io = \"{}\" is synchronous and ignores `depth`", job.io().word());
+                format!("io = \"{}\" is synchronous and ignores `depth`", job.io().as_str());
             let mistake = mistakes.at(&depth.span, message);
             mistake.label("expected io = \"io_uring\" with this, or more `threads`");
         }

@@ -5,7 +5,7 @@ use crate::written::mistake::Mistakes;
 use crate::written::phase::{Measure, Role};
 use crate::written::read::{At, Or as _};
 use crate::written::scalar::Nanoseconds;
-use crate::written::trace::timed;
+use crate::written::trace::speed_factor;
 use crate::written::typed::Typed;
 use kvdyno_record::steady::WINDOW;
 use kvdyno_record::units;
@@ -18,7 +18,7 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     let slice = typed.run.slice.value_or(SLICE_LEAST);
     for (_, measure) in typed.measures() {
         let Some(duration) = &measure.duration else { continue };
-        let Some(least) = duration.least() else { continue };
+        let Some(least) = duration.earliest_end() else { continue };
         if slice.0.saturating_mul(WINDOW as u64) > least.0 {
             check_slices(least, slice, mistakes);
         }
@@ -38,9 +38,9 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
 }
 
 fn check_slices(least: &At<Nanoseconds>, slice: Nanoseconds, mistakes: &mut Mistakes) {
-    let [found, slice, wanted, shorter] =
+    let [least_text, slice, wanted, shorter] =
         [least.0, slice.0, slice.0 * WINDOW as u64, least.0 / WINDOW as u64].map(units::duration);
-    let message = format!("`least` is {found}, under five intervals of {slice}");
+    let message = format!("`least` is {least_text}, under five intervals of {slice}");
     let mistake = mistakes.at(&least.span, message);
     mistake.label(format!("expected at least {wanted}"));
     mistake.help(format!("raise `least`, or set `slice` in [run] to at most {shorter}"));
@@ -57,7 +57,7 @@ fn check_roles(measure: &Measure, duration: &At<PhaseDuration>, mistakes: &mut M
         mistake.help(help);
     }
     let has_schedule =
-        |role: &At<Role>| role.rate.is_some() || timed(role.speed.as_ref()).is_some();
+        |role: &At<Role>| role.rate.is_some() || speed_factor(role.speed.as_ref()).is_some();
     if !measure.role.is_empty() && measure.role.iter().all(has_schedule) {
         let what = "every role has a fixed rate: none can become steady";
         let mistake = mistakes.at(&duration.span, what);

@@ -49,7 +49,8 @@ pub(crate) fn check_records(part: &Part, data: &Data, mistakes: &mut Mistakes) {
     let mut traces = traces(&part.typed).filter_map(|trace| trace.trace.as_ref());
     for (order, trace) in loads(&part.typed).zip(traces.next()) {
         if data.records < trace.keys {
-            let (records, keys) = (units::grouped(data.records), units::grouped(trace.keys));
+            let (records, keys) =
+                (units::group_digits(data.records), units::group_digits(trace.keys));
             let what = format!("the data has {records} records, and the trace has {keys} keys");
             mistakes.at(&order.span, what).label(format!("expected records = {}", trace.keys));
         }
@@ -60,6 +61,7 @@ pub(crate) fn check_records(part: &Part, data: &Data, mistakes: &mut Mistakes) {
 pub(crate) fn notes(typed: &Typed) -> Option<String> {
     let trace: &Trace =
         traces(typed).next().filter(|_| needs_first_reads(typed))?.trace.as_ref()?;
-    let (records, keys) = (units::grouped(trace.first_reads?), units::grouped(trace.keys));
+    let (records, keys) =
+        (units::group_digits(trace.first_reads?), units::group_digits(trace.keys));
     Some(format!("load: {records} of the trace's {keys} keys are read before they are written"))
 }

@@ -10,7 +10,7 @@ pub(crate) fn check_keys(typed: &Typed, key_bytes: u32, records: u64, mistakes: 
     if key_bytes < needed {
         let data = &typed.data;
         let span = data.key_bytes.as_ref().map_or(&data.span, |bytes| &bytes.span);
-        let records = units::grouped(records);
+        let records = units::group_digits(records);
         let message =
             format!("keys of {key_bytes} bytes cannot represent {records} different records");
         mistakes

@@ -26,14 +26,14 @@ pub(crate) fn find<'a>(
     for engine in &part.typed.engine {
         let name = engine.name.0.as_str();
         match engines.get(name, &engine.pick) {
-            Some(Ok(worker)) => match lacking(engine, worker.engine()) {
+            Some(Ok(worker)) => match missing_durability(engine, worker.engine()) {
                 Some(class) => {
                     leave_out(engine, format!("{name} has no durability {}", class.as_str()));
                 }
                 None => runnable.push((engine, worker)),
             },
             Some(Err(missing)) if engine.optional => {
-                leave_out(engine, why(name, missing));
+                leave_out(engine, missing_reason(name, missing));
             }
             None if engine.optional => {
                 leave_out(engine, format!("it has no worker; {TO_GET}"));
@@ -56,9 +56,9 @@ fn refuse(
     let (name, span) = (&engine.name.0, &engine.pick.span);
     match missing {
         Missing::NotInstalled { installed } => {
-            let versions = not_installed(part, engines, name);
+            let versions = uninstalled_versions(part, engines, name);
             // Reports all versions of an engine at once, so that one command installs them.
-            if versions.first() == Some(&engine.pick.words()) {
+            if versions.first() == Some(&engine.pick.to_text()) {
                 let (all, get) = (versions.join(", "), versions.join(" "));
                 let are = if versions.len() == 1 { "is" } else { "are" };
                 let installed = match &installed[..] {
@@ -83,7 +83,7 @@ fn refuse(
                 "expected neither a version nor a library: the worker has version {version}"
             ));
         }
-        Missing::Unusable(why) if engine.attached().is_some() => {
+        Missing::Unusable(why) if engine.attached_server().is_some() => {
             let mistake = mistakes.at(span, format!("cannot attach {name}: {why}"));
             mistake.help("check the URL in the variable that `attach` names");
         }
@@ -110,13 +110,13 @@ fn refuse_unknown(engines: &Engines, engine: &Engine, mistakes: &mut Mistakes) {
 }
 
 /// The class of a list that the engine lacks.
-fn lacking(engine: &Engine, description: &Description) -> Option<Durability> {
+fn missing_durability(engine: &Engine, description: &Description) -> Option<Durability> {
     let class = engine.durability.as_ref().filter(|_| engine.of_classes)?.value;
     (!description.capabilities.durability.contains_key(&class)).then_some(class)
 }
 
 /// The reason that an engine with a worker cannot run here.
-fn why(name: &str, missing: &Missing) -> String {
+fn missing_reason(name: &str, missing: &Missing) -> String {
     match missing {
         Missing::Unusable(why) => format!("cannot load its library: {why}"),
         Missing::NoLibrary(words) => words.clone(),
@@ -125,13 +125,13 @@ fn why(name: &str, missing: &Missing) -> String {
 }
 
 /// The versions of one engine that are not installed, each once.
-fn not_installed(part: &Part, engines: &Engines, name: &str) -> Vec<String> {
+fn uninstalled_versions(part: &Part, engines: &Engines, name: &str) -> Vec<String> {
     let missing = |engine: &&Engine| {
         let state = engines.get(name, &engine.pick);
         engine.name.0 == name && matches!(state, Some(Err(Missing::NotInstalled { .. })))
     };
     let missing = part.typed.engine.iter().filter(missing);
-    let mut versions: Vec<String> = missing.map(|engine| engine.pick.words()).collect();
+    let mut versions: Vec<String> = missing.map(|engine| engine.pick.to_text()).collect();
     // With lists of options, each version occurs several times.
     versions.dedup();
     versions

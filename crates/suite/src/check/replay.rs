@@ -7,7 +7,7 @@ use crate::written::part::Part;
 use crate::written::phase::{Measure, Role};
 use crate::written::read::{At, OptionalSpan as _, Or as _};
 use crate::written::scalar::Several;
-use crate::written::trace::{Trace, TraceFile, timed};
+use crate::written::trace::{Trace, TraceFile, speed_factor};
 use crate::written::typed::Typed;
 use kvdyno_record::engine::Description;
 use kvdyno_record::units;
@@ -69,7 +69,7 @@ fn check_role(
         let mistake = mistakes.at(&span, format!("a trace is replayed once: it has no `{key}`"));
         mistake.label(format!("expected no `{key}` here"));
     }
-    if let (Some(depth), Some(_)) = (&role.depth, timed(role.speed.as_ref())) {
+    if let (Some(depth), Some(_)) = (&role.depth, speed_factor(role.speed.as_ref())) {
         let message = "recorded times already set how many requests are in flight";
         mistakes.at(&depth.span, message).label("expected either `speed` or `depth`");
     }
@@ -113,7 +113,7 @@ pub(crate) fn check_engine(
     let (name, abilities) = (&description.name, &description.capabilities);
     first_reads::check_records(part, data, mistakes);
     for role in part.typed.roles() {
-        let (Some(file), Some(trace)) = (&role.trace, role.recorded()) else { continue };
+        let (Some(file), Some(trace)) = (&role.trace, role.replayed_trace()) else { continue };
         let without = format!("leave {} out with --engine", engine.label.0);
         if trace.multiple_of.is_some() {
             if abilities.addressed {
@@ -150,8 +150,8 @@ fn check_reach(
     let block = data.value.size.max().max(1);
     let bytes = data.records.saturating_mul(block);
     let has = || {
-        let (records, block) = (units::grouped(data.records), units::grouped(block));
-        format!("{records} records of {block} bytes are {}", units::grouped(bytes))
+        let (records, block) = (units::group_digits(data.records), units::group_digits(block));
+        format!("{records} records of {block} bytes are {}", units::group_digits(bytes))
     };
     if data.verify {
         let mistake = mistakes.at(
@@ -161,14 +161,14 @@ fn check_reach(
         mistake.label("expected verify = false in [data]");
     }
     let folded = role.fold.value_or(false);
-    let longest = units::grouped(trace.value_bytes_max);
+    let longest = units::group_digits(trace.value_bytes_max);
     if folded && trace.value_bytes_max > bytes {
         let message = format!("the trace has a request of {longest} bytes, and {}", has());
         mistakes.at(&file.span, message).label("expected more `records`");
     } else if !folded && trace.keys > bytes {
         let message =
-            format!("the trace reaches to byte {}, and {}", units::grouped(trace.keys), has());
-        let records = units::grouped(trace.keys.div_ceil(block));
+            format!("the trace reaches to byte {}, and {}", units::group_digits(trace.keys), has());
+        let records = units::group_digits(trace.keys.div_ceil(block));
         mistakes
             .at(&file.span, message)
             .label(format!("expected at least {records} records"))

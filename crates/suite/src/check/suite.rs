@@ -16,7 +16,7 @@ use crate::written::source::Span;
 use crate::written::typed::{Data, Sharing, Typed};
 use kvdyno_record::known::STUDIES;
 use kvdyno_record::operations::OpTrait;
-use kvdyno_record::text::steers;
+use kvdyno_record::text::is_steering;
 use kvdyno_record::workload::{KeyFormat, KeyOrder, LoadOrder, Op, Size};
 use std::collections::HashSet;
 
@@ -92,7 +92,7 @@ fn check_slice(typed: &Typed, mistakes: &mut Mistakes) {
 const TITLE_MAX: usize = 200;
 
 fn check_title(title: &At<String>, mistakes: &mut Mistakes) {
-    if title.chars().any(steers) {
+    if title.chars().any(is_steering) {
         let mistake = mistakes.at(&title.span, "a title is one line of text");
         mistake.label("expected no line breaks, control characters or direction marks");
     }
@@ -357,7 +357,7 @@ fn check_windows(windows: &At<Nanoseconds>, measure: &Measure, mistakes: &mut Mi
             .at(&operations.span, "`windows` divide a duration, not a number of operations");
         mistake.label("expected only `duration` next to `windows`");
     }
-    let fixed = measure.duration.as_ref().filter(|duration| duration.least().is_none());
+    let fixed = measure.duration.as_ref().filter(|duration| duration.earliest_end().is_none());
     let Some(duration) = fixed else { return };
     let count = duration.most_ns().div_ceil(windows.0);
     if count < 2 {

@@ -15,8 +15,8 @@ pub(crate) fn check(typed: &Typed, mistakes: &mut Mistakes) {
         let what = format!("turns of {} are too short", units::duration(turns.0));
         mistakes.at(&turns.span, what).label("expected at least 100ms");
     } else if slice_ns == 0 || !turns.0.is_multiple_of(slice_ns) {
-        let [found, slice] = [turns.0, slice_ns].map(units::duration);
-        let what = format!("turns of {found} do not consist of intervals of {slice}");
+        let [length, slice] = [turns.0, slice_ns].map(units::duration);
+        let what = format!("turns of {length} do not consist of intervals of {slice}");
         let mistake = mistakes.at(&turns.span, what);
         mistake.label(format!("expected a multiple of {slice}"));
         mistake.help("`slice` in [run] sets the interval");

@@ -23,7 +23,7 @@ pub(crate) fn put<'i>(table: &mut DeTable<'i>, key: &'i str, value: Toml<'i>) {
 
 /// The table under a key, created if missing; none: the key has another value, which its reader
 /// reports.
-pub(crate) fn table_at<'t, 'i>(
+pub(crate) fn get_or_insert_table<'t, 'i>(
     tables: &'t mut DeTable<'i>,
     key: &'static str,
     span: &Span,
@@ -116,18 +116,18 @@ pub(crate) fn tables<'t, 'i>(
 }
 
 /// The text under a key.
-pub(crate) fn word<'t>(table: &'t DeTable<'_>, key: &str) -> Option<&'t str> {
+pub(crate) fn get_str<'t>(table: &'t DeTable<'_>, key: &str) -> Option<&'t str> {
     table.get(key)?.get_ref().as_str()
 }
 
 fn is_called(engine: &DeTable<'_>, name: &str) -> bool {
-    [word(engine, "label"), word(engine, "name")].contains(&Some(name))
+    [get_str(engine, "label"), get_str(engine, "name")].contains(&Some(name))
 }
 
 /// The word that all engines of the suite have in common under a key, the null engine aside. Only
 /// equal durability classes are compared, and tuned engines only with tuned ones.
 fn common(suite: &DeTable<'_>, key: &str, default: &str) -> Option<String> {
-    let real = tables(suite, "engine").filter(|engine| word(engine, "name") != Some("null"));
+    let real = tables(suite, "engine").filter(|engine| get_str(engine, "name") != Some("null"));
     let mut words = real.map(|engine| match engine.get(key) {
         Some(value) => value.get_ref().as_str(),
         None => Some(default),
@@ -138,7 +138,7 @@ fn common(suite: &DeTable<'_>, key: &str, default: &str) -> Option<String> {
 
 /// A setting for all parts replaces each part's own: removes the key from `[run]` of every part,
 /// and the part's key that stands for it.
-pub(crate) fn take_from_parts(suite: &mut DeTable<'_>, key: &str) {
+pub(crate) fn remove_from_parts(suite: &mut DeTable<'_>, key: &str) {
     let Some(DeValue::Array(parts)) = suite.get_mut("part").map(Spanned::get_mut) else { return };
     for part in parts.iter_mut() {
         let DeValue::Table(part) = part.get_mut() else { continue };
@@ -157,6 +157,6 @@ pub(crate) fn drop_overridden_keys(overrides: &Overrides, suite: &mut DeTable<'_
         (!overrides.phases.is_empty(), "phases"),
     ];
     for (_, key) in overridden.into_iter().filter(|(overridden, _)| *overridden) {
-        take_from_parts(suite, key);
+        remove_from_parts(suite, key);
     }
 }

@@ -1,6 +1,6 @@
 //! `--quick`: shortens any suite, as its author would write it in the file for a first look.
 
-use crate::edit::adjust::{put, table_at, text, word};
+use crate::edit::adjust::{get_or_insert_table, get_str, put, text};
 use crate::written::source::Span;
 use kvdyno_record::units;
 use serde_spanned::Spanned;
@@ -37,8 +37,8 @@ pub(crate) fn shorten(suite: &mut DeTable<'_>, quick: Quick<'_>) -> Vec<String> 
     // A graph is always verified completely.
     let sampled = table(suite, "data").is_none_or(|data| !data.contains_key("linkbench"));
     for phase in members(suite, "phase") {
-        let kind = word(phase, "kind").unwrap_or_default().to_owned();
-        let name = word(phase, "name").unwrap_or(&kind).to_owned();
+        let kind = get_str(phase, "kind").unwrap_or_default().to_owned();
+        let name = get_str(phase, "name").unwrap_or(&kind).to_owned();
         match kind.as_str() {
             // What opens the engine ends by a count alone.
             "measure" if opens(phase) => {}
@@ -59,7 +59,7 @@ pub(crate) fn shorten(suite: &mut DeTable<'_>, quick: Quick<'_>) -> Vec<String> 
         changes.time(drive, "drive", "duration", JOB, true);
         changes.time(drive, "drive", "warmup", JOB_WARMUP, false);
         for job in members(drive, "job") {
-            let name = word(job, "name").unwrap_or("job").to_owned();
+            let name = get_str(job, "name").unwrap_or("job").to_owned();
             changes.time(job, &name, "duration", JOB, false);
             changes.time(job, &name, "warmup", JOB_WARMUP, false);
         }
@@ -176,7 +176,7 @@ pub(crate) fn members<'t, 'i>(
 /// Whether a phase opens the engine, time after time.
 pub(crate) fn opens(phase: &mut DeTable<'_>) -> bool {
     let is_opening =
-        |entry: &mut DeTable<'_>| matches!(word(entry, "op"), Some("open" | "recover"));
+        |entry: &mut DeTable<'_>| matches!(get_str(entry, "op"), Some("open" | "recover"));
     members(phase, "role").any(|role| members(role, "mix").any(is_opening))
 }
 
@@ -185,5 +185,5 @@ pub(crate) fn table<'t, 'i>(
     suite: &'t mut DeTable<'i>,
     key: &'static str,
 ) -> Option<&'t mut DeTable<'i>> {
-    table_at(suite, key, &(0..0))
+    get_or_insert_table(suite, key, &(0..0))
 }

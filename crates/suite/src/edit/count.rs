@@ -1,7 +1,7 @@
 //! `--count` and `--why`: make a suite count instructions, as its author would write it in the
 //! file. Under valgrind: one thread, a number of operations, no rate.
 
-use crate::edit::adjust::{put, text, word};
+use crate::edit::adjust::{get_str, put, text};
 use crate::edit::brief::{members, number, table};
 use crate::edit::overrides::Explain;
 use crate::edit::part::Document;
@@ -23,7 +23,7 @@ const OPERATIONS_BESIDE: u64 = 5_000;
 const TRIALS_BESIDE: u64 = 4;
 
 /// Enables counting in every part. Returns a note about the changes.
-pub(crate) fn bend(
+pub(crate) fn enable_counting(
     documents: &mut [Document<'_>],
     counting: Counting,
     source: &mut Source,
@@ -91,7 +91,7 @@ fn shorten(suite: &mut DeTable<'_>, operations_max: u64, span: &Range<usize>) {
     };
     suite.remove("drive");
     for phase in members(suite, "phase") {
-        if word(phase, "kind") != Some("measure") {
+        if get_str(phase, "kind") != Some("measure") {
             continue;
         }
         for timed in ["duration", "windows", "warmup"] {
@@ -103,7 +103,7 @@ fn shorten(suite: &mut DeTable<'_>, operations_max: u64, span: &Range<usize>) {
         }
         for role in members(phase, "role") {
             role.remove("rate");
-            if word(role, "threads") != Some("sweep") {
+            if get_str(role, "threads") != Some("sweep") {
                 set(role, "threads", 1);
             }
         }

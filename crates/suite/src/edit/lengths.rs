@@ -1,7 +1,7 @@
 //! `--duration`, `--hours`, `--quick`, `--count` and `--why`: the lengths of all phases; and
 //! `--profile`.
 
-use crate::edit::adjust::{put, text, word};
+use crate::edit::adjust::{get_str, put, text};
 use crate::edit::brief::{self, Quick, members, opens, table};
 use crate::edit::count;
 use crate::edit::overrides::Overrides;
@@ -44,7 +44,8 @@ pub(crate) fn set_lengths(
     if overrides.profile {
         profile::enable(documents, source);
     }
-    let counted = overrides.count.and_then(|counting| count::bend(documents, counting, source));
+    let counted =
+        overrides.count.and_then(|counting| count::enable_counting(documents, counting, source));
     let beside = overrides.explain.map(|explain| count::add_counted(documents, explain, source));
     shortened.into_iter().chain(counted).chain(beside).collect()
 }
@@ -62,9 +63,9 @@ fn set_ends(
     let mut is_any = false;
     for Document { tables, .. } in documents {
         let mut is_measured = false;
-        let piloted = piloted(tables);
+        let piloted = find_piloted_phases(tables);
         let measured: Vec<_> = members(tables, "phase")
-            .filter(|phase| word(phase, "kind") == Some("measure"))
+            .filter(|phase| get_str(phase, "kind") == Some("measure"))
             .collect();
         let first = if only_last { measured.len().saturating_sub(1) } else { 0 };
         for phase in measured.into_iter().skip(first) {
@@ -75,7 +76,7 @@ fn set_ends(
             // What a pilot measures, or the load runs once, stays as it is beside hours.
             let is_once =
                 phase.get("once").is_some_and(|once| once.get_ref().as_bool() == Some(true));
-            let is_piloted = word(phase, "name").is_some_and(|name| piloted.contains(name));
+            let is_piloted = get_str(phase, "name").is_some_and(|name| piloted.contains(name));
             if hours.is_some() && (is_once || is_piloted) {
                 continue;
             }
@@ -95,7 +96,7 @@ fn set_ends(
 }
 
 /// The names of phases that some rate is a share of.
-fn piloted(tables: &mut DeTable<'_>) -> BTreeSet<String> {
+fn find_piloted_phases(tables: &mut DeTable<'_>) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for phase in members(tables, "phase") {
         for role in members(phase, "role") {

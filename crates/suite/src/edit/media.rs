@@ -33,7 +33,7 @@ pub(crate) fn set_media(part: &mut Part, mistakes: &mut Mistakes) {
     let mut left_out = Vec::new();
     let mut volumes = std::mem::take(&mut part.typed.volume);
     let had_volumes = !volumes.is_empty();
-    volumes.retain_mut(|volume| match volume_on(&mut volume.value, &media) {
+    volumes.retain_mut(|volume| match set_volume_path(&mut volume.value, &media) {
         Ok(note) => {
             part.notes.extend(note.filter(|note| !part.notes.contains(note)));
             true
@@ -41,7 +41,7 @@ pub(crate) fn set_media(part: &mut Part, mistakes: &mut Mistakes) {
         Err(why) => {
             let absent =
                 Absent { volume: Some(volume.name.0.clone()), tier: None, phase: None, why };
-            left_out.extend(of_engines(&part.typed, name.as_ref(), &absent));
+            left_out.extend(left_out_engines(&part.typed, name.as_ref(), &absent));
             false
         }
     });
@@ -49,11 +49,11 @@ pub(crate) fn set_media(part: &mut Part, mistakes: &mut Mistakes) {
     part.typed.volume = volumes;
     let mut tiers = std::mem::take(&mut part.typed.ram.tier);
     let had_tiers = !tiers.is_empty();
-    tiers.retain_mut(|tier| match tier_on(&mut tier.value, &media, mistakes) {
+    tiers.retain_mut(|tier| match set_tier_path(&mut tier.value, &media, mistakes) {
         Ok(()) => true,
         Err(why) => {
             let absent = Absent { volume: None, tier: Some(tier.name.0.clone()), phase: None, why };
-            left_out.extend(of_engines(&part.typed, name.as_ref(), &absent));
+            left_out.extend(left_out_engines(&part.typed, name.as_ref(), &absent));
             false
         }
     });
@@ -67,7 +67,7 @@ pub(crate) fn set_media(part: &mut Part, mistakes: &mut Mistakes) {
 }
 
 /// Every engine of the part, and its drive, that would use it.
-fn of_engines(typed: &Typed, part: Option<&String>, absent: &Absent) -> Vec<LeftOut> {
+fn left_out_engines(typed: &Typed, part: Option<&String>, absent: &Absent) -> Vec<LeftOut> {
     let lies =
         |engine: &&Engine| absent.volume.as_ref().is_none_or(|volume| engine.is_on_volume(volume));
     let engines = typed.engine.iter().filter(lies).map(|engine| engine.label.0.clone());
@@ -75,16 +75,16 @@ fn of_engines(typed: &Typed, part: Option<&String>, absent: &Absent) -> Vec<Left
     engines.chain(drive).map(|engine| absent.to_left_out(part.cloned(), engine)).collect()
 }
 
-fn not_given(medium: &str) -> String {
+fn missing_path_error(medium: &str) -> String {
     format!("no path for medium {medium} (`--medium {medium}=/dev/...`)")
 }
 
 /// Sets the path of a volume. Returns a note; `Err`: it has no medium.
-fn volume_on(volume: &mut Volume, media: &Media) -> Result<Option<String>, String> {
+fn set_volume_path(volume: &mut Volume, media: &Media) -> Result<Option<String>, String> {
     let Some(medium) = volume.medium.as_ref().map(|medium| medium.0.as_str()) else {
         return Ok(None);
     };
-    let path = media.get(medium).ok_or_else(|| not_given(medium))?;
+    let path = media.get(medium).ok_or_else(|| missing_path_error(medium))?;
     let what = if is_device(path) {
         volume.path = Some(path.clone());
         path.value.clone()
@@ -100,11 +100,15 @@ fn volume_on(volume: &mut Volume, media: &Media) -> Result<Option<String>, Strin
 }
 
 /// The same for a memory tier.
-fn tier_on(tier: &mut tier::Tier, media: &Media, mistakes: &mut Mistakes) -> Result<(), String> {
+fn set_tier_path(
+    tier: &mut tier::Tier,
+    media: &Media,
+    mistakes: &mut Mistakes,
+) -> Result<(), String> {
     let Some(medium) = tier.medium.as_ref().map(|medium| medium.0.as_str()) else {
         return Ok(());
     };
-    let path = media.get(medium).ok_or_else(|| not_given(medium))?;
+    let path = media.get(medium).ok_or_else(|| missing_path_error(medium))?;
     if is_device(path) {
         tier.path = Some(path.clone());
     } else if images(path).is_some() {

@@ -1,10 +1,10 @@
 //! `[phases.NAME]`: named phases of the suite and of its includes, from which `phases` selects.
 //! Also selects between two versions of a phase: as described or as run.
 
-use crate::edit::adjust::word;
+use crate::edit::adjust::get_str;
 use crate::written::fidelity::{AS_RUN, Fidelity};
 use crate::written::mistake::Mistakes;
-use crate::written::read::{At, FromToml as _, Toml, wrong_kind};
+use crate::written::read::{At, FromToml as _, Toml, report_wrong_kind};
 use crate::written::source::{Source, Span};
 use serde_spanned::Spanned;
 use std::borrow::Cow;
@@ -19,7 +19,7 @@ const INCLUDED: [(&str, &str); 3] = [
 ];
 
 /// The texts that a suite includes, each padded with spaces to its offset in the source.
-pub(crate) fn included(
+pub(crate) fn load_included_texts(
     suite: &DeTable<'_>,
     source: &mut Source,
     mistakes: &mut Mistakes,
@@ -31,7 +31,7 @@ pub(crate) fn included(
     for name in names {
         match INCLUDED.iter().find(|(file, _)| *file == name.value) {
             Some((file, text)) => {
-                for phase in names_in(text) {
+                for phase in parse_phase_names(text) {
                     if let Some(other) = phases.insert(phase.clone(), file) {
                         let message = format!("`{other}` and `{file}` both define `{phase}`");
                         mistakes.at(&name.span, message).label("expected only one of them");
@@ -52,7 +52,7 @@ pub(crate) fn included(
 }
 
 /// The names of the phases in an included text.
-fn names_in(text: &str) -> Vec<String> {
+fn parse_phase_names(text: &str) -> Vec<String> {
     let document = DeTable::parse(text).map(Spanned::into_inner).unwrap_or_default();
     document.keys().map(|key| key.get_ref().clone().into_owned()).collect()
 }
@@ -113,8 +113,8 @@ fn overlay_roles<'i>(mut lower: Toml<'i>, mut upper: Toml<'i>) -> Toml<'i> {
         return Spanned::new(span, DeValue::Array(DeArray::new()));
     };
     for role in upper {
-        let name = name_of(&role).map(str::to_owned);
-        match roles.iter_mut().find(|other| name.is_some() && name_of(other) == name.as_deref()) {
+        let name = role_name(&role).map(str::to_owned);
+        match roles.iter_mut().find(|other| name.is_some() && role_name(other) == name.as_deref()) {
             Some(other) => *other = overlay(other, role),
             None => roles.push(role),
         }
@@ -122,8 +122,8 @@ fn overlay_roles<'i>(mut lower: Toml<'i>, mut upper: Toml<'i>) -> Toml<'i> {
     Spanned::new(span, DeValue::Array(roles))
 }
 
-fn name_of<'t>(role: &'t Toml<'_>) -> Option<&'t str> {
-    word(role.get_ref().as_table()?, "name")
+fn role_name<'t>(role: &'t Toml<'_>) -> Option<&'t str> {
+    get_str(role.get_ref().as_table()?, "name")
 }
 
 /// `[phases]`.
@@ -144,7 +144,7 @@ impl<'i> NamedPhases<'i> {
             other => {
                 let expected =
                     "tables [phases.NAME]; a list that picks from them is `phases` in [run]";
-                let _: Option<()> = wrong_kind(&span, &other, expected, mistakes);
+                let _: Option<()> = report_wrong_kind(&span, &other, expected, mistakes);
                 DeTable::new()
             }
         };
@@ -152,7 +152,7 @@ impl<'i> NamedPhases<'i> {
     }
 
     /// Replaces `[[phase]]` by the phases that `run.phases` selects, in its order.
-    pub(crate) fn pick(
+    pub(crate) fn select_phases(
         &self,
         suite: &mut DeTable<'i>,
         fidelity: Fidelity,
@@ -196,7 +196,7 @@ impl<'i> NamedPhases<'i> {
     ) -> Option<Toml<'i>> {
         let called = |phase: &&Toml| {
             let table = phase.get_ref().as_table();
-            let word = table.and_then(|table| word(table, "name").or(word(table, "kind")));
+            let word = table.and_then(|table| get_str(table, "name").or(get_str(table, "kind")));
             word == Some(name.as_str())
         };
         let named = self.tables.get_key_value(name.as_str());
@@ -207,7 +207,8 @@ impl<'i> NamedPhases<'i> {
             (None, [one]) => Some((*one).clone()),
             (None, []) => {
                 let kinds = listed.iter().filter_map(|phase| phase.get_ref().as_table());
-                let kinds = kinds.filter_map(|table| word(table, "name").or(word(table, "kind")));
+                let kinds =
+                    kinds.filter_map(|table| get_str(table, "name").or(get_str(table, "kind")));
                 let tables = self.tables.keys().map(|key| key.get_ref().as_ref());
                 let candidates: Vec<&str> = kinds.chain(tables).collect();
                 let message = format!("there is no phase `{}`", name.value);
@@ -235,11 +236,13 @@ fn table_as<'i>(
     let mut below = table.clone();
     let as_run = match below.get_mut() {
         DeValue::Table(table) => table.remove(AS_RUN),
-        other => return wrong_kind(&span, other, "a table of a phase", mistakes),
+        other => return report_wrong_kind(&span, other, "a table of a phase", mistakes),
     };
     let phase = match as_run.filter(|_| fidelity == Fidelity::AsRun) {
         Some(as_run) if matches!(as_run.get_ref(), DeValue::Table(_)) => overlay(&below, as_run),
-        Some(other) => return wrong_kind(&other.span(), other.get_ref(), "a table", mistakes),
+        Some(other) => {
+            return report_wrong_kind(&other.span(), other.get_ref(), "a table", mistakes);
+        }
         None => below,
     };
     let DeValue::Table(mut phase) = phase.into_inner() else { return None };

@@ -2,15 +2,15 @@
 //! lists sweep, names select. Each part becomes a document, which is then read and checked like a
 //! suite without parts.
 
-use crate::edit::adjust::{put, table_at, word};
+use crate::edit::adjust::{get_or_insert_table, get_str, put};
 use crate::edit::named_phases::NamedPhases;
 use crate::edit::select::Picks;
-use crate::edit::set::take_the_other_away;
+use crate::edit::set::remove_excluded_key;
 use crate::written::fidelity::Fidelity;
 use crate::written::mistake::Mistakes;
 use crate::written::names::check_names;
 use crate::written::part::PartTable;
-use crate::written::read::{At, Fields, FromToml as _, Toml, members, wrong_kind};
+use crate::written::read::{At, Fields, FromToml as _, Toml, members, report_wrong_kind};
 use crate::written::scalar::Name;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -26,7 +26,10 @@ pub(crate) struct Document<'i> {
 }
 
 /// The documents of a suite; one if it has no parts.
-pub(crate) fn split<'i>(mut suite: DeTable<'i>, mistakes: &mut Mistakes) -> Vec<Document<'i>> {
+pub(crate) fn split_parts<'i>(
+    mut suite: DeTable<'i>,
+    mistakes: &mut Mistakes,
+) -> Vec<Document<'i>> {
     let named = NamedPhases::take_from(&mut suite, mistakes);
     let fidelity = suite.remove("fidelity").and_then(|toml| At::from_toml(toml, mistakes));
     let fidelity = fidelity.map(|at: At<Fidelity>| at.value).unwrap_or_default();
@@ -39,7 +42,7 @@ pub(crate) fn split<'i>(mut suite: DeTable<'i>, mistakes: &mut Mistakes) -> Vec<
         }
     };
     for document in &mut documents {
-        named.pick(&mut document.tables, document.fidelity, mistakes);
+        named.select_phases(&mut document.tables, document.fidelity, mistakes);
     }
     documents
 }
@@ -89,14 +92,14 @@ fn override_keys<'i>(
         DeValue::Table(keys) => keys,
         other => {
             let expected = format!("a table of keys of [{name}]");
-            let _: Option<()> = wrong_kind(&span, &other, &expected, mistakes);
+            let _: Option<()> = report_wrong_kind(&span, &other, &expected, mistakes);
             return;
         }
     };
-    let Some(table) = table_at(tables, name, &span) else { return };
+    let Some(table) = get_or_insert_table(tables, name, &span) else { return };
     // Two exclusive keys in one table are reported by the table's reader.
     for key in keys.keys() {
-        take_the_other_away(table, name, key.get_ref());
+        remove_excluded_key(table, name, key.get_ref());
     }
     for (key, value) in keys {
         table.remove(key.get_ref().as_ref());
@@ -106,7 +109,7 @@ fn override_keys<'i>(
 
 /// `phases` of a part means `phases` of its `[run]`.
 fn pick_phases<'i>(tables: &mut DeTable<'i>, phases: Toml<'i>) {
-    if let Some(run) = table_at(tables, "run", &phases.span()) {
+    if let Some(run) = get_or_insert_table(tables, "run", &phases.span()) {
         put(run, "phases", phases);
     }
 }
@@ -122,7 +125,7 @@ fn override_options<'i>(tables: &mut DeTable<'i>, options: Toml<'i>, mistakes: &
         let Some(DeValue::Array(engines)) = engines else { return };
         for engine in engines.iter_mut() {
             let DeValue::Table(engine) = engine.get_mut() else { continue };
-            let called = ["label", "name"].map(|key| word(engine, key));
+            let called = ["label", "name"].map(|key| get_str(engine, key));
             let called = called.map(|word| word.map(str::to_owned));
             if called.iter().flatten().any(|called| *called == name.value) {
                 matched = true;
@@ -139,7 +142,11 @@ fn override_options<'i>(tables: &mut DeTable<'i>, options: Toml<'i>, mistakes: &
 }
 
 /// Keeps only the requested parts.
-pub(crate) fn only(parts: &mut Vec<Document>, requested: &[String], mistakes: &mut Mistakes) {
+pub(crate) fn retain_requested(
+    parts: &mut Vec<Document>,
+    requested: &[String],
+    mistakes: &mut Mistakes,
+) {
     if requested.is_empty() {
         return;
     }
@@ -152,7 +159,7 @@ pub(crate) fn only(parts: &mut Vec<Document>, requested: &[String], mistakes: &m
             [] => "the suite has no [[part]]: leave --part out".to_owned(),
             names => format!("{meant}its parts: {}", names.join(", ")),
         };
-        mistakes.anywhere(format!("--part: the suite has no part `{name}`")).help(help);
+        mistakes.add_unlocated(format!("--part: the suite has no part `{name}`")).help(help);
     }
     parts.retain(|part| part.name.as_ref().is_some_and(|name| requested.contains(&name.0)));
 }

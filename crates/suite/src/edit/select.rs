@@ -87,7 +87,7 @@ pub(crate) fn select_engines(
         let has = |part: &Part| part.typed.engine.iter().any(|engine| means(name, part, engine));
         if !is_drive && !parts.iter().any(has) && installed.contains(name) {
             let message = format!("--engine: no part of the suite runs `{name}`");
-            mistakes.anywhere(message).help(
+            mistakes.add_unlocated(message).help(
                 "copy the suite (`kvdyno suites show NAME > mine.toml`), and add the engine to \
                  `engines` of a [[part]]",
             );
@@ -101,11 +101,11 @@ pub(crate) fn select_engines(
             let candidates = [&labels[..], &installed].concat();
             let meant = closest(name, &candidates).map(|label| format!("did you mean `{label}`? "));
             let message = format!("--engine: `{name}` is neither in the suite nor installed");
-            mistakes.anywhere(message).help(format!(
+            mistakes.add_unlocated(message).help(format!(
                 "{}in the suite: {}; installed: {} (`kvdyno engines` shows where)",
                 meant.unwrap_or_default(),
-                one_of(&labels),
-                one_of(&installed)
+                join_or_none(&labels),
+                join_or_none(&installed)
             ));
         }
     }
@@ -136,7 +136,7 @@ fn means(name: &str, part: &Part, engine: &Engine) -> bool {
     engine.is_called(name) || part.label(&engine.label.0) == name
 }
 
-fn one_of(names: &[&str]) -> String {
+fn join_or_none(names: &[&str]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 

@@ -5,9 +5,9 @@
 //! The value is TOML. Other text is a string, so that `data.records=1M` needs no quotes. An empty
 //! value removes the key.
 
-use crate::edit::adjust::word;
+use crate::edit::adjust::get_str;
 use crate::written::mistake::Mistakes;
-use crate::written::read::{Toml, wrong_kind};
+use crate::written::read::{Toml, report_wrong_kind};
 use crate::written::source::{Source, Span};
 use serde_spanned::Spanned;
 use std::borrow::Cow;
@@ -84,7 +84,7 @@ impl Argument {
         match end {
             PathEnd::Table(table) => {
                 if let Some((name, _)) = path.last() {
-                    take_the_other_away(table, name, key);
+                    remove_excluded_key(table, name, key);
                 }
                 table.remove(key);
                 if let Some(value) = value {
@@ -140,7 +140,7 @@ enum PathEnd<'t, 'i> {
 }
 
 /// Removes the key that `key` excludes.
-pub(crate) fn take_the_other_away(fields: &mut DeTable<'_>, table: &str, key: &str) {
+pub(crate) fn remove_excluded_key(fields: &mut DeTable<'_>, table: &str, key: &str) {
     for [_, one, other] in EITHER.into_iter().filter(|[name, ..]| *name == table) {
         if key == one {
             fields.remove(other);
@@ -177,7 +177,7 @@ fn descend<'t, 'i>(
         end = match next.get_mut() {
             DeValue::Table(table) => PathEnd::Table(table),
             DeValue::Array(list) => PathEnd::List(list),
-            other => return wrong_kind(span, other, "a table to go into", mistakes),
+            other => return report_wrong_kind(span, other, "a table to go into", mistakes),
         };
     }
     Some(end)
@@ -209,7 +209,7 @@ fn label_with_dots(
     };
     let is_label = |name: &String| {
         let mut members = list.iter().filter_map(|member| member.get_ref().as_table());
-        members.any(|member| word(member, "label") == Some(name.as_str()))
+        members.any(|member| get_str(member, "label") == Some(name.as_str()))
     };
     let labels = (1..=behind.len()).rev().map(|more| (joined(more), more));
     let mut labels = labels.filter(|(name, _)| is_label(name));
@@ -238,11 +238,11 @@ fn member<'t, 'i>(
 /// A member by its index, with names that distinguish it: `4 (roles fill)`.
 fn describe_member(list: &DeArray<'_>, index: usize) -> String {
     let member = list.get(index).and_then(|member| member.get_ref().as_table());
-    let name = member.and_then(|member| word(member, "name"));
+    let name = member.and_then(|member| get_str(member, "name"));
     let roles = member.and_then(|member| member.get("role")?.get_ref().as_array());
     let roles = roles.into_iter().flat_map(|roles| roles.iter());
     let roles: Vec<&str> =
-        roles.filter_map(|role| word(role.get_ref().as_table()?, "name")).collect();
+        roles.filter_map(|role| get_str(role.get_ref().as_table()?, "name")).collect();
     match (name, &roles[..]) {
         (Some(name), _) => format!("{index} (named {name})"),
         (None, []) => index.to_string(),
@@ -261,7 +261,7 @@ fn index_by_name(
     let named = |key: &'static str| {
         let members = list.iter().enumerate();
         members.filter_map(move |(index, member)| {
-            Some((index, word(member.get_ref().as_table()?, key)?))
+            Some((index, get_str(member.get_ref().as_table()?, key)?))
         })
     };
     for key in NAMES {

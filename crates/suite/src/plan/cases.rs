@@ -5,7 +5,7 @@ use crate::plan::estimate;
 use crate::plan::grid::Grid;
 use crate::plan::jobs::{self, Bare};
 use crate::plan::setup::{EngineSetup, Point};
-use crate::plan::shape::{records_stored, shape};
+use crate::plan::shape::{data_shape, records_stored};
 use crate::plan::shuffle::shuffle_trial;
 use crate::plan::sizing::SizedData;
 use crate::plan::turns;
@@ -83,7 +83,7 @@ impl CaseGroup<'_, '_> {
         self.grid.takes_turns()
             && self.grid.index == other.grid.index
             && one.engine.label.0 != two.engine.label.0
-            && one.engine.attached().or(two.engine.attached()).is_none()
+            && one.engine.attached_server().or(two.engine.attached_server()).is_none()
             && point.swept == other_point.swept
             && phase_names(&point.phases).eq(phase_names(&other_point.phases))
             && setting(one) == setting(two)
@@ -127,7 +127,7 @@ impl<'s, 'e> CaseDraft<'s, 'e> {
         }
     }
 
-    fn sized(&self) -> &'s SizedData {
+    fn sized_data(&self) -> &'s SizedData {
         &self.grid.sets[self.setup.data]
     }
 }
@@ -147,7 +147,7 @@ fn phase_names(phases: &[Phase]) -> impl Iterator<Item = &str> {
 /// Whether the database lies on a block device without a filesystem. `device`: the run's data
 /// directory is such a device.
 pub(crate) fn is_on_device(volume: Option<&At<Volume>>, device: bool) -> bool {
-    volume.map_or(device, |volume| volume.place() == PlaceKind::Device)
+    volume.map_or(device, |volume| volume.location_kind() == PlaceKind::Device)
 }
 
 /// All cases of all parts. Trials are outermost: each trial has all parts.
@@ -158,11 +158,11 @@ pub(crate) fn all(grids: &[Grid<'_>]) -> Vec<Case> {
     let trials = grids.iter().map(|grid| grid.part.typed.trials()).max().unwrap_or(0);
     cases.pilots(grids);
     for trial in 1..=trials {
-        let mut groups = listed(grids.iter().flat_map(groups).collect(), grids);
+        let mut groups = assign_list_positions(grids.iter().flat_map(groups).collect(), grids);
         groups.retain(|(_, group)| trial <= group.trials());
         let seed = grids.first().and_then(|grid| grid.sets.first()).map_or(0, |set| set.data.seed);
         shuffle_trial(&mut groups, seed, trial, |(_, group)| group.is_judged());
-        turns::bring_together(&mut groups, |(_, one), (_, other)| one.is_pair_with(other));
+        turns::move_pairs_together(&mut groups, |(_, one), (_, other)| one.is_pair_with(other));
         let mut before: Option<CaseGroup<'_, '_>> = None;
         for (first, group) in groups {
             cases.listed = first;
@@ -288,7 +288,7 @@ impl Cases {
             self.listed = listed;
             let setup = &EngineSetup { volume, ..setup.clone() };
             let phases = &jobs::phases(drive, job, swept);
-            let filled = jobs::filling(drive).len();
+            let filled = jobs::fill_phases(drive).len();
             let trims = job.rw().trims();
             let shared = filler.as_deref().filter(|_| !trims);
             let loaded = shared.map(|loader| LoadedDatabase { phases: filled, loader });
@@ -314,7 +314,7 @@ impl Cases {
         trial: u32,
     ) -> String {
         let setup = &EngineSetup { volume, ..drive.fill.clone() };
-        let (phases, ceiling) = (&jobs::filling(drive), drive.section.is_ceiling());
+        let (phases, ceiling) = (&jobs::fill_phases(drive), drive.section.is_ceiling());
         self.push(CaseDraft { phases, ceiling, ..CaseDraft::new(grid, setup, trial) })
     }
 
@@ -343,7 +343,7 @@ impl Cases {
     /// Adds a case and returns its id.
     fn push(&mut self, draft: CaseDraft) -> String {
         let CaseDraft { grid, setup, swept, trial, phases: phases_on_record, loaded, .. } = draft;
-        let (sized, part) = (draft.sized(), grid.part);
+        let (sized, part) = (draft.sized_data(), grid.part);
         let (data, run) = (&sized.data, &part.typed.run);
         let (before, phases) = phases_on_record.split_at(loaded.map_or(0, |loaded| loaded.phases));
         let phases = phases.to_vec();
@@ -359,8 +359,8 @@ impl Cases {
             part: part.name().map(str::to_owned),
             library: setup.library.cloned(),
             server: setup.server.cloned(),
-            crew: part.typed.crew.as_ref().map(|crew| crew.planned()),
-            options: opened(setup, before).clone(),
+            crew: part.typed.crew.as_ref().map(|crew| crew.to_crew()),
+            options: effective_options(setup, before).clone(),
             trial,
             listed: self.listed,
             ceiling: draft.ceiling,
@@ -377,7 +377,7 @@ impl Cases {
             ram_limit_from: limit_from(part, &phases),
             tier: setup.limit.tier.clone(),
             data: data.clone(),
-            shape: shape(sized, &phases),
+            shape: data_shape(sized, &phases),
             budget_ns: 0,
             turns_with: None,
             slice_ns: part.typed.slice_ns(),
@@ -406,7 +406,7 @@ impl Cases {
     /// The volume of the case's database. A loading case sizes it by the engine's space factor, a
     /// copy included; later cases take it over.
     fn volume(&self, draft: &CaseDraft) -> Option<volume::Volume> {
-        let (named, sized) = (draft.setup.volume?, draft.sized());
+        let (named, sized) = (draft.setup.volume?, draft.sized_data());
         let loaded_by = draft.loaded.map(|loaded| loaded.loader);
         if let Some(loader) =
             self.made.iter().rev().find(|case| Some(case.id.as_str()) == loaded_by)
@@ -426,7 +426,7 @@ impl Cases {
         let CaseDraft { setup, trial, .. } = *draft;
         let number = self.made.len() + 1;
         let part = draft.grid.part.name().map_or(String::new(), |name| format!("{name}_"));
-        let data = &draft.sized().tag;
+        let data = &draft.sized_data().tag;
         let data = data.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
         let ram = setup.limit.tag.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
         let does = threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
@@ -439,7 +439,7 @@ impl Cases {
 
 /// The options with which the engine is opened: those of the last `reopen` in the case that loaded
 /// the database.
-fn opened<'s>(setup: &'s EngineSetup<'_>, before: &'s [Phase]) -> &'s Options {
+fn effective_options<'s>(setup: &'s EngineSetup<'_>, before: &'s [Phase]) -> &'s Options {
     let last = before.iter().rev().find_map(|phase| match &phase.work {
         Activity::Reopen { options } => Some(options),
         _ => None,
@@ -449,7 +449,7 @@ fn opened<'s>(setup: &'s EngineSetup<'_>, before: &'s [Phase]) -> &'s Options {
 
 /// Pairs each group with the list position of its first case: in the order of the suite, part by
 /// part and volume by volume, whatever the order of execution.
-fn listed<'g, 'a>(
+fn assign_list_positions<'g, 'a>(
     mut groups: Vec<CaseGroup<'g, 'a>>,
     grids: &[Grid<'_>],
 ) -> Vec<(u32, CaseGroup<'g, 'a>)> {

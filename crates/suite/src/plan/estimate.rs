@@ -77,11 +77,11 @@ const COUNTED_CASE_S: f64 = 3.0;
 
 impl Pace {
     /// The slowest and the fastest of a case.
-    fn range_of(case: &Case) -> [Self; 2] {
-        if case.is_counted() { COUNTED_TIMES.map(Self::counted) } else { [SLOW, FAST] }
+    fn case_bounds(case: &Case) -> [Self; 2] {
+        if case.is_counted() { COUNTED_TIMES.map(Self::with_count_slowdown) } else { [SLOW, FAST] }
     }
 
-    fn counted(times: f64) -> Self {
+    fn with_count_slowdown(times: f64) -> Self {
         Self {
             load_records_per_s: FAST.load_records_per_s / times,
             operations_per_thread_s: FAST.operations_per_thread_s / times,
@@ -119,7 +119,7 @@ pub(crate) struct Cost {
 /// The cost of one case, from its engine's description.
 pub(crate) fn cost(case: &Case, engine: &Description) -> Cost {
     let record_bytes = record_bytes(case);
-    let written: f64 = case.phases.iter().map(|phase| written(phase, case, engine)).sum();
+    let written: f64 = case.phases.iter().map(|phase| phase_write_bytes(phase, case, engine)).sum();
     let space = |records: f64| records * record_bytes * engine.planning.space_factor;
     let records = case.data.records as f64;
     let added = inserts_expected(&case.phases) as f64 * written_bytes(case);
@@ -135,7 +135,7 @@ pub(crate) fn cost(case: &Case, engine: &Description) -> Cost {
         let phases = case.phases.iter().map(|phase| phase_s(phase, case, engine, pace));
         ((pace.case_s + phases.sum::<f64>() + copied / pace.copy_bytes_per_s) * 1e9) as u64
     };
-    let [slow, fast] = Pace::range_of(case);
+    let [slow, fast] = Pace::case_bounds(case);
     Cost {
         wall_ns: wall_ns(slow),
         wall_least_ns: wall_ns(fast),
@@ -267,7 +267,7 @@ fn commits_s(commits: f64, case: &Case, pace: Pace) -> f64 {
 }
 
 /// Bytes written to the drive.
-fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
+fn phase_write_bytes(phase: &Phase, case: &Case, engine: &Description) -> f64 {
     let factor = engine.planning.write_factor;
     if let Activity::Load(load) = &phase.work {
         let factor = match load.order {
@@ -276,7 +276,7 @@ fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
             }
             _ => factor,
         };
-        return load.records_of(case.data.records) as f64 * record_bytes(case) * factor;
+        return load.written_records(case.data.records) as f64 * record_bytes(case) * factor;
     }
     let Some(mix) = phase.mix() else { return 0.0 };
     let records = writes_expected(std::slice::from_ref(phase)) as f64;
@@ -285,7 +285,7 @@ fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
 }
 
 fn load_s(load: &Load, case: &Case, engine: &Description, pace: Pace) -> f64 {
-    let loaded = load.records_of(case.data.loaded()) as f64;
+    let loaded = load.written_records(case.data.loaded_items()) as f64;
     if engine.capabilities.stores_nothing {
         return loaded / LOAD_GENERATOR_PER_S;
     }
@@ -296,7 +296,7 @@ fn load_s(load: &Load, case: &Case, engine: &Description, pace: Pace) -> f64 {
     } else {
         pace.random_load_bytes_per_s
     };
-    let bytes = load.records_of(case.data.records) as f64 * record_bytes(case);
+    let bytes = load.written_records(case.data.records) as f64 * record_bytes(case);
     let singly = engine.capabilities.commits_singly(case.options.durability);
     let batch = if singly { 1.0 } else { f64::from(load.batch.max(1)) };
     let seconds = (loaded / pace.load_records_per_s).max(bytes / bytes_per_s);

@@ -6,7 +6,7 @@ use crate::plan::estimate;
 use crate::plan::grid::Grid;
 use crate::plan::sizing::SizingHost;
 use crate::plan::slices;
-use crate::plan::workload::threads_of;
+use crate::plan::workload::max_threads;
 use crate::written::drive;
 use crate::written::mistake::{Mistakes, SuiteError};
 use crate::written::names::push_unique;
@@ -40,14 +40,14 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
             grid.resolve_phases(&mut mistakes);
         }
     }
-    mistakes.none(&suite.source)?;
+    mistakes.into_result(&suite.source)?;
     let mut mistakes = Mistakes::default();
     check_some(suite, &grids, &mut mistakes);
-    mistakes.none(&suite.source)?;
+    mistakes.into_result(&suite.source)?;
 
     let run = grids.iter().filter(|grid| grid.cases() > 0);
-    let sized = name_parts(run.map(|grid| (grid.part, grid.notes())));
-    let warnings = name_parts(grids.iter().map(|grid| (grid.part, grid.warnings(host))));
+    let sized = merge_part_notes(run.map(|grid| (grid.part, grid.notes())));
+    let warnings = merge_part_notes(grids.iter().map(|grid| (grid.part, grid.warnings(host))));
     let mut cases = cases::all(&grids);
     let descriptions: BTreeMap<&str, &Description> =
         grids.iter().flat_map(Grid::descriptions).collect();
@@ -63,12 +63,12 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
     let is_free = |case: &Case| !says_slice(case) && !counts_slices(case);
     let slices = slices::lengthen(&mut cases, is_free, &descriptions);
     let notes = suite.notes.iter().cloned().chain(sized).chain(slices);
-    let crowd = crowd(&cases, host);
+    let crowd = oversubscription_warning(&cases, host);
     Ok(Plan {
         search: None,
         columns: suite.columns(),
         study: suite.study().map(str::to_owned),
-        within: suite.within(),
+        within: suite.tolerance(),
         gate: None,
         target: None,
         claims: suite.claims.clone(),
@@ -87,10 +87,10 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
 const THREADS_PER_CPU: u32 = 4;
 
 /// Warns if more threads run than this machine can run at once.
-fn crowd(cases: &[Case], host: &SizingHost) -> Option<String> {
+fn oversubscription_warning(cases: &[Case], host: &SizingHost) -> Option<String> {
     // Threads of a crew run on other machines too.
     let local = cases.iter().filter(|case| case.crew.as_ref().is_none_or(|c| c.hosts.len() == 1));
-    let most = local.map(threads_of).max()?;
+    let most = local.map(max_threads).max()?;
     let cpus = host.cpus.max(1);
     (most > THREADS_PER_CPU.saturating_mul(cpus)).then(|| {
         format!("up to {most} threads on {cpus} CPUs: latencies include the wait for a CPU")
@@ -98,7 +98,7 @@ fn crowd(cases: &[Case], host: &SizingHost) -> Option<String> {
 }
 
 /// Each sentence once. If only some of several parts have it, it names the part.
-fn name_parts<'p>(parts: impl Iterator<Item = (&'p Part, Vec<String>)>) -> Vec<String> {
+fn merge_part_notes<'p>(parts: impl Iterator<Item = (&'p Part, Vec<String>)>) -> Vec<String> {
     let parts: Vec<_> = parts.collect();
     let mut all: Vec<String> = Vec::new();
     for (part, notes) in &parts {
@@ -124,7 +124,7 @@ fn check_some(suite: &Suite, grids: &[Grid], mistakes: &mut Mistakes) {
     let mut engines = suite.parts.iter().flat_map(|part| &part.typed.engine);
     let mistake = match engines.next() {
         Some(engine) => mistakes.at(&engine.name.span, message),
-        None => mistakes.anywhere(message),
+        None => mistakes.add_unlocated(message),
     };
     mistake.help(sentences(&left_out).join("\n"));
 }
@@ -153,13 +153,13 @@ fn title(suite: &Suite) -> String {
 fn check_size(suite: &Suite, grids: &[Grid], mistakes: &mut Mistakes) -> bool {
     let cases = grids.iter().map(Grid::cases_max).fold(0, u64::saturating_add);
     if cases > CASES_MAX {
-        let cases = units::grouped(cases);
+        let cases = units::group_digits(cases);
         let help = "fewer trials, thread counts, RAM limits or engines";
         let message = format!("the suite has {cases} cases");
         let mut trials = suite.parts.iter().filter_map(|part| part.typed.run.trials.as_ref());
         match trials.next().map(|trials| &trials.span) {
             Some(span) => mistakes.at(span, message).help(help),
-            None => mistakes.anywhere(message).help(help),
+            None => mistakes.add_unlocated(message).help(help),
         };
     }
     cases <= CASES_MAX

@@ -1,6 +1,6 @@
 //! One part of a suite: the data sets, engines, thread counts and phases of its cases.
 
-use crate::check::abilities::{self, misplaced};
+use crate::check::abilities::{self, unsupported_location};
 use crate::check::keys::check_keys;
 use crate::check::{attached, crew, linkbench, missing_engines, replay};
 use crate::plan::cases::is_on_device;
@@ -71,7 +71,7 @@ impl<'a> Grid<'a> {
         }
         for setup in &mut setups {
             let sized = &sets[setup.data];
-            if let Some(sized) = packing::packed(&part.typed, setup.engine, sized, mistakes) {
+            if let Some(sized) = packing::pack_data(&part.typed, setup.engine, sized, mistakes) {
                 setup.data = sets.len();
                 sets.push(sized);
             }
@@ -146,7 +146,7 @@ impl<'a> Grid<'a> {
     /// Upper bound of key numbers that a case uses.
     fn key_numbers(&self, phases: &[Phase], sized: &SizedData) -> u64 {
         // Ranks of a crew may insert at different speeds, and each rank has its own keys.
-        let ranks = self.part.typed.crew.as_ref().map_or(1, |crew| crew.planned().ranks());
+        let ranks = self.part.typed.crew.as_ref().map_or(1, |crew| crew.to_crew().ranks());
         let inserts = records_max(phases, sized) - sized.data.records;
         let records = sized.data.records.saturating_add(inserts.saturating_mul(ranks.into()));
         // Missing keys have numbers of their own.
@@ -158,7 +158,7 @@ impl<'a> Grid<'a> {
     /// loads its own database there. On an attached server, each case also removes it.
     pub(crate) fn loads_once(&self, setup: &EngineSetup<'_>) -> bool {
         let sharing = self.part.typed.sharing();
-        if setup.engine.attached().is_some() {
+        if setup.engine.attached_server().is_some() {
             return false;
         }
         match sharing {
@@ -174,7 +174,7 @@ impl<'a> Grid<'a> {
         let Some(rate) = self.pilot_rate() else { return Vec::new() };
         let up_to_rate = |setup: &'_ EngineSetup<'a>| {
             let phases = &setup.points.first()?.phases;
-            let next = workload::named(phases, &rate.phase)? + 1;
+            let next = workload::phase_position(phases, &rate.phase)? + 1;
             // The work that it left behind belongs to what the engine sustains.
             let settles = |phase: &Phase| matches!(phase.work, Activity::Settle { .. });
             Some(next + usize::from(phases.get(next).is_some_and(settles)))
@@ -228,11 +228,11 @@ impl<'a> Grid<'a> {
     /// Likely failures, and work that is left out.
     pub(crate) fn warnings(&self, host: &SizingHost) -> Vec<String> {
         let (setups, part) = (&self.setups, self.part);
-        let untuned = warnings::untuned(&self.runnable);
-        let not_copied = warnings::not_copied(part, setups, host);
+        let untuned = warnings::untuned_notes(&self.runnable);
+        let not_copied = warnings::no_copy_notes(part, setups, host);
         let data: Vec<&Data> = self.sets.iter().map(|set| &set.data).collect();
         let replayed = warnings::unloaded_keys(part, &data);
-        let attached = warnings::not_shared(part, setups);
+        let attached = warnings::attached_server_notes(part, setups);
         let fit = warnings::fit_warnings(setups, &self.sets, host);
         let single = warnings::single_commits(setups);
         let compressed = warnings::compressor_warnings(setups);
@@ -298,7 +298,8 @@ fn set_up<'a>(
             continue;
         }
         let chosen = volumes[0];
-        volumes.retain(|volume| volume.is_none_or(|volume| places.contains(&volume.place())));
+        volumes
+            .retain(|volume| volume.is_none_or(|volume| places.contains(&volume.location_kind())));
         let first = volumes.first().copied().unwrap_or(chosen);
         let device = is_on_device(first, false) || host.device;
         let skipped = abilities::check(&part.typed, engine, description, data, device, mistakes);
@@ -314,7 +315,7 @@ fn set_up<'a>(
             if index == 0 {
                 linkbench::check_engine(&part.typed, engine, description, &options, mistakes);
             }
-            let reopened = reopened(part, engine, description, measures, &options, mistakes);
+            let reopened = reopen_options(part, engine, description, measures, &options, mistakes);
             let (limit, data, volume) = (limit.clone(), 0, None);
             let setup = EngineSetup {
                 engine,
@@ -346,7 +347,7 @@ fn versions<'a>(
 }
 
 /// The options after each `reopen`. Options that a `reopen` does not name are unchanged.
-fn reopened(
+fn reopen_options(
     part: &Part,
     engine: &Engine,
     description: &Description,
@@ -383,8 +384,8 @@ fn misplaced_engines(part: &Part, runnable: &[(&Engine, &InstalledWorker)]) -> V
         }
         let volumes = part.typed.volume.iter().filter(|volume| engine.is_on_volume(&volume.name.0));
         for volume in volumes {
-            let on_device = volume.place() == PlaceKind::Device;
-            if let Some(what) = misplaced(worker.engine(), on_device) {
+            let on_device = volume.location_kind() == PlaceKind::Device;
+            if let Some(what) = unsupported_location(worker.engine(), on_device) {
                 let why = Absent::for_reason(format!("cannot store data {what}"));
                 let absent = Absent { volume: Some(volume.name.0.clone()), ..why };
                 notes.push(absent.to_left_out(name(), label.clone()));

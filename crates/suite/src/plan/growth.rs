@@ -25,10 +25,10 @@ pub(crate) fn inserts_max(phases: &[Phase], record_bytes: f64) -> u64 {
         let closed = (MOST_PER_THREAD_S * f64::from(role.threads)).min(by_drive);
         // Twice the offered rate: arrivals are random, and a backlog is executed at once.
         let per_s =
-            role.rate.as_ref().map_or(closed, |rate| rate.offered(mix.ends.duration_ns) * 2.0);
+            role.rate.as_ref().map_or(closed, |rate| rate.mean_rate(mix.ends.duration_ns) * 2.0);
         // Every operation could be an insert, and threads notice the end a little late.
         let by_count = mix.ends.operations.map(|count| count as f64 + 1e6);
-        by_time(mix, per_s).into_iter().chain(by_count).fold(f64::INFINITY, f64::min)
+        records_by_time(mix, per_s).into_iter().chain(by_count).fold(f64::INFINITY, f64::min)
     };
     sum(phases, is_insert, most)
 }
@@ -38,33 +38,33 @@ pub(crate) fn inserts_of_a_fast_engine(phases: &[Phase], record_bytes: f64) -> u
     let by_drive = FAST_BYTES_PER_S / record_bytes;
     sum(phases, is_insert, |mix, role, share| {
         let per_s = (FAST_PER_THREAD_S * f64::from(role.threads) * share).min(by_drive);
-        inserted(mix, role, share, per_s)
+        written_records(mix, role, share, per_s)
     })
 }
 
 /// Expected number of inserted records.
 pub(crate) fn inserts_expected(phases: &[Phase]) -> u64 {
-    sum(phases, is_insert, expected)
+    sum(phases, is_insert, expected_writes)
 }
 
 /// Expected number of writes of all kinds; batches count their records.
 pub(crate) fn writes_expected(phases: &[Phase]) -> u64 {
-    sum(phases, Op::records_written, expected)
+    sum(phases, Op::records_written, expected_writes)
 }
 
-fn expected(mix: &Mix, role: &Role, share: f64) -> f64 {
-    inserted(mix, role, share, WRITES_PER_THREAD_S * f64::from(role.threads) * share)
+fn expected_writes(mix: &Mix, role: &Role, share: f64) -> f64 {
+    written_records(mix, role, share, WRITES_PER_THREAD_S * f64::from(role.threads) * share)
 }
 
 /// Records of a role of which so many in a second are written in a closed loop.
-fn inserted(mix: &Mix, role: &Role, share: f64, closed_per_s: f64) -> f64 {
-    let offered = |rate: &Rate| rate.offered(mix.ends.duration_ns) * share;
+fn written_records(mix: &Mix, role: &Role, share: f64, closed_per_s: f64) -> f64 {
+    let offered = |rate: &Rate| rate.mean_rate(mix.ends.duration_ns) * share;
     let per_s = role.rate.as_ref().map_or(closed_per_s, offered);
     let by_count = mix.ends.operations.map(|count| count as f64 * share);
-    by_time(mix, per_s).into_iter().chain(by_count).fold(f64::INFINITY, f64::min)
+    records_by_time(mix, per_s).into_iter().chain(by_count).fold(f64::INFINITY, f64::min)
 }
 
-fn by_time(mix: &Mix, per_s: f64) -> Option<f64> {
+fn records_by_time(mix: &Mix, per_s: f64) -> Option<f64> {
     mix.ends.duration_ns.map(|ns| ns as f64 / 1e9 * per_s)
 }
 

@@ -1,6 +1,6 @@
 //! The drive's jobs as cases: each an engine with its own label, and with blocks as values.
 
-use crate::check::abilities::{SECTOR_BYTES, misplaced};
+use crate::check::abilities::{SECTOR_BYTES, unsupported_location};
 use crate::plan::options;
 use crate::plan::setup::EngineSetup;
 use crate::plan::sizing::{Limit, SizedData, SizingHost};
@@ -12,7 +12,7 @@ use crate::written::part::Part;
 use crate::written::phase;
 use crate::written::read::{At, Or as _};
 use crate::written::scalar::{Bytes, Count, DataSize, Nanoseconds, Several, Threads};
-use crate::written::scale::scaled;
+use crate::written::scale::scale_number;
 use crate::written::volume::Kind;
 use crate::written::worker::Engines;
 use kvdyno_record::engine::Description;
@@ -76,7 +76,7 @@ impl Bare<'_> {
     pub(crate) fn points(&self, swept: &[Option<u32>]) -> Vec<Option<u32>> {
         let at = |threads: u32| {
             let measured = self.part.typed.measures();
-            measured.map(|(_, measure)| at_work(measure, threads)).max().unwrap_or(threads)
+            measured.map(|(_, measure)| count_threads(measure, threads)).max().unwrap_or(threads)
         };
         let is_ceiling = self.section.is_ceiling();
         let mut points = Vec::new();
@@ -95,7 +95,7 @@ pub(crate) fn find<'a>(
 ) -> BTreeMap<&'static str, &'a Description> {
     let mut descriptions = BTreeMap::new();
     for name in drive.workers() {
-        if let Some(worker) = engines.plain(name) {
+        if let Some(worker) = engines.newest_description(name) {
             descriptions.insert(*name, worker);
             continue;
         }
@@ -127,7 +127,7 @@ pub(crate) fn resolve<'a>(
 ) -> Option<Bare<'a>> {
     let (part, host) = (context.part, context.host);
     for worker in context.workers.values() {
-        if let Some(what) = misplaced(worker, host.device) {
+        if let Some(what) = unsupported_location(worker, host.device) {
             mistakes.at(&drive.span, format!("{} does not work {what}", worker.name));
         }
     }
@@ -154,7 +154,7 @@ pub(crate) fn resolve<'a>(
     let mut set_up = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
         let description = *context.workers.get(engine.name.0.as_str())?;
         let options = options::resolve(engine, description, measures, mistakes);
-        let setup = EngineSetup::plain(engine, description, options, limit, sets.len());
+        let setup = EngineSetup::embedded(engine, description, options, limit, sets.len());
         sets.push(blocks(bytes, block, seed));
         Some(setup)
     };
@@ -212,7 +212,7 @@ fn file_bytes(part: &Part, drive: &Drive, sized: &mut SizedData, host: &SizingHo
             return (host.free_bytes / FILL_BYTES).max(1) * FILL_BYTES;
         }
         DataSize::Is(bytes) => {
-            scaled(part.scale, bytes, "bytes of the drive's file", &mut sized.notes)
+            scale_number(part.scale, bytes, "bytes of the drive's file", &mut sized.notes)
         }
         DataSize::Auto => sized.user_bytes() as u64,
     };
@@ -269,12 +269,12 @@ fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> SizedData {
 }
 
 /// Writes every block of the shared file, in order, as often as preconditioning requires.
-pub(crate) fn filling(bare: &Bare) -> Vec<Phase> {
-    filling_by(bare, bare.fill_bytes)
+pub(crate) fn fill_phases(bare: &Bare) -> Vec<Phase> {
+    fill_phases_in_blocks(bare, bare.fill_bytes)
 }
 
 /// The same in blocks of this size.
-fn filling_by(bare: &Bare, block_bytes: u64) -> Vec<Phase> {
+fn fill_phases_in_blocks(bare: &Bare, block_bytes: u64) -> Vec<Phase> {
     if bare.section.is_read_only() {
         return Vec::new();
     }
@@ -301,7 +301,8 @@ pub(crate) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Pha
     let operations = trims.then(|| bare.file_bytes() / block_bytes(job));
     let timed = |ns| Mix { roles: roles.clone(), ends: Ends { operations, ..Ends::after_ns(ns) } };
     // A job that trims has a file of its own, of its own blocks.
-    let mut phases = filling_by(bare, if trims { block_bytes(job) } else { bare.fill_bytes });
+    let mut phases =
+        fill_phases_in_blocks(bare, if trims { block_bytes(job) } else { bare.fill_bytes });
     phases.push(Phase::new("cold", Activity::Evict));
     // A warmup would discard what is to be measured.
     if let Some(warmup) = job.warmup.as_ref().filter(|_| !trims) {
@@ -326,7 +327,7 @@ fn role(job: &DriveJob, swept: Option<u32>) -> Role {
     if flush_every.is_some() {
         mix.push(MixEntry::new(Op::Flush, 0.0, Choice::Uniform));
     }
-    let threads = job.threads.value_or(Threads::Are(1)).at(swept);
+    let threads = job.threads.value_or(Threads::Are(1)).resolve(swept);
     let depth = (job.io() == Way::IoUring && !trims).then_some(job.depth.value_or(Several(1)).0);
     let rate = job.rate.as_ref().map(|rate| Rate::new(rate.0, Schedule::Fixed));
     let think_ns = job.think_time.as_ref().map(|time| time.0);
@@ -334,8 +335,9 @@ fn role(job: &DriveJob, swept: Option<u32>) -> Role {
 }
 
 /// Threads of all roles at this point of the sweep.
-fn at_work(measure: &phase::Measure, swept: u32) -> u32 {
-    let threads = |role: &At<phase::Role>| role.threads.value_or(Threads::Are(1)).at(Some(swept));
+fn count_threads(measure: &phase::Measure, swept: u32) -> u32 {
+    let threads =
+        |role: &At<phase::Role>| role.threads.value_or(Threads::Are(1)).resolve(Some(swept));
     measure.role.iter().map(threads).fold(0, u32::saturating_add)
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn resolve(
 ) -> Options {
     let durability = durability(engine, description, mistakes);
     let begin = |preset: &At<Preset>| {
-        Options::of_preset(description, durability, preset.value, measures.memory)
+        Options::from_preset(description, durability, preset.value, measures.memory)
             .inspect_err(|error| {
                 let mistake = mistakes.at(&preset.span, error.message.clone());
                 mistake.label("the engine's description is wrong here: report it to its author");
@@ -75,7 +75,7 @@ pub(crate) fn apply(
         if let Some(value) = value(spec, typed_value, measures.memory, mistakes) {
             let is_scaled = engine.scaled.iter().any(|scaled| scaled.value == spec.name);
             let ratio = if is_scaled { measures.scale } else { Ratio::ONE };
-            options.values.insert(spec.name.clone(), scaled(value, ratio));
+            options.values.insert(spec.name.clone(), scale_value(value, ratio));
         }
     }
 }
@@ -84,7 +84,7 @@ pub(crate) fn apply(
 const SCALED_MIN: u64 = 1 << 20;
 
 /// Scales bytes like the data; 0, which means automatic, stays.
-fn scaled(value: Value, ratio: Ratio) -> Value {
+fn scale_value(value: Value, ratio: Ratio) -> Value {
     match value {
         Value::Integer(bytes) if bytes > 0 => {
             Value::Integer(ratio.multiply(bytes).unwrap_or(u64::MAX).max(bytes.min(SCALED_MIN)))
@@ -97,12 +97,13 @@ fn durability(engine: &Engine, description: &Description, mistakes: &mut Mistake
     let typed = engine.durability.as_ref();
     let classes = &description.capabilities.durability;
     // An attached server has the one class that it was configured for.
-    let only = classes.keys().next().filter(|_| engine.attached().is_some() && classes.len() == 1);
+    let only =
+        classes.keys().next().filter(|_| engine.attached_server().is_some() && classes.len() == 1);
     let class = engine.durability.value_or(only.copied().unwrap_or(Durability::Async));
     if !classes.contains_key(&class) {
         let span = typed.map_or(&engine.name.span, |class| &class.span);
         let names: Vec<&str> = classes.keys().map(Durability::as_str).collect();
-        let set_up = if engine.attached().is_some() { " in its configuration" } else { "" };
+        let set_up = if engine.attached_server().is_some() { " in its configuration" } else { "" };
         let message =
             format!("{} has no durability `{}`{set_up}", description.name, class.as_str());
         let mistake = mistakes.at(span, message);
@@ -127,7 +128,7 @@ fn value(
             Err(error) => {
                 mistakes
                     .at(&typed.span, format!("`{text}` {}", error.problem))
-                    .label(format!("expected {}", spec.kind.expected()))
+                    .label(format!("expected {}", spec.kind.format_expected()))
                     .help(format!("{}: {}", spec.name, spec.help));
                 return None;
             }
@@ -141,7 +142,7 @@ fn value(
     if accepted.is_none() {
         mistakes
             .at(&typed.span, format!("`{}` does not fit option `{}`", typed.0, spec.name))
-            .label(format!("expected {}", spec.kind.expected()))
+            .label(format!("expected {}", spec.kind.format_expected()))
             .help(format!("{}: {}", spec.name, spec.help));
     }
     accepted
@@ -178,7 +179,7 @@ pub(crate) fn agree(
             versions.iter().all(has_word)
         };
         let is_default =
-            options.values.get(name) == Some(&spec.default) && engine.typed(name).is_none();
+            options.values.get(name) == Some(&spec.default) && engine.option_value(name).is_none();
         let default_in_all = matches!(&spec.default, Value::Text(word) if is_in_all(word));
         let Some(word) = of.iter().find(|word| is_default && !default_in_all && is_in_all(word))
         else {
@@ -196,7 +197,7 @@ pub(crate) fn agree(
 /// The compressor that the suite disables for this engine, as `compression = none`.
 pub(crate) fn compressor_off(engine: &Engine, description: &Description) -> Option<String> {
     let off = |spec: &OptionSpec| {
-        let value = engine.typed(&spec.name)?;
+        let value = engine.option_value(&spec.name)?;
         let none = spec.no_compressor()?;
         (value.0 == Value::Text(none.to_owned())).then(|| format!("{} = {none}", spec.name))
     };
@@ -220,6 +221,7 @@ pub(crate) fn compressors_left_on(
              engine.{stem}.options.{name}={none}"
         ))
     };
-    let left_on = description.options.iter().filter(|spec| engine.typed(&spec.name).is_none());
+    let left_on =
+        description.options.iter().filter(|spec| engine.option_value(&spec.name).is_none());
     left_on.filter_map(warning).collect()
 }

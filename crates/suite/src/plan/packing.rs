@@ -11,7 +11,7 @@ use kvdyno_record::units;
 use kvdyno_record::workload::{Choice, Data, Op, Packing, Size, ValueShape};
 
 /// The data set as the engine stores it; none: it is not packed.
-pub(crate) fn packed(
+pub(crate) fn pack_data(
     typed: &Typed,
     engine: &Engine,
     sized: &SizedData,

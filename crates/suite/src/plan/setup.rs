@@ -45,7 +45,7 @@ pub(crate) struct Point {
 
 impl<'a> EngineSetup<'a> {
     /// An engine embedded in its worker, in the data directory, never reopened.
-    pub(crate) fn plain(
+    pub(crate) fn embedded(
         engine: &'a Engine,
         description: &'a Description,
         options: Options,

@@ -13,7 +13,7 @@ use kvdyno_record::workload::{Data, Mix, Phase};
 const KEYS_OF_A_REQUEST: u64 = 3;
 
 /// The data of a case with these phases.
-pub(crate) fn shape(sized: &SizedData, phases: &[Phase]) -> DataShape {
+pub(crate) fn data_shape(sized: &SizedData, phases: &[Phase]) -> DataShape {
     let data = &sized.data;
     if let Some(graph) = &data.graph {
         return graph_shape(graph, sized, phases);

@@ -4,7 +4,7 @@
 pub(crate) fn shuffle<T>(items: &mut [T], seed: u64) {
     let mut state = seed;
     for last in (1..items.len()).rev() {
-        let draw = u128::from(next(&mut state)) * (last as u128 + 1);
+        let draw = u128::from(splitmix64(&mut state)) * (last as u128 + 1);
         items.swap(last, (draw >> 64) as usize);
     }
 }
@@ -27,7 +27,7 @@ pub(crate) fn shuffle_trial<T>(
 }
 
 /// Steele, Lea, Flood: Fast splittable pseudorandom number generators (OOPSLA 2014).
-fn next(state: &mut u64) -> u64 {
+fn splitmix64(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

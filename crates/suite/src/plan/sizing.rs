@@ -5,7 +5,7 @@ use crate::written::mistake::Mistakes;
 use crate::written::part::Part;
 use crate::written::read::Or as _;
 use crate::written::scalar::{Count, DataSize, Share};
-use crate::written::scale::{PAGE, scaled};
+use crate::written::scale::{PAGE, scale_number};
 use crate::written::source::Span;
 use crate::written::typed;
 use kvdyno_record::engine::Description;
@@ -98,7 +98,7 @@ pub(crate) fn data_sets(
 ) -> Vec<SizedData> {
     let typed = &part.typed.data;
     if let Some(origin) = typed.from.as_ref().and_then(|from| from.origin.as_ref()) {
-        return vec![own_set(part, origin)];
+        return vec![own_data_set(part, origin)];
     }
     let records = typed.records.iter().flat_map(|list| &list.0);
     let records = records.map(|at| (Amount::Records(at.0), &at.span));
@@ -168,13 +168,14 @@ fn data_set(
     let record_bytes = key_bytes_mean + size.mean();
     let mut notes = Vec::new();
     let records = match amount {
-        Amount::Records(records) => scaled(part.scale, records, "records", &mut notes),
+        Amount::Records(records) => scale_number(part.scale, records, "records", &mut notes),
         Amount::Size(size) => {
             let bytes = match size {
                 DataSize::Is(bytes) => bytes,
                 DataSize::Auto => auto_bytes(part, engines, host, &mut notes),
             };
-            (scaled(part.scale, bytes, "bytes of data", &mut notes) as f64 / record_bytes) as u64
+            (scale_number(part.scale, bytes, "bytes of data", &mut notes) as f64 / record_bytes)
+                as u64
         }
     };
     let records = records.max(1);
@@ -200,7 +201,7 @@ fn data_set(
 }
 
 /// The records of a database of the user's, as they are.
-fn own_set(part: &Part, origin: &Origin) -> SizedData {
+fn own_data_set(part: &Part, origin: &Origin) -> SizedData {
     let (typed, sample) = (&part.typed.data, &origin.sample);
     let record_bytes = sample.key_bytes.mean() + sample.value_bytes.mean();
     let key = Key {
@@ -228,7 +229,7 @@ fn own_set(part: &Part, origin: &Origin) -> SizedData {
 /// Ids of a graph: each is a record, with all its links.
 fn graph_set(part: &Part, ids: u64, linkbench: &LinkBench) -> SizedData {
     let mut notes = Vec::new();
-    let ids = scaled(part.scale, ids, "ids", &mut notes).max(Graph::IDS_MIN);
+    let ids = scale_number(part.scale, ids, "ids", &mut notes).max(Graph::IDS_MIN);
     let graph = linkbench.graph(ids);
     notes.push(format!(
         "{} ids: nodes with {} links, {} in the mean",
@@ -316,7 +317,7 @@ fn bare_limits(part: &Part, sized: &mut SizedData, host: &SizingHost) -> Vec<Lim
     let ram = &part.typed.ram;
     let mut limits = Vec::new();
     for typed in ram.limit.iter().flat_map(|list| &list.0) {
-        let scaled = scaled(part.scale, typed.0, "bytes of RAM", &mut sized.notes).max(PAGE);
+        let scaled = scale_number(part.scale, typed.0, "bytes of RAM", &mut sized.notes).max(PAGE);
         let bytes = ram.with_unscaled(scaled, typed.0);
         if bytes > scaled {
             let more = units::bytes(bytes - scaled);

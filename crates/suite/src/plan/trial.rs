@@ -17,7 +17,7 @@ pub fn append_trial(plan: &mut Plan, is_wanted: impl Fn(&Case) -> bool) {
     let seed = first.first().map_or(0, |case| case.data.seed);
     shuffle_trial(&mut groups, seed, trial, |group| !group[0].ceiling);
     let is_pair = |one: &&[Case], other: &&[Case]| one[0].turns_with.as_ref() == Some(&other[0].id);
-    turns::bring_together(&mut groups, is_pair);
+    turns::move_pairs_together(&mut groups, is_pair);
     let mut before: Option<&[Case]> = None;
     for group in groups {
         append_group(plan, group, trial, &is_wanted);

@@ -2,7 +2,7 @@
 
 use crate::written::part::Part;
 use kvdyno_record::plan::Case;
-use kvdyno_record::turns::why_not_in_turns;
+use kvdyno_record::turns::no_turns_reason;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Activity, Phase};
 
@@ -10,7 +10,7 @@ use kvdyno_record::workload::{Activity, Phase};
 pub(crate) fn set_turns(part: &Part, phases: &mut [Phase]) {
     let Some(turns) = &part.typed.run.turns else { return };
     for phase in phases {
-        if why_not_in_turns(phase).is_some() {
+        if no_turns_reason(phase).is_some() {
             continue;
         }
         if let Activity::Measure(mix) = &mut phase.work {
@@ -24,7 +24,7 @@ pub(crate) fn notes<'p>(part: &Part, phases: impl Iterator<Item = &'p Phase>) ->
     let Some(turns) = &part.typed.run.turns else { return Vec::new() };
     let mut notes = Vec::new();
     for phase in phases.filter(|phase| matches!(phase.work, Activity::Measure(_))) {
-        let note = match why_not_in_turns(phase) {
+        let note = match no_turns_reason(phase) {
             None => format!("{}: in turns of {}", phase.name, units::duration(turns.0)),
             Some(why) => format!("{}: one engine after the other, not in turns: {why}", phase.name),
         };
@@ -36,7 +36,7 @@ pub(crate) fn notes<'p>(part: &Part, phases: impl Iterator<Item = &'p Phase>) ->
 }
 
 /// Moves each item next to the one that it is a pair with.
-pub(crate) fn bring_together<T>(items: &mut Vec<T>, are_pair: impl Fn(&T, &T) -> bool) {
+pub(crate) fn move_pairs_together<T>(items: &mut Vec<T>, are_pair: impl Fn(&T, &T) -> bool) {
     let mut next = 0;
     while next < items.len() {
         let mut later = next + 1..items.len();
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn pairs_stand_together_in_the_order_of_their_first() {
         let mut items = vec![("b", 2), ("a", 1), ("a", 2), ("c", 9), ("b", 1)];
-        bring_together(&mut items, |a, b| a.1 == b.1 && a.0 != b.0);
+        move_pairs_together(&mut items, |a, b| a.1 == b.1 && a.0 != b.0);
         assert_eq!(items, [("b", 2), ("a", 2), ("a", 1), ("b", 1), ("c", 9)]);
     }
 }

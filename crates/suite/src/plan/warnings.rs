@@ -17,7 +17,7 @@ use kvdyno_record::units;
 use kvdyno_record::workload::{Activity, Data};
 
 /// Engines with a preset that sets none of their options.
-pub(crate) fn untuned(runnable: &[(&Engine, &InstalledWorker)]) -> Vec<String> {
+pub(crate) fn untuned_notes(runnable: &[(&Engine, &InstalledWorker)]) -> Vec<String> {
     let untuned = runnable.iter().filter_map(|(engine, worker)| {
         let preset = engine.preset.as_ref()?.value;
         let mut settings = worker.engine().options.iter().flat_map(|option| &option.presets);
@@ -73,7 +73,7 @@ pub(crate) fn compressor_warnings(setups: &[EngineSetup]) -> Vec<String> {
 }
 
 /// Databases that cannot be copied, and the alternative.
-pub(crate) fn not_copied(part: &Part, setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
+pub(crate) fn no_copy_notes(part: &Part, setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
     if part.typed.sharing() != Sharing::State {
         return Vec::new();
     }
@@ -98,11 +98,11 @@ pub(crate) fn not_copied(part: &Part, setups: &[EngineSetup], host: &SizingHost)
 }
 
 /// Settings of the suite that are handled differently for an attached server.
-pub(crate) fn not_shared(part: &Part, setups: &[EngineSetup<'_>]) -> Vec<String> {
+pub(crate) fn attached_server_notes(part: &Part, setups: &[EngineSetup<'_>]) -> Vec<String> {
     if part.typed.sharing() == Sharing::Fresh {
         return Vec::new();
     }
-    let attached = setups.iter().filter(|setup| setup.engine.attached().is_some());
+    let attached = setups.iter().filter(|setup| setup.engine.attached_server().is_some());
     let note = |setup: &EngineSetup<'_>| {
         let label = &setup.engine.label.0;
         format!(
@@ -200,11 +200,11 @@ pub(crate) fn fit_warnings(
 pub(crate) fn unloaded_keys(part: &Part, sets: &[&Data]) -> Vec<String> {
     let roles = || part.typed.roles();
     let with_keys = |trace: &&Trace| trace.multiple_of.is_none();
-    let traces = roles().filter_map(|role| role.recorded()).filter(with_keys);
+    let traces = roles().filter_map(|role| role.replayed_trace()).filter(with_keys);
     let warnings = traces.filter_map(|trace| {
         let keys = trace.records.unwrap_or(trace.keys);
         let fewer = sets.iter().find(|data| data.records < keys)?;
-        let (loaded, keys) = (units::grouped(fewer.records), units::grouped(keys));
+        let (loaded, keys) = (units::group_digits(fewer.records), units::group_digits(keys));
         Some(format!(
             "{loaded} records are loaded, and the trace has {keys} keys: reads of the others count \
              as misses"

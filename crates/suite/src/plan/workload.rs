@@ -48,7 +48,7 @@ impl PhaseContext<'_> {
 /// All phases of a case that loads its own database.
 pub(crate) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase> {
     let typed = &part.typed.phase;
-    let mut names = PhaseNames::taken_by(typed);
+    let mut names = PhaseNames::from_phases(typed);
     let mut phases = Vec::new();
     let mut reopened = context.setup.reopened.iter();
     for (index, phase) in typed.iter().enumerate() {
@@ -56,14 +56,14 @@ pub(crate) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase>
         let name = match &phase.value {
             Phase::Measure(measure) => {
                 let before = phases.len();
-                measured(part, measure, name, &mut names, context, &mut phases);
+                add_measured_phases(part, measure, name, &mut names, context, &mut phases);
                 // The names of the other phases are the same in the cases of every engine.
                 if context.setup.skipped.iter().any(|skipped| skipped.phase == index) {
                     phases.truncate(before);
                 }
                 continue;
             }
-            other => name.unwrap_or_else(|| names.free(other.kind())),
+            other => name.unwrap_or_else(|| names.unique_name(other.kind())),
         };
         if matches!(phase.value, Phase::Warm(_)) && !context.fits_ram() {
             continue;
@@ -71,9 +71,10 @@ pub(crate) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase>
         let work = work(part, &phase.value, context, &mut reopened);
         let overwrites = overwrites(part, &work, context);
         phases.push(plan::Phase::new(name, work));
-        phases.extend(overwrites.map(|work| plan::Phase::new(names.free("overwrite"), work)));
+        phases
+            .extend(overwrites.map(|work| plan::Phase::new(names.unique_name("overwrite"), work)));
     }
-    settled(phases, &mut names)
+    insert_settle_phases(phases, &mut names)
 }
 
 /// The updates that belong to a load.
@@ -89,7 +90,7 @@ fn overwrites(part: &Part, load: &Activity, context: PhaseContext<'_>) -> Option
 
 /// The phases, each that writes followed by one that waits for the work that it left behind. Only
 /// the last of consecutive windows is: they are one measurement.
-fn settled(phases: Vec<plan::Phase>, names: &mut PhaseNames) -> Vec<plan::Phase> {
+fn insert_settle_phases(phases: Vec<plan::Phase>, names: &mut PhaseNames) -> Vec<plan::Phase> {
     let mut all = Vec::with_capacity(phases.len());
     let mut rest = phases.into_iter().peekable();
     while let Some(phase) = rest.next() {
@@ -101,7 +102,7 @@ fn settled(phases: Vec<plan::Phase>, names: &mut PhaseNames) -> Vec<plan::Phase>
         });
         let settle = phase.writes() && !follows;
         let settle = settle.then(|| {
-            let name = names.free(&format!("{}-settle", phase.name));
+            let name = names.unique_name(&format!("{}-settle", phase.name));
             plan::Phase::new(name, Activity::Settle { limit_ns: SETTLE_LIMIT })
         });
         all.push(phase);
@@ -117,7 +118,7 @@ pub(crate) fn load_order(part: &Part) -> LoadOrder {
 }
 
 /// A measured phase, or one for each of its windows, after its warmup.
-fn measured(
+fn add_measured_phases(
     part: &Part,
     measure: &Measure,
     typed_name: Option<String>,
@@ -128,9 +129,9 @@ fn measured(
     let (warmup, mix) = mixes(part, measure, context);
     if let Some(warmup) = warmup {
         let base = typed_name.as_ref().map_or("warmup".to_owned(), |n| format!("{n}-warmup"));
-        phases.push(plan::Phase::new(names.free(&base), Activity::Warmup(warmup)));
+        phases.push(plan::Phase::new(names.unique_name(&base), Activity::Warmup(warmup)));
     }
-    let name = typed_name.unwrap_or_else(|| names.free("measure"));
+    let name = typed_name.unwrap_or_else(|| names.unique_name("measure"));
     let windows = measure.windows.as_ref().zip(mix.ends.duration_ns);
     let Some((At { value: Nanoseconds(window), .. }, duration)) = windows else {
         phases.push(plan::Phase::new(name, Activity::Measure(mix)));
@@ -142,7 +143,7 @@ fn measured(
         let rest = duration - (number - 1) * window;
         let ends = Ends::after_ns(rest.min(*window));
         let window = plan::PhaseWindow { phase: name.clone(), number: number as u32 };
-        let name = names.free(&format!("{name}-w{number:0width$}"));
+        let name = names.unique_name(&format!("{name}-w{number:0width$}"));
         let work = Activity::Measure(Mix { ends, ..mix.clone() });
         phases.push(plan::Phase { name, window: Some(window), work });
     }
@@ -161,22 +162,22 @@ pub(crate) fn making(part: &Part, phases: &[plan::Phase]) -> usize {
     };
     let once = part.typed.measures().filter(|(_, measure)| measure.once.value_or(false));
     let names = once.filter_map(|(_, measure)| Some(&measure.name.as_ref()?.0));
-    let ends = names.filter_map(|name| Some(named(phases, name)? + 1));
+    let ends = names.filter_map(|name| Some(phase_position(phases, name)? + 1));
     let once = ends.max().unwrap_or(0);
     once + phases[once..].iter().take_while(makes).count()
 }
 
 /// Where the phase of this name is.
-pub(crate) fn named(phases: &[plan::Phase], name: &str) -> Option<usize> {
+pub(crate) fn phase_position(phases: &[plan::Phase], name: &str) -> Option<usize> {
     phases.iter().position(|phase| phase.name == name)
 }
 
 /// The maximum number of threads that work at the same time.
 pub(crate) fn sessions(phases: &[plan::Phase]) -> u32 {
-    most(phases, threads)
+    max_over_phases(phases, threads)
 }
 
-fn most(phases: &[plan::Phase], threads: fn(&Mix) -> u32) -> u32 {
+fn max_over_phases(phases: &[plan::Phase], threads: fn(&Mix) -> u32) -> u32 {
     let threads = |phase: &plan::Phase| match &phase.work {
         Activity::Load(load) => load.threads,
         _ => phase.mix().map_or(1, threads),
@@ -185,10 +186,11 @@ fn most(phases: &[plan::Phase], threads: fn(&Mix) -> u32) -> u32 {
 }
 
 /// The maximum number of threads in a case's worker.
-pub fn threads_of(case: &kvdyno_record::plan::Case) -> u32 {
-    let threads = |mix: &Mix| mix.roles.iter().map(|role| role.on(role.threads)).sum();
+pub fn max_threads(case: &kvdyno_record::plan::Case) -> u32 {
+    let threads =
+        |mix: &Mix| mix.roles.iter().map(|role| role.count_os_threads(role.threads)).sum();
     // A separate thread loads the nodes of a graph.
-    most(&case.phases, threads).saturating_add(case.data.graph.is_some().into())
+    max_over_phases(&case.phases, threads).saturating_add(case.data.graph.is_some().into())
 }
 
 /// Threads of all roles.
@@ -205,9 +207,9 @@ fn work(
     match phase {
         Phase::Load(load) => Activity::Load(plan::Load {
             order: load.order.value_or(LoadOrder::Sequential),
-            replay: first_read(part, load),
+            replay: first_read_replay(part, load),
             batch: load.batch.value_or(Several(if context.is_graph() { GRAPH_UNIT } else { 1 })).0,
-            threads: load.threads.value_or(Threads::Are(1)).at(context.swept),
+            threads: load.threads.value_or(Threads::Are(1)).resolve(context.swept),
         }),
         Phase::Settle(settle) => {
             Activity::Settle { limit_ns: settle.limit.value_or(Nanoseconds(SETTLE_LIMIT)).0 }
@@ -243,9 +245,9 @@ fn counts(count: Switch, context: PhaseContext<'_>) -> bool {
 }
 
 /// The replay of a load in the order of a trace's first reads.
-fn first_read(part: &Part, load: &Load) -> Option<Replay> {
+fn first_read_replay(part: &Part, load: &Load) -> Option<Replay> {
     load.order.as_ref().filter(|order| order.value == LoadOrder::FirstRead)?;
-    let trace = part.typed.roles().find_map(|role| role.recorded())?;
+    let trace = part.typed.roles().find_map(|role| role.replayed_trace())?;
     Some(Replay { requests: trace.first_reads.unwrap_or(0), ..trace.replay(None) })
 }
 
@@ -264,7 +266,7 @@ fn mixes(part: &Part, measure: &Measure, context: PhaseContext<'_>) -> (Option<M
     let operations = operations.map(|count| scaled_operations(part.scale, count.value));
     let ends = Ends {
         duration_ns,
-        least_ns: measure.duration.as_ref().and_then(|duration| Some(duration.least()?.0)),
+        least_ns: measure.duration.as_ref().and_then(|duration| Some(duration.earliest_end()?.0)),
         operations: operations.into_iter().chain(recorded).min(),
         turn_ns: None,
     };
@@ -289,11 +291,11 @@ fn resolve_role(
         MixEntry { ttl_ns, ..MixEntry::new(entry.op.clone(), entry.weight.value_or(1.0), keys) }
     };
     let mix: Vec<MixEntry> = role.entries().iter().map(entry).collect();
-    let (replay, recorded) = role.replayed().unzip();
-    let operation_bytes = || written_by(&mix) * context.sized.record_bytes;
+    let (replay, recorded) = role.to_replay().unzip();
+    let operation_bytes = || mean_records_written(&mix) * context.sized.record_bytes;
     plan::Role {
         name: role.name.0.clone(),
-        threads: role.threads.value_or(Threads::Are(1)).at(context.swept),
+        threads: role.threads.value_or(Threads::Are(1)).resolve(context.swept),
         rate: match &role.rate {
             Some(rate) => rate.resolve(operation_bytes(), duration_ns),
             None => recorded.flatten(),
@@ -328,7 +330,7 @@ fn hits_after_load(part: &Part, context: PhaseContext<'_>) -> ExpectedHits {
 /// The expected hits of a role: as typed, otherwise as the load leaves the keys, or none.
 fn expected_hits(role: &Role, mix: &[MixEntry], drawn: ExpectedHits) -> ExpectedHits {
     let absent = mix.iter().any(|entry| !entry.keys.finds());
-    match role.expected_hits.as_ref().map(|found| found.value) {
+    match role.expected_hits.as_ref().map(|hits| hits.value) {
         None if absent => ExpectedHits::None,
         None | Some(ExpectedHitsKey::Drawn) => drawn,
         Some(ExpectedHitsKey::All) => ExpectedHits::All,
@@ -341,7 +343,7 @@ fn expected_hits(role: &Role, mix: &[MixEntry], drawn: ExpectedHits) -> Expected
 }
 
 /// Mean number of records that an operation of the mix writes.
-fn written_by(mix: &[MixEntry]) -> f64 {
+fn mean_records_written(mix: &[MixEntry]) -> f64 {
     let written: f64 = mix.iter().map(|entry| entry.weight * entry.op.records_written()).sum();
     written / mix.iter().map(|entry| entry.weight).sum::<f64>()
 }

@@ -98,7 +98,7 @@ fn the_schema_knows_every_operation_and_its_keys() {
     };
     let entry = schema.pointer("/$defs/Entry").unwrap();
     let variants = entry["oneOf"].as_array().unwrap();
-    for name in OpInfo::of_mixes().map(|info| info.name) {
+    for name in OpInfo::mix_operations().map(|info| info.name) {
         let is = |variant: &&serde_json::Value| variant["properties"]["op"]["const"] == name;
         let variant = variants.iter().find(is).unwrap_or_else(|| panic!("no `{name}`"));
         let mut written = [keys(entry), keys(variant)].concat();
@@ -106,7 +106,7 @@ fn the_schema_knows_every_operation_and_its_keys() {
         let mix = format!("phase.6.role.all.mix=[{{ op = \"{name}\" }}]");
         assert_eq!(known_with("phase.6.role.all.mix.0.", &[&mix]), written, "{name}");
     }
-    assert_eq!(variants.len(), OpInfo::of_mixes().count());
+    assert_eq!(variants.len(), OpInfo::mix_operations().count());
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn loaded(engine: &str, overrides: &Overrides) -> Vec<(String, String)> {
     cases.sort_by_key(|case| case.listed);
     let version = |case: &Case| {
         let library = case.library.as_ref();
-        library.map_or_else(|| "none".to_owned(), Library::words)
+        library.map_or_else(|| "none".to_owned(), Library::to_text)
     };
     let mut labels: Vec<_> = cases.iter().map(|case| (case.label.clone(), version(case))).collect();
     labels.dedup();
@@ -205,7 +205,7 @@ fn versions_of_one_run_take_the_word_that_all_know() {
         let Ok(worker) = worker else { continue };
         let is_old = needed.pick == Pick::Version("6.29.5".to_owned());
         let words = if is_old { &["pinned"][..] } else { &["copied", "pinned"] };
-        worker.description.engine.options.push(OptionSpec::words("gets", words, ""));
+        worker.description.engine.options.push(OptionSpec::choice("gets", words, ""));
     }
     let plan = |versions: &str, arguments: &[&str]| {
         let text = with(&format!("[[engine]]\nname = \"rocksdb\"\nversions = [{versions}]"));

@@ -207,7 +207,7 @@ fn engine(name: &str) -> Description {
             scan_forward: true,
             scan_reverse: true,
             batch: BatchKind::Atomic,
-            ..Capabilities::least([(Durability::Async, PowerLoss::LosesLast, "not waited for")])
+            ..Capabilities::minimal([(Durability::Async, PowerLoss::LosesLast, "not waited for")])
         },
         options: Vec::new(),
         planning: Planning { space_factor: 2.0, write_factor: 3.0, ram_bytes_min: 16 << 20 },
@@ -236,23 +236,23 @@ fn engines() -> Engines {
     let mut rocksdb = engine("rocksdb");
     let count = OptionKind::Integer { min: 1, max: 64 };
     let commit = (Durability::Commit, PowerLoss::Keeps, "waited for");
-    rocksdb.capabilities.durability.extend(Capabilities::least([commit]).durability);
+    rocksdb.capabilities.durability.extend(Capabilities::minimal([commit]).durability);
     rocksdb.options = vec![
         option("block_cache", OptionKind::Bytes, Value::Integer(32 << 20))
-            .as_it_comes(8 << 20, "db.h")
+            .engine_default(8 << 20, "db.h")
             .tuned("50%", "Half of the memory.", "the tuning guide"),
         option("write_buffer_size", OptionKind::Bytes, Value::Integer(64 << 20))
             .tuned("5%", "", ""),
         option("max_write_buffer_number", count.clone(), Value::Integer(2)),
         option("bloom_bits", count, Value::Integer(0)).tuned(10_u64, "", ""),
-        OptionSpec::words("compression", &["snappy", "none", "lz4", "zlib"], "What it does.")
+        OptionSpec::choice("compression", &["snappy", "none", "lz4", "zlib"], "What it does.")
             .tuned("lz4", "", ""),
-        OptionSpec::words("bottommost_compression", &["same", "none", "zstd"], "What it does.")
+        OptionSpec::choice("bottommost_compression", &["same", "none", "zstd"], "What it does.")
             .tuned("zstd", "", ""),
     ];
     let mut drive = engine("drive");
     drive.capabilities =
-        Capabilities::of_bare_drive([(Durability::Async, PowerLoss::LosesLast, "not waited for")]);
+        Capabilities::bare_drive([(Durability::Async, PowerLoss::LosesLast, "not waited for")]);
     drive.planning = Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 1 << 20 };
     let words = ["io_uring", "psync", "mmap"].map(str::to_owned).to_vec();
     drive.options = vec![

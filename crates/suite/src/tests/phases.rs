@@ -393,8 +393,8 @@ fn a_load_alone_is_planned_and_numbers_nobody_takes_are_dropped() {
         let suite = Suite::parse("db_bench", builtin_text("db_bench"), &overrides).unwrap();
         let mut engines = engines();
         let options = &mut engine_of(&mut engines, "rocksdb").options;
-        options.push(OptionSpec::words("cache_type", &["auto_hyper_clock_cache"], ""));
-        options.push(OptionSpec::words("perf_level", &["disable"], ""));
+        options.push(OptionSpec::choice("cache_type", &["auto_hyper_clock_cache"], ""));
+        options.push(OptionSpec::choice("perf_level", &["disable"], ""));
         expand(&suite, &engines, &HOST).unwrap()
     };
     let phases = vec!["fillrandom".to_owned()];

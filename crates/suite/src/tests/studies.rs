@@ -38,7 +38,7 @@ fn engines_of_studies() -> Engines {
         rocksdb.options.push(option(name, OptionKind::Text, Value::Text(String::new())));
     }
     let none = (Durability::None, PowerLoss::LosesLast, "nothing is promised");
-    rocksdb.capabilities.durability.extend(Capabilities::least([none]).durability);
+    rocksdb.capabilities.durability.extend(Capabilities::minimal([none]).durability);
     engine_of(&mut engines, "drive").capabilities.places =
         vec![PlaceKind::Directory, PlaceKind::Device];
     for name in ["lmdb1", "direct"] {

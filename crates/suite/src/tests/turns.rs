@@ -77,7 +77,7 @@ fn why_counts_beside_the_pairs() {
 
 const OWN: &str = "from = { path = \"/var/lib/app\", keys = 1000 }";
 
-fn own(text: &str, found: &Result<Sample, &str>) -> Result<Plan, String> {
+fn own(text: &str, sample: &Result<Sample, &str>) -> Result<Plan, String> {
     let mut suite = Suite::parse("suite.toml", text, &Overrides::default())
         .map_err(|error| format!("{error:?}"))?;
     let engines = engines();
@@ -87,7 +87,7 @@ fn own(text: &str, found: &Result<Sample, &str>) -> Result<Plan, String> {
             (Path::new("/var/lib/app"), 1_000)
         );
         let (path, state, keys) = (database.path.clone(), "00".to_owned(), "keys".into());
-        found.clone().map(|sample| Origin { path, state, keys, sample }).map_err(str::to_owned)
+        sample.clone().map(|sample| Origin { path, state, keys, sample }).map_err(str::to_owned)
     };
     suite.read_databases(&engines, 1 << 30, look).map_err(|error| format!("{error:?}"))?;
     expand(&suite, &engines, &HOST).map_err(|error| format!("{error:?}"))

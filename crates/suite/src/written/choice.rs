@@ -1,7 +1,7 @@
 //! Key distributions as typed.
 
 use crate::written::mistake::Mistakes;
-use crate::written::read::{At, Fields, FromToml, Or as _, Toml, wrong_kind};
+use crate::written::read::{At, Fields, FromToml, Or as _, Toml, report_wrong_kind};
 use crate::written::scalar::{Count, Several};
 use kvdyno_record::workload::{Choice, Domain, RangeDraw, Spread};
 use toml::de::DeValue;
@@ -117,7 +117,7 @@ impl FromToml for Spread {
                 fields.finish();
                 Some(Self::Linkbench { seed: seed?.value.0 })
             }
-            other => wrong_kind(&span, other, EXPECTED, mistakes),
+            other => report_wrong_kind(&span, other, EXPECTED, mistakes),
         }
     }
 }
@@ -196,7 +196,7 @@ impl FromToml for RangeDraw {
             }
             other => {
                 let expected = "\"uniform\" or { power = { a = 0.002312, b = 0.3467 } }";
-                wrong_kind(&span, other, expected, mistakes)
+                report_wrong_kind(&span, other, expected, mistakes)
             }
         }
     }

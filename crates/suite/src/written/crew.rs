@@ -28,7 +28,7 @@ table!(CrewTable, "[crew]": hosts launch);
 
 impl CrewTable {
     /// The crew for the plan; invalid hosts, already reported, are left out.
-    pub(crate) fn planned(&self) -> Crew {
+    pub(crate) fn to_crew(&self) -> Crew {
         let hosts: Vec<CrewHost> = self.hosts.iter().filter_map(|host| parse_host(host)).collect();
         let each = hosts.iter().map(|host| format!("{}:{}", host.name, host.ranks));
         let (list, launch) = (each.collect::<Vec<_>>().join(","), self.launch());

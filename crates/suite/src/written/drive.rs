@@ -180,7 +180,7 @@ impl Word for Pattern {
 
 impl Way {
     /// The word for it, which the worker uses too.
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(_, way)| *way == self).map_or("", |(word, _)| word)
     }
 }
@@ -228,9 +228,9 @@ impl DriveJob {
         }
     }
 
-    /// Its name in tables and folders.
+    /// Its name in tables and directories.
     pub(crate) fn label(&self) -> String {
-        self.name.as_ref().map_or_else(|| format!("drive-{}", self.io().word()), |n| n.0.clone())
+        self.name.as_ref().map_or_else(|| format!("drive-{}", self.io().as_str()), |n| n.0.clone())
     }
 }
 
@@ -299,7 +299,10 @@ impl Drive {
 /// Each job as an engine that a suite could name, after the one that writes the file; with fio,
 /// each job twice.
 pub(crate) fn engines(drive: &At<Drive>) -> Vec<Engine> {
-    let fill = Engine::plain(drive.with(Name(NAME.to_owned())), drive.with(Label(NAME.to_owned())));
+    let fill = Engine::with_defaults(
+        drive.with(Name(NAME.to_owned())),
+        drive.with(Label(NAME.to_owned())),
+    );
     let jobs = drive.job.iter().map(|job| engine(drive, job, NAME, job.label()));
     let by_fio = drive.job.iter().filter(|_| drive.is_with_fio());
     let by_fio = by_fio.map(|job| engine(drive, job, FIO, format!("{}-fio", job.label())));
@@ -313,12 +316,12 @@ fn engine(drive: &At<Drive>, job: &At<DriveJob>, worker: &str, label: String) ->
         options.0.push((drive.with("read_only".to_owned()), value));
     }
     let io = job.io.clone().unwrap_or(job.with(job.io()));
-    let word = io.with(UntypedValue(Value::Text(io.word().to_owned())));
+    let word = io.with(UntypedValue(Value::Text(io.as_str().to_owned())));
     options.0.insert(0, (io.with("io".to_owned()), word));
     let label = Label(label);
     let label =
         job.name.as_ref().map_or_else(|| job.with(label.clone()), |n| n.with(label.clone()));
-    let engine = Engine::plain(job.with(Name(worker.to_owned())), label);
+    let engine = Engine::with_defaults(job.with(Name(worker.to_owned())), label);
     Engine { durability: job.durability.clone(), options, ..engine }
 }
 

@@ -46,7 +46,7 @@ impl PhaseDuration {
     }
 
     /// The earliest end of a phase that ends once its rates are steady.
-    pub(crate) fn least(&self) -> Option<&At<Nanoseconds>> {
+    pub(crate) fn earliest_end(&self) -> Option<&At<Nanoseconds>> {
         match self {
             Self::Fixed(_) => None,
             Self::Steady(steady) => Some(&steady.least),

@@ -2,7 +2,7 @@
 //! list among its options. Libraries of versions are located elsewhere.
 
 use crate::written::mistake::Mistakes;
-use crate::written::read::{At, FromToml, Or as _, Toml, by_name, table};
+use crate::written::read::{At, FromToml, Or as _, Toml, read_named_values, table};
 use crate::written::scalar::{Label, Name, OneOrMany, Several, UntypedValue, Version};
 use crate::written::server::ServerTable;
 use crate::written::worker::Pick;
@@ -124,7 +124,7 @@ enum Axis<T> {
 
 impl Engine {
     /// An engine of this name with the newest library, and options of its own.
-    pub(crate) fn plain(name: At<Name>, label: At<Label>) -> Self {
+    pub(crate) fn with_defaults(name: At<Name>, label: At<Label>) -> Self {
         let stem = label.0.clone();
         let pick = name.with(Pick::Newest);
         let options = Options::default();
@@ -147,18 +147,18 @@ impl Engine {
     }
 
     /// This engine at a version of a list: `rocksdb-9.10.0`.
-    fn of_version(&self, version: &At<Version>) -> Self {
+    fn with_version(&self, version: &At<Version>) -> Self {
         let label = version.with(Label(format!("{}-{}", self.label.0, version.0)));
         Self { label, pick: version.with(Pick::Version(version.0.clone())), ..self.clone() }
     }
 
     /// This engine with a suffix: `rocksdb-tuned`.
-    fn named<T>(&self, at: &At<T>, word: &str) -> Self {
+    fn with_suffix<T>(&self, at: &At<T>, word: &str) -> Self {
         Self { label: at.with(Label(format!("{}-{word}", self.label.0))), ..self.clone() }
     }
 
     /// The value that the suite sets for an option.
-    pub(crate) fn typed(&self, option: &str) -> Option<&At<UntypedValue>> {
+    pub(crate) fn option_value(&self, option: &str) -> Option<&At<UntypedValue>> {
         self.options.0.iter().find(|(name, _)| name.value == option).map(|(_, value)| value)
     }
 
@@ -193,7 +193,7 @@ impl EngineTable {
             return Vec::new();
         }
         let label = table.label.unwrap_or_else(|| table.name.with(Label(table.name.0.clone())));
-        let mut engine = Engine::plain(table.name, label);
+        let mut engine = Engine::with_defaults(table.name, label);
         engine.volumes = table.volumes;
         engine.pack = table.pack;
         engine.scaled = table.scaled.map(|scaled| scaled.value).unwrap_or_default();
@@ -208,16 +208,18 @@ impl EngineTable {
             engine.pick = attach.with(Pick::Server(attach.value.clone()));
         }
         let mut engines = match table.versions {
-            Some(versions) => versions.0.iter().map(|version| engine.of_version(version)).collect(),
+            Some(versions) => {
+                versions.0.iter().map(|version| engine.with_version(version)).collect()
+            }
             None => vec![engine],
         };
         let classes = table.durability.as_ref();
-        engines = each_of(engines, classes, Durability::as_str, |engine, class, several| {
+        engines = expand_engines(engines, classes, Durability::as_str, |engine, class, several| {
             engine.durability = Some(class.clone());
             engine.of_classes = several;
         });
         let presets = table.preset.as_ref();
-        engines = each_of(
+        engines = expand_engines(
             engines,
             presets,
             |preset| preset.as_str(),
@@ -261,7 +263,7 @@ impl EngineTable {
 }
 
 /// Each engine with each value of a list as a suffix; a single value adds no suffix.
-fn each_of<T>(
+fn expand_engines<T>(
     engines: Vec<Engine>,
     values: Option<&At<OneOrMany<T>>>,
     word: impl Fn(&T) -> &'static str,
@@ -270,7 +272,7 @@ fn each_of<T>(
     let Some(values) = values else { return engines };
     let several = values.0.len() > 1;
     let with = |engine: &Engine, value: &At<T>| {
-        let named = several.then(|| engine.named(value, word(value)));
+        let named = several.then(|| engine.with_suffix(value, word(value)));
         let mut engine = named.unwrap_or_else(|| engine.clone());
         set(&mut engine, value, several);
         engine
@@ -310,7 +312,7 @@ table!(
 
 impl FromToml for OptionTable {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        by_name(toml, "[engine.options]", mistakes).map(Self)
+        read_named_values(toml, "[engine.options]", mistakes).map(Self)
     }
 }
 
@@ -318,7 +320,7 @@ impl FromToml for OptionTable {
 impl FromToml for Options {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut plain = Vec::new();
-        for (name, axis) in by_name(toml, "[engine.options]", mistakes)? {
+        for (name, axis) in read_named_values(toml, "[engine.options]", mistakes)? {
             match axis {
                 Axis::One(value) => plain.push((name, value)),
                 Axis::Many(_) => {

@@ -1,7 +1,7 @@
 //! Lengths and counts as typed: a number, or one named distribution.
 
 use crate::written::mistake::Mistakes;
-use crate::written::read::{At, Fields, FromToml, Key, Or as _, Toml, table, wrong_kind};
+use crate::written::read::{At, Fields, FromToml, Key, Or as _, Toml, report_wrong_kind, table};
 use crate::written::scalar::{Bytes, SEVERAL_MAX, Several, either_schema};
 use crate::written::source::Span;
 use kvdyno_record::workload::{Over, Size};
@@ -149,7 +149,7 @@ impl FromToml for Length {
         } else {
             Size::Fixed { bytes: Bytes::from_toml(toml, mistakes)?.0 }
         };
-        within(size, LONGEST, "1GiB", &span, mistakes).map(Self)
+        check_size_range(size, LONGEST, "1GiB", &span, mistakes).map(Self)
     }
 }
 
@@ -158,7 +158,7 @@ impl FromToml for Keys {
         let span = toml.span();
         if toml.get_ref().is_table() {
             let size = Distribution::from_toml(toml, mistakes)?.size(mistakes)?;
-            return within(size, SEVERAL_MAX.into(), "65536", &span, mistakes).map(Self);
+            return check_size_range(size, SEVERAL_MAX.into(), "65536", &span, mistakes).map(Self);
         }
         let Several(keys) = Several::from_toml(toml, mistakes)?;
         Some(Self(Size::Fixed { bytes: keys.into() }))
@@ -166,7 +166,7 @@ impl FromToml for Keys {
 }
 
 /// A size from 1 to `most`.
-fn within(
+fn check_size_range(
     size: Size,
     most: u64,
     most_text: &str,
@@ -277,7 +277,7 @@ impl FromToml for Pair {
         let span = toml.span();
         let values = match toml.into_inner() {
             DeValue::Array(values) if values.len() == 2 => values,
-            other => return wrong_kind(&span, &other, EXPECTED, mistakes),
+            other => return report_wrong_kind(&span, &other, EXPECTED, mistakes),
         };
         let mut values = values.into_iter();
         let length: At<Bytes> = At::from_toml(values.next()?, mistakes)?;

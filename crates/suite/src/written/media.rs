@@ -1,7 +1,7 @@
 //! `[media]` as typed: the drives of this machine for the names in a study.
 
 use crate::written::mistake::Mistakes;
-use crate::written::read::{At, Fields, FromToml, Toml, by_name};
+use crate::written::read::{At, Fields, FromToml, Toml, read_named_values};
 use crate::written::scalar::Name;
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub(crate) struct Media(
 
 impl FromToml for Media {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        by_name(toml, "[media]", mistakes).map(Self)
+        read_named_values(toml, "[media]", mistakes).map(Self)
     }
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn read_location(fields: &mut Fields<'_, '_>, required: bool) -> Opti
         let path = if required { fields.required("path") } else { fields.optional("path") };
         return (path.is_some() || !required).then_some((path, None));
     };
-    if let Some(path) = fields.written("path") {
+    if let Some(path) = fields.remove_key("path") {
         let mistake = fields.mistakes.at(&path.span(), "both `path` and `medium`");
         mistake.label("expected one of them; `--medium` sets the path of a medium");
     }

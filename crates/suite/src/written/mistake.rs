@@ -3,7 +3,7 @@
 use crate::written::names::push_unique;
 use crate::written::source::{Source, Span};
 use kvdyno_record::redact::redact;
-use kvdyno_record::text::{plain, shortened};
+use kvdyno_record::text::{escape_text, shorten};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 use std::fmt;
 use std::sync::Arc;
@@ -97,13 +97,13 @@ pub(crate) struct Mistake {
 impl Mistake {
     /// The text at the caret: what was expected.
     pub(crate) fn label(&mut self, label: impl Into<String>) -> &mut Self {
-        self.label = Some(shown(&label.into()));
+        self.label = Some(sanitize_text(&label.into()));
         self
     }
 
     /// The help text below.
     pub(crate) fn help(&mut self, help: impl Into<String>) -> &mut Self {
-        self.help = Some(shown(&help.into()));
+        self.help = Some(sanitize_text(&help.into()));
         self
     }
 }
@@ -121,7 +121,7 @@ impl Mistakes {
     }
 
     /// A mistake without a position.
-    pub(crate) fn anywhere(&mut self, message: impl Into<String>) -> &mut Mistake {
+    pub(crate) fn add_unlocated(&mut self, message: impl Into<String>) -> &mut Mistake {
         self.add(None, &message.into())
     }
 
@@ -143,13 +143,13 @@ impl Mistakes {
         mistake
     }
 
-    /// The help text, if there is one.
-    pub(crate) fn none(self, source: &Source) -> Result<(), SuiteError> {
+    /// An error with all mistakes, if there are any.
+    pub(crate) fn into_result(self, source: &Source) -> Result<(), SuiteError> {
         if self.found.is_empty() { Ok(()) } else { Err(SuiteError::new(source, self)) }
     }
 
     fn add(&mut self, span: Option<Span>, message: &str) -> &mut Mistake {
-        let message = shown(message);
+        let message = sanitize_text(message);
         let at = self.found.len();
         self.found.push(Mistake { span, message, label: None, help: None });
         &mut self.found[at]
@@ -158,8 +158,8 @@ impl Mistakes {
 
 /// Makes text from the suite safe to print: it may come from a stranger, contain a secret, or have
 /// no end.
-fn shown(words: &str) -> String {
-    plain(&redact(&shortened(words, WORDS_MAX))).into_owned()
+fn sanitize_text(words: &str) -> String {
+    escape_text(&redact(&shorten(words, WORDS_MAX))).into_owned()
 }
 
 /// The candidate that was probably meant: at most a third of its letters differ, or one name

@@ -64,9 +64,9 @@ impl FromToml for Entry {
 
 /// The operation of this name, with its arguments.
 fn read_op(name: &At<String>, fields: &mut Fields<'_, '_>) -> Option<Op> {
-    let Some(info) = OpInfo::of_mixes().find(|info| info.name == name.value) else {
+    let Some(info) = OpInfo::mix_operations().find(|info| info.name == name.value) else {
         let message = format!("`{}` is not an operation", name.value);
-        let names: Vec<&str> = OpInfo::of_mixes().map(|info| info.name).collect();
+        let names: Vec<&str> = OpInfo::mix_operations().map(|info| info.name).collect();
         fields.mistakes.unknown(&name.span, message, &name.value, &names);
         return None;
     };
@@ -108,7 +108,7 @@ impl JsonSchema for OperationSchema {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let each = OpInfo::of_mixes().map(|info| {
+        let each = OpInfo::mix_operations().map(|info| {
             let mut properties = arguments(info, generator);
             properties["op"] = json_schema!({ "type": "string", "const": info.name }).into();
             json_schema!({

@@ -5,7 +5,7 @@ use crate::written::engine::Options;
 use crate::written::mistake::Mistakes;
 use crate::written::operation::Entry;
 use crate::written::rate::Arrivals;
-use crate::written::read::{At, Fields, FromToml, Toml, by_name, table};
+use crate::written::read::{At, Fields, FromToml, Toml, read_named_values, table};
 use crate::written::scalar::{Count, Name, Nanoseconds, Several, Switch, Threads, scalar_schema};
 use crate::written::trace::{Speed, TraceFile};
 use kvdyno_record::workload::{Choice, LoadOrder};
@@ -117,7 +117,7 @@ pub(crate) struct ByEngine(
 
 impl FromToml for ByEngine {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        by_name(toml, "options by engine", mistakes).map(Self)
+        read_named_values(toml, "options by engine", mistakes).map(Self)
     }
 }
 
@@ -321,7 +321,7 @@ impl FromToml for Phase {
 
 /// Only reopen phases open an engine with options.
 fn refuse_options(fields: &mut Fields<'_, '_>) {
-    if let Some(options) = fields.written("options") {
+    if let Some(options) = fields.remove_key("options") {
         let mistake =
             fields.mistakes.at(&options.span(), "the engine is already open in this phase");
         mistake

@@ -6,11 +6,11 @@ use std::collections::HashSet;
 
 /// The plan's name of a typed phase.
 pub(crate) fn phase_name(typed: &[At<Phase>], index: usize) -> String {
-    let mut names = PhaseNames::taken_by(typed);
+    let mut names = PhaseNames::from_phases(typed);
     let mut name = String::new();
     for phase in &typed[..=index] {
         let typed_name = phase.name().map(|name| name.0.clone());
-        name = typed_name.unwrap_or_else(|| names.free(phase.kind()));
+        name = typed_name.unwrap_or_else(|| names.unique_name(phase.kind()));
     }
     name
 }
@@ -20,12 +20,12 @@ pub(crate) struct PhaseNames(HashSet<String>);
 
 impl PhaseNames {
     /// The typed names.
-    pub(crate) fn taken_by(phases: &[At<Phase>]) -> Self {
+    pub(crate) fn from_phases(phases: &[At<Phase>]) -> Self {
         Self(phases.iter().filter_map(|phase| phase.name()).map(|name| name.0.clone()).collect())
     }
 
     /// `base`, or `base-2`, `base-3`, ... if that exists.
-    pub(crate) fn free(&mut self, base: &str) -> String {
+    pub(crate) fn unique_name(&mut self, base: &str) -> String {
         let mut name = base.to_owned();
         let mut number = 1;
         while !self.0.insert(name.clone()) {

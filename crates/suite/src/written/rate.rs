@@ -74,9 +74,9 @@ impl Arrivals {
             Offered::Ramp { from, to, over_ns } => {
                 // The first gate refuses a ramp without a length.
                 let length_ns = over_ns.or(duration_ns).unwrap_or(1);
-                Rate::in_stages(vec![Stage { from: *from, to: *to, length_ns }], schedule)
+                Rate::from_stages(vec![Stage { from: *from, to: *to, length_ns }], schedule)
             }
-            Offered::Steps(stages) => Rate::in_stages(stages.clone(), schedule),
+            Offered::Steps(stages) => Rate::from_stages(stages.clone(), schedule),
         })
     }
 }
@@ -224,7 +224,7 @@ impl FromToml for Arrivals {
                 steps: None,
             },
         };
-        let Some(offered) = rate.offered(mistakes) else {
+        let Some(offered) = rate.resolve_amount(mistakes) else {
             // Otherwise the key exists, and its mistake is already reported.
             if !says_how_much {
                 let mistake = mistakes.at(&span, "the rate has no `per_second`");
@@ -236,7 +236,7 @@ impl FromToml for Arrivals {
             let mistake = mistakes.at(&offered.span, "the rate is zero");
             mistake.label("expected more than 0");
         }
-        let sine = rate.sine.as_ref().and_then(|sine| wave(sine, &offered.value, mistakes));
+        let sine = rate.sine.as_ref().and_then(|sine| resolve_wave(sine, &offered.value, mistakes));
         Some(Self {
             offered: offered.value,
             schedule: match rate.schedule.value_or(Gaps::Poisson) {
@@ -264,7 +264,7 @@ const SHARE: Share = Share(0.5);
 
 impl Scheduled {
     /// The one amount that is set.
-    fn offered(&self, mistakes: &mut Mistakes) -> Option<At<Offered>> {
+    fn resolve_amount(&self, mistakes: &mut Mistakes) -> Option<At<Offered>> {
         let operations = self.per_second.as_ref();
         let bytes = self.bytes_per_s.as_ref();
         let phase = self.of.as_ref();
@@ -322,7 +322,7 @@ impl Scheduled {
     }
 }
 
-fn wave(wave: &At<Wave>, offered: &Offered, mistakes: &mut Mistakes) -> Option<Sine> {
+fn resolve_wave(wave: &At<Wave>, offered: &Offered, mistakes: &mut Mistakes) -> Option<Sine> {
     let Wave { amplitude, period, step } = &wave.value;
     let Offered::Operations(mean) = *offered else {
         let mistake = mistakes.at(&wave.span, "a wave needs a rate of operations");

@@ -74,7 +74,7 @@ impl<T: FromToml> FromToml for Vec<T> {
         let span = toml.span();
         let values = match toml.into_inner() {
             DeValue::Array(values) => values,
-            other => return wrong_kind(&span, &other, "a list: [ ... ]", mistakes),
+            other => return report_wrong_kind(&span, &other, "a list: [ ... ]", mistakes),
         };
         let read = |toml| T::from_toml(toml, mistakes);
         values.into_iter().map(read).collect::<Vec<_>>().into_iter().collect()
@@ -92,12 +92,12 @@ pub(crate) trait Word: Copy + 'static {
 }
 
 /// Every word of a type.
-pub(crate) fn words<T: Word>() -> Vec<&'static str> {
+pub(crate) fn all_words<T: Word>() -> Vec<&'static str> {
     T::ALL.iter().map(|(word, _)| *word).collect()
 }
 
 /// Values by names that the suite chooses. One wrong value spoils all, but each is checked.
-pub(crate) fn by_name<T: FromToml>(
+pub(crate) fn read_named_values<T: FromToml>(
     toml: Toml<'_>,
     what: &str,
     mistakes: &mut Mistakes,
@@ -111,7 +111,7 @@ pub(crate) fn by_name<T: FromToml>(
 impl<T: Word> FromToml for T {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
-        let words = words::<T>();
+        let words = all_words::<T>();
         let DeValue::String(text) = toml.into_inner() else {
             let mistake = mistakes.at(&span, format!("expected {} in quotes", T::WHAT));
             mistake.label(format!("one of: {}", words.join(", ")));
@@ -135,18 +135,18 @@ pub(crate) fn members<'i>(
     let span = list.span();
     match list.into_inner() {
         DeValue::Array(list) => Some(list.into_iter().collect()),
-        other => wrong_kind(&span, &other, &format!("a list: {what}"), mistakes),
+        other => report_wrong_kind(&span, &other, &format!("a list: {what}"), mistakes),
     }
 }
 
 /// Records a value of the wrong TOML kind.
-pub(crate) fn wrong_kind<T>(
+pub(crate) fn report_wrong_kind<T>(
     span: &Span,
-    found: &DeValue,
+    value: &DeValue,
     expected: &str,
     mistakes: &mut Mistakes,
 ) -> Option<T> {
-    let found = match found {
+    let value_text = match value {
         DeValue::String(text) => format!("the text \"{text}\""),
         DeValue::Integer(number) => format!("the number {number}"),
         DeValue::Float(number) => format!("the number {number}"),
@@ -155,7 +155,7 @@ pub(crate) fn wrong_kind<T>(
         DeValue::Array(_) => "a list".to_owned(),
         DeValue::Table(_) => "a table".to_owned(),
     };
-    mistakes.at(span, format!("found {found}")).label(format!("expected {expected}"));
+    mistakes.at(span, format!("found {value_text}")).label(format!("expected {expected}"));
     None
 }
 
@@ -251,7 +251,7 @@ impl<'a, 'i> Fields<'a, 'i> {
             DeValue::Table(table) => {
                 Some(Self { what, span, table, read_keys: Vec::new(), mistakes })
             }
-            other => wrong_kind(&span, &other, &format!("a table for {what}"), mistakes),
+            other => report_wrong_kind(&span, &other, &format!("a table for {what}"), mistakes),
         }
     }
 
@@ -273,7 +273,7 @@ impl<'a, 'i> Fields<'a, 'i> {
     }
 
     /// A key that this table does not have, for a message of its own.
-    pub(crate) fn written(&mut self, key: &str) -> Option<Toml<'i>> {
+    pub(crate) fn remove_key(&mut self, key: &str) -> Option<Toml<'i>> {
         self.table.remove(key)
     }
 
@@ -298,7 +298,7 @@ impl<'a, 'i> Fields<'a, 'i> {
     }
 
     /// Keys that another reader has already removed.
-    pub(crate) fn elsewhere(&mut self, keys: &[&'static str]) {
+    pub(crate) fn mark_read(&mut self, keys: &[&'static str]) {
         self.read_keys.extend(keys);
     }
 

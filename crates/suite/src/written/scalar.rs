@@ -5,7 +5,7 @@ mod schema;
 pub(crate) use schema::{either_schema, scalar_schema};
 
 use crate::written::mistake::Mistakes;
-use crate::written::read::{At, FromToml, Toml, Word, wrong_kind};
+use crate::written::read::{At, FromToml, Toml, Word, report_wrong_kind};
 use crate::written::source::Span;
 use kvdyno_record::engine::{Durability, Preset, Value};
 use kvdyno_record::units::{self, UnitError};
@@ -201,7 +201,7 @@ impl FromToml for f64 {
         };
         let expected = "a finite number such as 0.99";
         let finite = number.filter(|number| number.is_finite());
-        finite.or_else(|| wrong_kind(&toml.span(), toml.get_ref(), expected, mistakes))
+        finite.or_else(|| report_wrong_kind(&toml.span(), toml.get_ref(), expected, mistakes))
     }
 }
 
@@ -209,7 +209,7 @@ impl FromToml for bool {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         match toml.get_ref() {
             DeValue::Boolean(value) => Some(*value),
-            other => wrong_kind(&toml.span(), other, "true or false", mistakes),
+            other => report_wrong_kind(&toml.span(), other, "true or false", mistakes),
         }
     }
 }
@@ -219,7 +219,7 @@ impl FromToml for String {
         let span = toml.span();
         match toml.into_inner() {
             DeValue::String(text) => Some(text.into_owned()),
-            other => wrong_kind(&span, &other, "text in quotes", mistakes),
+            other => report_wrong_kind(&span, &other, "text in quotes", mistakes),
         }
     }
 }
@@ -287,7 +287,7 @@ impl FromToml for Version {
             }
             other => {
                 let expected = "a version in quotes, such as \"9.10.0\"";
-                return wrong_kind(&toml.span(), other, expected, mistakes);
+                return report_wrong_kind(&toml.span(), other, expected, mistakes);
             }
         };
         Some(Self(text))
@@ -297,7 +297,7 @@ impl FromToml for Version {
 impl Threads {
     /// The number of threads, where `swept` is the number of the sweep. The first gate refuses a
     /// sweep without numbers.
-    pub(crate) fn at(self, swept: Option<u32>) -> u32 {
+    pub(crate) fn resolve(self, swept: Option<u32>) -> u32 {
         match self {
             Self::Are(threads) => threads,
             Self::Sweep => swept.unwrap_or(1),
@@ -333,7 +333,7 @@ impl FromToml for Switch {
         match toml.get_ref() {
             DeValue::Boolean(value) => Some(Self::Is(*value)),
             DeValue::String(text) if text == "auto" => Some(Self::Auto),
-            other => wrong_kind(&toml.span(), other, "true, false or \"auto\"", mistakes),
+            other => report_wrong_kind(&toml.span(), other, "true, false or \"auto\"", mistakes),
         }
     }
 }
@@ -341,8 +341,8 @@ impl FromToml for Switch {
 impl<T: FromToml> FromToml for OneOrMany<T> {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
-        if let Some(parts) = split(&toml) {
-            let read = |(span, text)| At::from_toml(parsed(span, text), mistakes);
+        if let Some(parts) = split_list(&toml) {
+            let read = |(span, text)| At::from_toml(parse_item(span, text), mistakes);
             let values: Vec<Option<At<T>>> = parts.into_iter().map(read).collect();
             return values.into_iter().collect::<Option<_>>().map(Self);
         }
@@ -372,7 +372,7 @@ impl<T: PartialEq> OneOrMany<T> {
 
 /// Splits `1,2`, which is accepted as a list for `--set`: each part with its position; none without
 /// a comma.
-fn split<'t>(toml: &'t Toml<'_>) -> Option<Vec<(Span, &'t str)>> {
+fn split_list<'t>(toml: &'t Toml<'_>) -> Option<Vec<(Span, &'t str)>> {
     let DeValue::String(text) = toml.get_ref() else { return None };
     if !text.contains(',') {
         return None;
@@ -391,7 +391,7 @@ fn split<'t>(toml: &'t Toml<'_>) -> Option<Vec<(Span, &'t str)>> {
 }
 
 /// A part as a value of its own: a number if possible, otherwise text.
-fn parsed(span: Span, text: &str) -> Toml<'_> {
+fn parse_item(span: Span, text: &str) -> Toml<'_> {
     let number = DeValue::parse(text).map(Spanned::into_inner).ok();
     let number = number.filter(|value| matches!(value, DeValue::Integer(_) | DeValue::Float(_)));
     Spanned::new(span, number.unwrap_or(DeValue::String(Cow::Borrowed(text))))
@@ -402,12 +402,13 @@ impl FromToml for UntypedValue {
         let value = match toml.get_ref() {
             DeValue::Boolean(value) => Some(Value::Boolean(*value)),
             DeValue::String(text) => Some(Value::Text(text.to_string())),
-            DeValue::Integer(number) => whole(number).map(Value::Integer),
+            DeValue::Integer(number) => parse_integer(number).map(Value::Integer),
             DeValue::Float(number) => units::parse_count(number.as_str()).ok().map(Value::Integer),
             _ => None,
         };
         let expected = "true, false, a whole number that is not negative, or text in quotes";
-        let value = value.or_else(|| wrong_kind(&toml.span(), toml.get_ref(), expected, mistakes));
+        let value =
+            value.or_else(|| report_wrong_kind(&toml.span(), toml.get_ref(), expected, mistakes));
         value.map(Self)
     }
 }
@@ -423,10 +424,9 @@ fn number<T>(
     let text = match toml.get_ref() {
         DeValue::String(text) => text.to_string(),
         DeValue::Float(number) => number.as_str().to_owned(),
-        DeValue::Integer(number) => {
-            whole(number).map_or_else(|| number.as_str().to_owned(), |number| number.to_string())
-        }
-        other => return wrong_kind(&span, other, expected, mistakes),
+        DeValue::Integer(number) => parse_integer(number)
+            .map_or_else(|| number.as_str().to_owned(), |number| number.to_string()),
+        other => return report_wrong_kind(&span, other, expected, mistakes),
     };
     let report = |error: UnitError| {
         let message = format!("`{}` {}", error.text, error.problem);
@@ -435,6 +435,6 @@ fn number<T>(
     parse(&text).map_err(report).ok()
 }
 
-fn whole(number: &DeInteger) -> Option<u64> {
+fn parse_integer(number: &DeInteger) -> Option<u64> {
     u64::from_str_radix(number.as_str(), number.radix()).ok()
 }

@@ -7,15 +7,15 @@ use kvdyno_record::units::{self, Ratio};
 pub(crate) const PAGE: u64 = 4096;
 
 /// A number under `--scale`, with a note if it changes.
-pub(crate) fn scaled(scale: Ratio, number: u64, what: &str, notes: &mut Vec<String>) -> u64 {
+pub(crate) fn scale_number(scale: Ratio, number: u64, what: &str, notes: &mut Vec<String>) -> u64 {
     // A ratio above 1 may exceed 64 bits: then the data is refused as too large.
     let scaled = scale.multiply(number).unwrap_or(u64::MAX).max(1);
     if scaled != number {
         notes.push(format!(
             "scaled by {}: {} {what} instead of {}",
             scale,
-            units::grouped(scaled),
-            units::grouped(number)
+            units::group_digits(scaled),
+            units::group_digits(number)
         ));
     }
     scaled

@@ -33,7 +33,7 @@ impl ServerTable {
 
 impl Engine {
     /// The variable of the attached server, if the engine is attached.
-    pub(crate) fn attached(&self) -> Option<&str> {
+    pub(crate) fn attached_server(&self) -> Option<&str> {
         match &self.pick.value {
             Pick::Server(reference) => Some(reference),
             Pick::Newest | Pick::Version(_) | Pick::File(_) => None,

@@ -4,7 +4,7 @@
 //! and mistakes in an argument are shown with a caret, as in the file.
 
 use kvdyno_record::redact::mask;
-use kvdyno_record::text::{plain, steers};
+use kvdyno_record::text::{escape_text, is_steering};
 use miette::{NamedSource, SourceSpan};
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ struct Part {
 /// The text, safe for a terminal and without secrets, with the same offsets: spans refer to it.
 fn harmless(text: &str) -> String {
     let stand_in = |c: char| match c.len_utf8() {
-        _ if c == '\n' || c == '\t' || c == '\r' || !steers(c) => c,
+        _ if c == '\n' || c == '\t' || c == '\r' || !is_steering(c) => c,
         1 => '?',
         2 => '\u{bf}',
         _ => '\u{fffd}',
@@ -71,7 +71,7 @@ fn boundary(line: &str, index: usize) -> usize {
 
 impl Source {
     pub(crate) fn new(file: &str, text: &str) -> Self {
-        let text = Arc::new(NamedSource::new(plain(file), harmless(text)));
+        let text = Arc::new(NamedSource::new(escape_text(file), harmless(text)));
         Self { parts: vec![Part { start: 0, text }] }
     }
 

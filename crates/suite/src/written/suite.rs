@@ -26,45 +26,45 @@ pub struct Suite {
 
 impl Suite {
     /// The settings that all parts share.
-    fn typed(&self) -> &Typed {
+    fn shared_settings(&self) -> &Typed {
         &self.parts[0].typed
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
-        &self.typed().suite.name.0
+        &self.shared_settings().suite.name.0
     }
 
     /// One line about it; empty where it has none.
     pub fn title(&self) -> &str {
-        self.typed().suite.title.as_ref().map_or("", |title| title.as_str())
+        self.shared_settings().suite.title.as_ref().map_or("", |title| title.as_str())
     }
 
     /// Additional columns of its tables.
     pub(crate) fn columns(&self) -> Vec<ColumnName> {
-        let columns = self.typed().show.columns.iter().flat_map(|columns| columns.iter());
+        let columns = self.shared_settings().show.columns.iter().flat_map(|columns| columns.iter());
         columns.map(|column| column.value).collect()
     }
 
     /// Two rates that differ by less are equal.
-    pub(crate) fn within(&self) -> f64 {
-        self.typed().suite.within.as_ref().map_or(WITHIN, |within| within.0)
+    pub(crate) fn tolerance(&self) -> f64 {
+        self.shared_settings().suite.within.as_ref().map_or(WITHIN, |within| within.0)
     }
 
     /// The published study that it repeats.
     pub(crate) fn study(&self) -> Option<&str> {
-        self.typed().suite.study.as_ref().map(|study| study.as_str())
+        self.shared_settings().suite.study.as_ref().map(|study| study.as_str())
     }
 
     /// The index of the phase that the plan calls `name`; several may have no name of their own.
     pub fn phase_index(&self, name: &str) -> Option<usize> {
-        let typed = &self.typed().phase;
+        let typed = &self.shared_settings().phase;
         (0..typed.len()).find(|&index| phase_name(typed, index) == name)
     }
 
     /// The directory for databases; none: a directory inside the run's own.
     pub fn data_dir(&self) -> Option<&Path> {
-        let typed = self.typed().data_dir.path.as_ref();
+        let typed = self.shared_settings().data_dir.path.as_ref();
         self.data_dir.as_deref().or(typed.map(|directory| Path::new(directory.as_str())))
     }
 

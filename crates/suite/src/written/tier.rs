@@ -4,7 +4,7 @@ use crate::written::media;
 use crate::written::mistake::Mistakes;
 use crate::written::read::{At, Fields, FromToml, Or as _, Toml, Word};
 use crate::written::scalar::{ByteSize, Count, Name};
-use crate::written::scale::{PAGE, scaled};
+use crate::written::scale::{PAGE, scale_number};
 use kvdyno_record::tier::{self, Memory};
 use kvdyno_record::units::Ratio;
 use schemars::JsonSchema;
@@ -99,7 +99,7 @@ impl Tier {
         let swappiness = self.swappiness.value_or(Count(SWAPPINESS)).0 as u32;
         let mut bytes = || {
             let size = self.size.value_or(ByteSize(0)).0;
-            let bytes = scaled(scale, size, "bytes of swap", notes);
+            let bytes = scale_number(scale, size, "bytes of swap", notes);
             bytes.max(SWAP_BYTES_MIN).div_ceil(PAGE).saturating_mul(PAGE)
         };
         let memory = match self.kind.value {

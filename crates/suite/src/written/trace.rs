@@ -108,7 +108,7 @@ impl FromToml for Speed {
 }
 
 /// The factor on the recorded speed, if requests start at their recorded times.
-pub(crate) fn timed(speed: Option<&At<Speed>>) -> Option<At<f64>> {
+pub(crate) fn speed_factor(speed: Option<&At<Speed>>) -> Option<At<f64>> {
     speed.and_then(|speed| match speed.value {
         Speed::Max => None,
         Speed::Times(times) => Some(speed.with(times)),
@@ -117,19 +117,19 @@ pub(crate) fn timed(speed: Option<&At<Speed>>) -> Option<At<f64>> {
 
 impl Role {
     /// The trace that it replays.
-    pub(crate) fn recorded(&self) -> Option<&Trace> {
+    pub(crate) fn replayed_trace(&self) -> Option<&Trace> {
         self.trace.as_ref()?.trace.as_ref()
     }
 
     /// Whether it replays the requests to a drive.
     pub(crate) fn is_of_drive(&self) -> bool {
-        self.recorded().is_some_and(|trace| trace.multiple_of.is_some())
+        self.replayed_trace().is_some_and(|trace| trace.multiple_of.is_some())
     }
 
     /// The trace that it replays, and the rate if requests start at their recorded times.
-    pub(crate) fn replayed(&self) -> Option<(Replay, Option<Rate>)> {
-        let trace = self.recorded()?;
-        let speed = timed(self.speed.as_ref()).map(|speed| speed.value);
+    pub(crate) fn to_replay(&self) -> Option<(Replay, Option<Rate>)> {
+        let trace = self.replayed_trace()?;
+        let speed = speed_factor(self.speed.as_ref()).map(|speed| speed.value);
         let fold = self.fold.value_or(false);
         let drive = trace.multiple_of.map(|multiple_of| OfDrive { multiple_of, fold });
         let recorded_ttl = self.recorded_ttl.value_or(false);

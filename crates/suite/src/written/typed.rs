@@ -104,7 +104,7 @@ pub(crate) struct Whole {
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(crate) struct Header {
-    /// The name of the suite and of its run folders.
+    /// The name of the suite and of its run directories.
     pub(crate) name: At<Name>,
     /// One line about the suite, at most 200 characters. Default: none.
     pub(crate) title: Option<At<String>>,
@@ -203,8 +203,8 @@ impl Ram {
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "DataDir")]
 pub(crate) struct DataDirTable {
-    /// A directory. It must exist, or the command has `--create-data-dir`. Default: a folder inside
-    /// the run's own.
+    /// A directory. It must exist, or the command has `--create-data-dir`. Default: a directory
+    /// inside the run's own.
     pub(crate) path: Option<At<String>>,
 }
 
@@ -317,7 +317,8 @@ impl Typed {
     /// `least` of its phases has five.
     pub(crate) fn slice_ns(&self) -> u64 {
         let durations = self.measures().filter_map(|(_, measure)| measure.duration.as_ref());
-        let fifths = durations.filter_map(|duration| Some(duration.least()?.0 / WINDOW as u64));
+        let fifths =
+            durations.filter_map(|duration| Some(duration.earliest_end()?.0 / WINDOW as u64));
         let default_ns = || fifths.fold(1_000_000_000, u64::min);
         self.run.slice.as_ref().map_or_else(default_ns, |slice| slice.0)
     }
@@ -371,10 +372,10 @@ impl FromToml for Typed {
         let engine = tables.flat_map(|table| EngineTable::engines(table, fields.mistakes));
         let engine = engine.collect();
         let phase: Option<Vec<At<Phase>>> = Key::read(&mut fields, "phase");
-        fields.elsewhere(&["part", "phases", "include", "fidelity", "claim"]);
+        fields.mark_read(&["part", "phases", "include", "fidelity", "claim"]);
         fields.finish();
         let (suite, run) = (suite?.value, run?);
-        let data = data.or(alone.map(|drive| Data::of_drive(&drive)))?;
+        let data = data.or(alone.map(|drive| Data::from_drive(&drive)))?;
         if let Some(drive) = &mut drive {
             drive.value.complete(run.threads.is_some());
         }
@@ -410,7 +411,7 @@ table!(Run, "[run]":
 
 impl Data {
     /// The data if no engine needs any: as much as the drive's file holds.
-    fn of_drive(drive: &At<Drive>) -> At<Self> {
+    fn from_drive(drive: &At<Drive>) -> At<Self> {
         let size = drive.size.clone().unwrap_or(drive.with(DataSize::Auto));
         let value = Self {
             records: None,

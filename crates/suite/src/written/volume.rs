@@ -3,7 +3,7 @@
 
 use crate::written::media;
 use crate::written::mistake::Mistakes;
-use crate::written::read::{At, Fields, FromToml, Or as _, Toml, Word, words};
+use crate::written::read::{At, Fields, FromToml, Or as _, Toml, Word, all_words};
 use crate::written::scalar::{DataSize, Name};
 use kvdyno_record::engine::PlaceKind;
 use kvdyno_record::units::Ratio;
@@ -45,7 +45,7 @@ pub(crate) struct Volume {
     /// `loop` and `device`.
     #[schemars(
         with = "Option<String>",
-        extend("enum" = words::<Made>())
+        extend("enum" = all_words::<Made>())
     )]
     pub(crate) filesystem: Option<At<Made>>,
     /// Further arguments of mkfs: `["-O", "^has_journal"]`. kvdyno refuses arguments that could
@@ -121,7 +121,7 @@ impl FromToml for Volume {
 
 impl Volume {
     /// The kind of location in which an engine must be able to store its data.
-    pub(crate) fn place(&self) -> PlaceKind {
+    pub(crate) fn location_kind(&self) -> PlaceKind {
         let raw = self.filesystem.as_ref().is_some_and(|made| made.value.is_none());
         if raw { PlaceKind::Device } else { PlaceKind::Directory }
     }

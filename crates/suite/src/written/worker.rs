@@ -68,7 +68,7 @@ pub struct Engines {
 
 impl Pick {
     /// As it was typed.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         match self {
             Self::Newest => "the newest".to_owned(),
             Self::Version(version) => version.clone(),
@@ -96,7 +96,7 @@ impl Engines {
     }
 
     /// The description of the worker with its newest library.
-    pub(crate) fn plain(&self, engine: &str) -> Option<&Description> {
+    pub(crate) fn newest_description(&self, engine: &str) -> Option<&Description> {
         let worker = self.get(engine, &Pick::Newest)?.as_ref().ok()?;
         Some(&worker.description.engine)
     }

@@ -1,7 +1,7 @@
 //! `blockio.csv`, as `kvdyno run --io-log` writes it: each request as the kernel saw it complete.
 
 use super::{Line, LineFormat, Names, Notes, RawRequest, fields};
-use crate::error::quoted;
+use crate::error::quote_bytes;
 use crate::header::Times;
 use crate::input::{Wrong, parse_field};
 use crate::request::Op;
@@ -27,11 +27,11 @@ impl LineFormat for BlockIo {
             return if line == NAMES.as_bytes() {
                 Ok(Line::Aside)
             } else {
-                Err(Wrong::new(quoted(line), format!("`{NAMES}`")))
+                Err(Wrong::new(quote_bytes(line), format!("`{NAMES}`")))
             };
         }
         // A process's name may have commas: the fields behind it are counted from the end.
-        let (front, _) = crate::input::Lines::split::<3>(line, b',');
+        let (front, _) = crate::input::Lines::split_fields::<3>(line, b',');
         let behind = front[2].rsplitn(8, |byte| *byte == b',').collect::<Vec<_>>();
         let [_, bytes, sector, _, kind, device, _, _] = behind.as_slice() else {
             return Err(fields::<10>(line, NAMES).err().unwrap_or(Wrong::new("fields", NAMES)));
@@ -42,13 +42,13 @@ impl LineFormat for BlockIo {
             b"flush" => Op::Flush,
             b"discard" => Op::Discard,
             b"metadata" => {
-                notes.mapped("metadata", Op::Write, 1);
+                notes.count_mapped("metadata", Op::Write, 1);
                 Op::Write
             }
             b"other" => return Ok(Line::LeftOut("other")),
             other => {
                 let expected = "read, write, metadata, flush, discard or other";
-                return Err(Wrong::new(format!("kind {}", quoted(other)), expected));
+                return Err(Wrong::new(format!("kind {}", quote_bytes(other)), expected));
             }
         };
         request.at_ns = parse_field(front[0], "a time in nanoseconds")?;

@@ -2,7 +2,7 @@
 //! `key,op,size,op_count,key_size`, later `op_time,key,key_size,op,op_count,size` and more.
 
 use super::{Line, LineFormat, Notes, RawRequest, parse_ttl};
-use crate::error::quoted;
+use crate::error::quote_bytes;
 use crate::header::Times;
 use crate::input::{Wrong, parse_field};
 use crate::request::Op;
@@ -29,7 +29,7 @@ impl Cachelib {
         let columns = COLUMNS.map(column);
         let [_, key, _, op, ..] = columns;
         if key.is_none() || op.is_none() || names.len() > FIELDS_MAX {
-            let other = format!("columns {}", quoted(line));
+            let other = format!("columns {}", quote_bytes(line));
             return Err(Wrong::new(other, "names, `key` and `op` among them"));
         }
         self.columns = Some((columns, names.len()));
@@ -45,7 +45,7 @@ impl LineFormat for Cachelib {
         notes: &mut Notes,
     ) -> Result<Line, Wrong> {
         let Some((columns, count)) = self.columns else { return self.begin(line) };
-        let (fields, field_count) = crate::input::Lines::split::<FIELDS_MAX>(line, b',');
+        let (fields, field_count) = crate::input::Lines::split_fields::<FIELDS_MAX>(line, b',');
         if field_count < count.min(5) {
             return Err(Wrong::new(format!("{field_count} fields"), format!("{count} fields")));
         }
@@ -66,12 +66,12 @@ impl LineFormat for Cachelib {
             b"SET" | b"SET_LEASE" => Op::Put,
             b"DELETE" => Op::Delete,
             other => {
-                notes.unknown(other);
+                notes.count_unknown(other);
                 return Ok(Line::Aside);
             }
         };
         if op.ends_with(b"_LEASE") {
-            notes.mapped(&String::from_utf8_lossy(op), request.op, request.times);
+            notes.count_mapped(&String::from_utf8_lossy(op), request.op, request.times);
         }
         let seconds = number(0, "a time in whole seconds", 0)?;
         request.at_ns = seconds.saturating_mul(1_000_000_000);

@@ -2,7 +2,7 @@
 //! version 3, before it waits in between. (fio, HOWTO, "Trace file format")
 
 use super::{Line, LineFormat, Names, Notes, RawRequest};
-use crate::error::quoted;
+use crate::error::quote_bytes;
 use crate::header::Times;
 use crate::input::{Wrong, parse_field};
 use crate::request::Op;
@@ -25,7 +25,7 @@ impl FioIolog {
             b"fio version 3 iolog" => 3,
             _ => {
                 let expected = "`fio version 2 iolog` or `fio version 3 iolog`";
-                return Err(Wrong::new(quoted(line), expected));
+                return Err(Wrong::new(quote_bytes(line), expected));
             }
         };
         Ok(Line::Aside)
@@ -59,7 +59,7 @@ impl LineFormat for FioIolog {
                 } else {
                     "file, action, offset, length"
                 };
-                return Err(Wrong::new(quoted(line), expected));
+                return Err(Wrong::new(quote_bytes(line), expected));
             }
         };
         let (offset, length) =
@@ -77,7 +77,7 @@ impl LineFormat for FioIolog {
             }
             b"sync_file_range" => return Ok(Line::LeftOut("sync_file_range")),
             _ => {
-                let request = format!("action {}", quoted(action));
+                let request = format!("action {}", quote_bytes(action));
                 return Err(Wrong::new(request, "read, write, sync, datasync, trim or wait"));
             }
         };

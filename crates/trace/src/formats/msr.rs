@@ -2,7 +2,7 @@
 //! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, in 100 ns since 1601.
 
 use super::{Line, LineFormat, Names, Notes, RawRequest, fields};
-use crate::error::quoted;
+use crate::error::quote_bytes;
 use crate::header::Times;
 use crate::input::{Wrong, parse_field};
 use crate::request::Op;
@@ -33,7 +33,7 @@ impl LineFormat for Msr {
         request.op = match kind.to_ascii_lowercase().as_slice() {
             b"read" => Op::Read,
             b"write" => Op::Write,
-            _ => return Err(Wrong::new(format!("type {}", quoted(kind)), "Read or Write")),
+            _ => return Err(Wrong::new(format!("type {}", quote_bytes(kind)), "Read or Write")),
         };
         request.at_ns = time.saturating_sub(TO_1970).saturating_mul(100);
         request.offset = parse_field(offset, "an offset in bytes")?;

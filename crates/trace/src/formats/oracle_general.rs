@@ -26,7 +26,7 @@ impl Importer for OracleGeneral {
             ReadOutcome::Whole => {}
             ReadOutcome::End => return Ok(false),
             ReadOutcome::Part(part) => {
-                let at = self.bytes.at() - part as u64;
+                let at = self.bytes.position() - part as u64;
                 let cut = format!("the record at byte {at} has {part} of {RECORD} bytes");
                 notes.cut_short = Some(cut);
                 return Ok(false);

@@ -3,7 +3,7 @@
 //! what is in it. (`RocksDB`, `trace_replay/trace_replay.h`, `db/write_batch.cc`)
 
 use super::{Importer, Notes, RawRequest};
-use crate::error::{TraceError, quoted};
+use crate::error::{TraceError, quote_bytes};
 use crate::header::Times;
 use crate::input::{Bytes, Input, ReadOutcome, Wrong};
 use crate::request::Op;
@@ -71,15 +71,17 @@ impl Rocksdb {
             Some("0.1") => false,
             Some("0.2") => true,
             Some(other) => {
-                let version_text = format!("trace version {}", quoted(other.as_bytes()));
-                return Err(this.bytes.wrong(0, Wrong::new(version_text, "version 0.1 or 0.2")));
+                let version_text = format!("trace version {}", quote_bytes(other.as_bytes()));
+                return Err(this
+                    .bytes
+                    .malformed_error(0, Wrong::new(version_text, "version 0.1 or 0.2")));
             }
             None => {
                 let wrong = Wrong::new(
-                    quoted(text.as_bytes()),
+                    quote_bytes(text.as_bytes()),
                     format!("a record that begins with `{MAGIC}`: a query trace of RocksDB"),
                 );
-                return Err(this.bytes.wrong(0, wrong));
+                return Err(this.bytes.malformed_error(0, wrong));
             }
         };
         Ok(this)
@@ -87,7 +89,7 @@ impl Rocksdb {
 
     /// The next record, its payload in its place. `None`: there are no more, whole ones at least.
     fn record(&mut self, notes: &mut Notes) -> Result<Option<Record>, TraceError> {
-        let offset = self.bytes.at();
+        let offset = self.bytes.position();
         let mut front = [0; FRONT];
         match self.bytes.fill(&mut front)? {
             ReadOutcome::Whole => {}
@@ -104,7 +106,9 @@ impl Rocksdb {
         let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
         if length > PAYLOAD_MAX {
             let length_text = format!("a record of {length} bytes");
-            return Err(self.bytes.wrong(offset, Wrong::new(length_text, "at most 1 GiB")));
+            return Err(self
+                .bytes
+                .malformed_error(offset, Wrong::new(length_text, "at most 1 GiB")));
         }
         if let ReadOutcome::Part(part) = self.bytes.fill_vec(&mut self.payload, length)? {
             let cut =
@@ -119,19 +123,22 @@ impl Rocksdb {
     fn add_record(&mut self, record: &Record, notes: &mut Notes) -> Result<(), Wrong> {
         let mut payload = Payload { rest: &self.payload };
         if self.mapped && !matches!(record.kind, BEGIN | END) {
-            payload.fixed::<8>("what is in the payload")?;
+            payload.read_array::<8>("what is in the payload")?;
         }
         let (at_ns, waiting) = (record.at_ns, &mut self.waiting);
         match record.kind {
             WRITE => {
-                let batch =
-                    if self.mapped { payload.prefixed("a write batch")? } else { payload.rest };
+                let batch = if self.mapped {
+                    payload.read_prefixed("a write batch")?
+                } else {
+                    payload.rest
+                };
                 Batch { rest: Payload { rest: batch }, at_ns, joined: false }
                     .queue(waiting, notes)?;
             }
             GET | SEEK | SEEK_FOR_PREV => {
-                let family = u32::from_le_bytes(payload.fixed("a column family")?);
-                let key = payload.prefixed("a key")?;
+                let family = u32::from_le_bytes(payload.read_array("a column family")?);
+                let key = payload.read_prefixed("a key")?;
                 let op = match record.kind {
                     GET => Op::Get,
                     SEEK => Op::Scan,
@@ -140,18 +147,18 @@ impl Rocksdb {
                 waiting.push_back(PendingRequest::new(at_ns, op, family, key, 0));
             }
             MULTIGET => {
-                let count = u32::from_le_bytes(payload.fixed("how many keys")?);
-                let mut families = Payload { rest: payload.prefixed("column families")? };
-                let mut keys = Payload { rest: payload.prefixed("keys")? };
+                let count = u32::from_le_bytes(payload.read_array("how many keys")?);
+                let mut families = Payload { rest: payload.read_prefixed("column families")? };
+                let mut keys = Payload { rest: payload.read_prefixed("keys")? };
                 for number in 0..count {
-                    let family = u32::from_le_bytes(families.fixed("a column family")?);
-                    let key = keys.prefixed("a key")?;
+                    let family = u32::from_le_bytes(families.read_array("a column family")?);
+                    let key = keys.read_prefixed("a key")?;
                     let get = PendingRequest::new(at_ns, Op::Get, family, key, 0);
                     waiting.push_back(PendingRequest { joined: number > 0, ..get });
                 }
             }
             END => self.ended = true,
-            BEGIN => notes.left_out("a second header"),
+            BEGIN => notes.count_left_out("a second header"),
             other => {
                 let expected = "a write, get, seek or multiget: a query trace";
                 return Err(Wrong::new(format!("a record of kind {other}"), expected));
@@ -183,7 +190,8 @@ impl Importer for Rocksdb {
                 self.ended = true;
                 return Ok(false);
             };
-            self.add_record(&record, notes).map_err(|wrong| self.bytes.wrong(record.at, wrong))?;
+            self.add_record(&record, notes)
+                .map_err(|wrong| self.bytes.malformed_error(record.at, wrong))?;
         }
     }
 
@@ -207,25 +215,27 @@ struct Payload<'p> {
 }
 
 impl<'p> Payload<'p> {
-    fn fixed<const N: usize>(&mut self, what: &str) -> Result<[u8; N], Wrong> {
-        let (head, rest) = self.rest.split_first_chunk::<N>().ok_or_else(|| self.short(what))?;
+    fn read_array<const N: usize>(&mut self, what: &str) -> Result<[u8; N], Wrong> {
+        let (head, rest) =
+            self.rest.split_first_chunk::<N>().ok_or_else(|| self.short_payload_error(what))?;
         self.rest = rest;
         Ok(*head)
     }
 
-    fn number(&mut self, what: &str) -> Result<u64, Wrong> {
-        varint::decode(&mut self.rest).ok_or_else(|| self.short(what))
+    fn read_varint(&mut self, what: &str) -> Result<u64, Wrong> {
+        varint::decode(&mut self.rest).ok_or_else(|| self.short_payload_error(what))
     }
 
     /// A length, and so many bytes.
-    fn prefixed(&mut self, what: &str) -> Result<&'p [u8], Wrong> {
-        let length = self.number(what)? as usize;
-        let (head, rest) = self.rest.split_at_checked(length).ok_or_else(|| self.short(what))?;
+    fn read_prefixed(&mut self, what: &str) -> Result<&'p [u8], Wrong> {
+        let length = self.read_varint(what)? as usize;
+        let (head, rest) =
+            self.rest.split_at_checked(length).ok_or_else(|| self.short_payload_error(what))?;
         self.rest = rest;
         Ok(head)
     }
 
-    fn short(&self, what: &str) -> Wrong {
+    fn short_payload_error(&self, what: &str) -> Wrong {
         let text = format!("a record that has {} bytes left", self.rest.len());
         Wrong::new(text, format!("{what} in them"))
     }
@@ -241,15 +251,15 @@ struct Batch<'p> {
 
 impl Batch<'_> {
     fn queue(&mut self, to: &mut VecDeque<PendingRequest>, notes: &mut Notes) -> Result<(), Wrong> {
-        self.rest.fixed::<12>("the front of a write batch")?;
+        self.rest.read_array::<12>("the front of a write batch")?;
         while let Some(tag) = self.rest.rest.first().copied() {
             self.rest.rest = &self.rest.rest[1..];
             // Tags of column families have the same meanings as those without.
             let (tag, family) = match tag {
-                0x4..=0x6 => (tag - 0x4, self.rest.number("a column family")?),
-                0x8 => (0x7, self.rest.number("a column family")?),
-                0xe => (0xf, self.rest.number("a column family")?),
-                0x17 => (0x16, self.rest.number("a column family")?),
+                0x4..=0x6 => (tag - 0x4, self.rest.read_varint("a column family")?),
+                0x8 => (0x7, self.rest.read_varint("a column family")?),
+                0xe => (0xf, self.rest.read_varint("a column family")?),
+                0x17 => (0x16, self.rest.read_varint("a column family")?),
                 _ => (tag, 0),
             };
             self.record(tag, family as u32, to, notes)?;
@@ -272,25 +282,25 @@ impl Batch<'_> {
             0x0 => Op::Delete,
             0x1 => Op::Put,
             0x2 => {
-                notes.mapped("merge", Op::Rmw, 1);
+                notes.count_mapped("merge", Op::Rmw, 1);
                 Op::Rmw
             }
-            0x3 => return self.rest.prefixed("a remark").map(|_| ()),
+            0x3 => return self.rest.read_prefixed("a remark").map(|_| ()),
             0x7 => {
-                notes.mapped("single delete", Op::Delete, 1);
+                notes.count_mapped("single delete", Op::Delete, 1);
                 Op::Delete
             }
             // Marks of transactions, some with a name.
             0x9 | 0xd | 0x12 | 0x13 => return Ok(()),
-            0xa..=0xc => return self.rest.prefixed("a transaction's name").map(|_| ()),
+            0xa..=0xc => return self.rest.read_prefixed("a transaction's name").map(|_| ()),
             0xf => {
-                self.rest.prefixed("a key")?;
-                self.rest.prefixed("a key")?;
-                notes.left_out("a range of keys deleted");
+                self.rest.read_prefixed("a key")?;
+                self.rest.read_prefixed("a key")?;
+                notes.count_left_out("a range of keys deleted");
                 return Ok(());
             }
             0x16 => {
-                notes.mapped("put of columns", Op::Put, 1);
+                notes.count_mapped("put of columns", Op::Put, 1);
                 Op::Put
             }
             other => {
@@ -298,8 +308,8 @@ impl Batch<'_> {
                 return Err(Wrong::new(format!("tag {other:#x} in a write batch"), expected));
             }
         };
-        let key = self.rest.prefixed("a key")?;
-        let value = if op == Op::Delete { 0 } else { self.rest.prefixed("a value")?.len() };
+        let key = self.rest.read_prefixed("a key")?;
+        let value = if op == Op::Delete { 0 } else { self.rest.read_prefixed("a value")?.len() };
         let joined = std::mem::replace(&mut self.joined, true);
         to.push_back(PendingRequest {
             joined,

@@ -3,13 +3,13 @@
 use super::*;
 use crate::header::TtlRange;
 use crate::request::Request;
-use crate::testing::{imported, refusal};
+use crate::testing::{import_bytes, refusal};
 
 /// (milliseconds, operation, key, bytes of the key, of the value, client)
 type Row = (u64, Op, u64, u32, u64, u32);
 
 fn rows(format: Format, bytes: &[u8]) -> (crate::Header, Vec<Row>) {
-    let (header, requests) = imported(format, bytes).unwrap();
+    let (header, requests) = import_bytes(format, bytes).unwrap();
     let row =
         |r: &Request| (r.at_ns / 1_000_000, r.op, r.key, r.key_bytes, r.value_bytes, r.client);
     (header, requests.iter().map(row).collect())

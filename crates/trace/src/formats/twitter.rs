@@ -2,7 +2,7 @@
 //! seconds. (twitter/cache-trace, README)
 
 use super::{Line, LineFormat, Notes, RawRequest, parse_ttl};
-use crate::error::quoted;
+use crate::error::quote_bytes;
 use crate::header::Times;
 use crate::input::{Wrong, parse_field};
 use crate::request::Op;
@@ -19,7 +19,7 @@ impl LineFormat for Twitter {
         notes: &mut Notes,
     ) -> Result<Line, Wrong> {
         // A key may have commas: the fields around it are counted from both ends.
-        let (seconds, rest) = split(line)?;
+        let (seconds, rest) = split_field(line)?;
         let mut behind = rest.rsplitn(6, |byte| *byte == b',');
         let mut last = || {
             behind.next().ok_or_else(|| {
@@ -33,15 +33,17 @@ impl LineFormat for Twitter {
             b"get" => Op::Get,
             b"set" => Op::Put,
             b"delete" => Op::Delete,
-            b"gets" => mapped("gets", Op::Get, notes),
-            b"add" => mapped("add", Op::Put, notes),
-            b"replace" => mapped("replace", Op::Put, notes),
-            b"cas" => mapped("cas", Op::Put, notes),
-            b"append" => mapped("append", Op::Rmw, notes),
-            b"prepend" => mapped("prepend", Op::Rmw, notes),
-            b"incr" => mapped("incr", Op::Rmw, notes),
-            b"decr" => mapped("decr", Op::Rmw, notes),
-            other => return Err(Wrong::new(format!("operation {}", quoted(other)), OPERATIONS)),
+            b"gets" => map_op("gets", Op::Get, notes),
+            b"add" => map_op("add", Op::Put, notes),
+            b"replace" => map_op("replace", Op::Put, notes),
+            b"cas" => map_op("cas", Op::Put, notes),
+            b"append" => map_op("append", Op::Rmw, notes),
+            b"prepend" => map_op("prepend", Op::Rmw, notes),
+            b"incr" => map_op("incr", Op::Rmw, notes),
+            b"decr" => map_op("decr", Op::Rmw, notes),
+            other => {
+                return Err(Wrong::new(format!("operation {}", quote_bytes(other)), OPERATIONS));
+            }
         };
         let seconds = parse_field(seconds, "a time in whole seconds")?;
         request.at_ns = seconds.saturating_mul(1_000_000_000);
@@ -60,13 +62,13 @@ impl LineFormat for Twitter {
     }
 }
 
-fn split(line: &[u8]) -> Result<(&[u8], &[u8]), Wrong> {
+fn split_field(line: &[u8]) -> Result<(&[u8], &[u8]), Wrong> {
     let comma = line.iter().position(|byte| *byte == b',');
-    let comma = comma.ok_or_else(|| Wrong::new(quoted(line), "seven fields with commas"))?;
+    let comma = comma.ok_or_else(|| Wrong::new(quote_bytes(line), "seven fields with commas"))?;
     Ok((&line[..comma], &line[comma + 1..]))
 }
 
-fn mapped(from: &str, to: Op, notes: &mut Notes) -> Op {
-    notes.mapped(from, to, 1);
+fn map_op(from: &str, to: Op, notes: &mut Notes) -> Op {
+    notes.count_mapped(from, to, 1);
     to
 }

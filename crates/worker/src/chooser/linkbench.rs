@@ -24,11 +24,11 @@ impl Shuffler {
 
     /// The position of `rank`.
     #[inline]
-    pub(crate) fn at(&self, rank: u64) -> u64 {
+    pub(crate) fn position(&self, rank: u64) -> u64 {
         let groups = self.turns.len() as u64;
         let group = rank % groups;
         let turned = rank + groups * self.turns[group as usize];
-        if turned < self.n { turned } else { turned % self.ring(group) }
+        if turned < self.n { turned } else { turned % self.ring_end(group) }
     }
 
     /// Which rank is at this place.
@@ -36,14 +36,14 @@ impl Shuffler {
     pub(crate) fn rank_at(&self, position: u64) -> u64 {
         let groups = self.turns.len() as u64;
         let group = position % groups;
-        let ring = self.ring(group);
+        let ring = self.ring_end(group);
         (position + ring - groups * self.turns[group as usize]) % ring
     }
 
     /// Where a group's ring ends. The first groups have one number more than the others where they
     /// do not share evenly.
     #[inline]
-    fn ring(&self, group: u64) -> u64 {
+    fn ring_end(&self, group: u64) -> u64 {
         let groups = self.turns.len() as u64;
         (self.n / groups + u64::from(group < self.n % groups)) * groups
     }
@@ -59,7 +59,7 @@ mod tests {
             let shuffler = Shuffler::new(20_343_988_438_726_021, n);
             let mut drawn = vec![false; n as usize];
             for rank in 0..n {
-                let position = shuffler.at(rank) as usize;
+                let position = shuffler.position(rank) as usize;
                 assert!(
                     !std::mem::replace(&mut drawn[position], true),
                     "n = {n}: {position} twice"
@@ -74,7 +74,7 @@ mod tests {
     fn ranks_are_where_linkbench_puts_them() {
         let placed = |seed, n, ranks: [u64; 4]| {
             let shuffler = Shuffler::new(seed, n);
-            ranks.map(|rank| shuffler.at(rank))
+            ranks.map(|rank| shuffler.position(rank))
         };
         let ranks = [0, 1_023, 5_000_000, 9_999_999];
         let links = placed(20_343_988_438_726_021, 10_000_000, ranks);

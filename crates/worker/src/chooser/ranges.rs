@@ -33,7 +33,7 @@ impl Ranges {
     /// Of `records >= 1` keys. Some range has a share: whoever made the plan has seen to that.
     pub(crate) fn new(ranges: u32, terms: Terms, within: RangeDraw, records: u64) -> Self {
         let ranges = u64::from(ranges).clamp(1, records);
-        let mut shares = shares(ranges, terms);
+        let mut shares = range_shares(ranges, terms);
         let total: u64 = shares.iter().sum();
         // Each range changes places with one that is drawn; so drawn, the order is not uniform.
         let mut places = Mersenne::new(total);
@@ -61,7 +61,7 @@ impl Ranges {
             RangeDraw::Power { a, b } => {
                 let u = drawn as f64 / self.keys as f64;
                 let hotness = (u / a).powf(1.0 / b).ceil() as i64;
-                Mersenne::first(hotness as u64) % self.keys
+                Mersenne::first_number(hotness as u64) % self.keys
             }
         };
         range * self.keys + key
@@ -70,7 +70,7 @@ impl Ranges {
 
 /// Whole numbers that are to each other as the shares are, from the last range to the first: so
 /// many that the last one with any has one. At least one of them is not 0.
-fn shares(ranges: u64, terms: Terms) -> Vec<u64> {
+fn range_shares(ranges: u64, terms: Terms) -> Vec<u64> {
     let Terms { a, b, c, d } = terms;
     let mut amplify = 0.0;
     let share = |range: u64| {
@@ -100,7 +100,7 @@ mod tests {
     const POWER: RangeDraw = RangeDraw::Power { a: 0.002_312, b: 0.3467 };
     const DRAWS: u64 = 400_000;
 
-    fn drawn(ranges: &Ranges, draws: u64) -> Vec<u64> {
+    fn draw_keys(ranges: &Ranges, draws: u64) -> Vec<u64> {
         let mut rng = Rng::new(&[8]);
         (0..draws).map(|_| ranges.next(&mut rng)).collect()
     }
@@ -108,7 +108,7 @@ mod tests {
     /// `InitiateExpDistribution` with the published parameters, worked out by another program.
     #[test]
     fn mixgraphs_ranges_have_db_benchs_shares() {
-        let shares = shares(30, MIXGRAPH);
+        let shares = range_shares(30, MIXGRAPH);
         let cold = [1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 5, 5, 5, 6, 6];
         assert_eq!(shares[..25], cold);
         assert_eq!(shares[25..], [7, 8, 10, 38, 538]);
@@ -119,7 +119,7 @@ mod tests {
     fn the_hottest_range_has_four_fifths_of_the_draws() {
         let ranges = Ranges::new(30, MIXGRAPH, POWER, 50_000_000);
         let mut draws_in = [0u64; 30];
-        for key in drawn(&ranges, DRAWS) {
+        for key in draw_keys(&ranges, DRAWS) {
             draws_in[(key / (50_000_000 / 30)) as usize] += 1;
         }
         let mut before = 0;
@@ -139,10 +139,10 @@ mod tests {
     #[test]
     fn the_hottest_keys_of_a_range_have_the_share_of_the_power_law() {
         let ranges = Ranges::new(1, MIXGRAPH, POWER, 1_666_666);
-        let keys = drawn(&ranges, DRAWS);
+        let keys = draw_keys(&ranges, DRAWS);
         for n in [1, 2, 5, 20, 100, 1_000] {
             let hot: std::collections::BTreeSet<u64> =
-                (0..=n).map(|hotness| Mersenne::first(hotness) % ranges.keys).collect();
+                (0..=n).map(|hotness| Mersenne::first_number(hotness) % ranges.keys).collect();
             let share = keys.iter().filter(|key| hot.contains(key)).count() as f64 / DRAWS as f64;
             let law = 0.002_312 * (n as f64).powf(0.3467);
             // Colder keys meet the hot ones by chance: n of 1.7 million places.
@@ -157,12 +157,12 @@ mod tests {
         for records in [1, 2, 7, 31, 1_000] {
             for within in [RangeDraw::Uniform, POWER] {
                 let ranges = Ranges::new(30, MIXGRAPH, within, records);
-                assert!(drawn(&ranges, 2_000).iter().all(|key| *key < records));
+                assert!(draw_keys(&ranges, 2_000).iter().all(|key| *key < records));
             }
         }
         let nothing = Terms { a: 0.0, b: 0.0, c: -1.0, d: 0.0 };
-        assert_eq!(shares(3, nothing), [1, 1, 1]);
+        assert_eq!(range_shares(3, nothing), [1, 1, 1]);
         let endless = Terms { a: 1.0, b: 700.0, c: 0.0, d: 0.0 };
-        assert!(shares(100, endless).iter().sum::<u64>() > 0);
+        assert!(range_shares(100, endless).iter().sum::<u64>() > 0);
     }
 }

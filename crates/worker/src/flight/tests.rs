@@ -25,7 +25,7 @@ fn what_is_recorded_waits_for_what_is_to_the_same_bytes_and_writes() {
     let piece = |reads, number, length| InFlight { reads, number, length, ..InFlight::default() };
     let meets = |flight: &Flight, reads| {
         [(0, 100), (99, 1), (100, 1), (149, 1), (150, 10), (0, 1_000), (u64::MAX, 5)]
-            .map(|(number, length)| flight.meets(&piece(reads, number, length)))
+            .map(|(number, length)| flight.must_wait(&piece(reads, number, length)))
     };
     assert_eq!(meets(&flight, false), [false; 7], "nothing is in flight");
     flight.slots[1] = InFlight { busy: true, ..piece(false, 100, 50) };
@@ -209,7 +209,7 @@ fn replayed(replay: &Replay, depth: u32) -> LifoServer {
     let mix = [entry(Op::Get), entry(Op::Update)];
     let (work, requests) = (Work::Mix(&mix), replay.requests);
     let deal = Deal { replay, work, requests, threads: 0..1, threads_total: 1, data_bytes: 0 };
-    let supply = KeySupply { values: Values::of_pool(replay.value_bytes_max), ..supply() };
+    let supply = KeySupply { values: Values::without_headers(replay.value_bytes_max), ..supply() };
     let (dealer, mut dealt) = open(&deal, &supply, std::iter::once(Rng::new(&[1]))).unwrap();
     let mut source = Source::Trace(dealt.remove(0));
     let (sender, _packets) = channel();
@@ -239,8 +239,8 @@ fn replayed(replay: &Replay, depth: u32) -> LifoServer {
 /// However an engine carries out what it has at a time, each key's requests are in their order.
 #[test]
 fn the_order_of_a_key_holds_with_several_in_flight() {
-    let folder = tempfile::tempdir().unwrap();
-    let replay = recorded(&folder.path().join("t"), 20_000);
+    let dir = tempfile::tempdir().unwrap();
+    let replay = recorded(&dir.path().join("t"), 20_000);
     let (alone, many) = (replayed(&replay, 1), replayed(&replay, 16));
     assert!(alone.most == 1 && many.most > 8, "{} in flight", many.most);
     assert_eq!(alone.lengths, many.lengths);

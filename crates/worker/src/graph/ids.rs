@@ -38,7 +38,7 @@ impl Links {
     #[inline]
     pub(super) fn count(&self, id: u64, kind: u64) -> u64 {
         let all = self.table.links(self.order.rank_at(id - FIRST), self.ids);
-        self.split.of_type(all, kind - FIRST_KIND)
+        self.split.links_for_type(all, kind - FIRST_KIND)
     }
 }
 
@@ -73,7 +73,7 @@ impl Ranked {
 
     #[inline]
     fn id(&self, rng: &mut Rng) -> u64 {
-        FIRST + self.order.at(self.zipf.rank(rng))
+        FIRST + self.order.position(self.zipf.rank(rng))
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct NodeLoad<'p> {
 
 impl<'p> NodeLoad<'p> {
     pub(super) fn new(case: &'p GraphCase, mut rng: Rng) -> Self {
-        let motifs = Motifs::of_nodes(case.graph.motif_bytes, &mut rng);
+        let motifs = Motifs::for_nodes(case.graph.motif_bytes, &mut rng);
         Self { case, rng, motifs, next: FIRST }
     }
 
@@ -77,14 +77,16 @@ struct Pending {
 
 impl<'p> LinkLoad<'p> {
     pub(super) fn new(case: &'p GraphCase, mut rng: Rng) -> Self {
-        let motifs = Motifs::of_links(case.graph.motif_bytes, &mut rng);
+        let motifs = Motifs::for_links(case.graph.motif_bytes, &mut rng);
         Self { case, rng, motifs, places: 0..0, pending: None }
     }
 
     pub(super) fn fill(&mut self, block: &mut GraphBlock) {
         let data = &mut block.data;
         while data.links.len() < UNIT {
-            let Some(mut pending) = self.pending.take().or_else(|| self.next()) else { break };
+            let Some(mut pending) = self.pending.take().or_else(|| self.next_pending()) else {
+                break;
+            };
             while pending.next < pending.count.links && data.links.len() < UNIT {
                 let from = data.bytes.len() as u32;
                 let bytes = draw(&self.case.graph.link_bytes, &mut self.rng) as usize;
@@ -112,7 +114,7 @@ impl<'p> LinkLoad<'p> {
     }
 
     /// The next node and type that has links.
-    fn next(&mut self) -> Option<Pending> {
+    fn next_pending(&mut self) -> Option<Pending> {
         loop {
             for list in self.places.by_ref() {
                 let (id, kind) = (list / Graph::TYPES, FIRST_KIND + list % Graph::TYPES);

@@ -81,24 +81,24 @@ fn key<const N: usize, const BYTES: usize>(table: u8, numbers: [u64; N]) -> [u8;
 
 /// The number at this place among a key's.
 fn number(key: &[u8], index: usize) -> Result<u64> {
-    let bytes = key.get(1 + index * 8..).and_then(<[u8]>::first_chunk).ok_or_else(damaged)?;
+    let bytes = key.get(1 + index * 8..).and_then(<[u8]>::first_chunk).ok_or_else(damaged_error)?;
     Ok(u64::from_be_bytes(*bytes))
 }
 
 /// A record that this module did not write.
-fn damaged() -> Error {
+fn damaged_error() -> Error {
     Error::new(ErrorClass::Corrupt, "damaged record of the graph")
 }
 
 /// The first bytes of a value, and the others.
-fn split<const N: usize>(value: &[u8]) -> Result<(&[u8; N], &[u8])> {
-    value.split_first_chunk().ok_or_else(damaged)
+fn split_chunk<const N: usize>(value: &[u8]) -> Result<(&[u8; N], &[u8])> {
+    value.split_first_chunk().ok_or_else(damaged_error)
 }
 
 fn node(value: &[u8]) -> Result<Node<'_>> {
-    let (kind, rest) = split(value)?;
-    let (version, rest) = split(rest)?;
-    let (time, data) = split(rest)?;
+    let (kind, rest) = split_chunk(value)?;
+    let (version, rest) = split_chunk(rest)?;
+    let (time, data) = split_chunk(rest)?;
     Ok(Node {
         kind: u32::from_be_bytes(*kind),
         version: u64::from_be_bytes(*version),
@@ -108,9 +108,9 @@ fn node(value: &[u8]) -> Result<Node<'_>> {
 }
 
 fn link(key: LinkKey, value: &[u8]) -> Result<Link<'_>> {
-    let ([visible], rest) = split(value)?;
-    let (time, rest) = split(rest)?;
-    let (version, data) = split(rest)?;
+    let ([visible], rest) = split_chunk(value)?;
+    let (time, rest) = split_chunk(rest)?;
+    let (version, data) = split_chunk(rest)?;
     Ok(Link {
         key,
         visible: *visible == 1,
@@ -122,9 +122,9 @@ fn link(key: LinkKey, value: &[u8]) -> Result<Link<'_>> {
 
 /// A count and its version.
 fn count(value: &[u8]) -> Result<(u64, u64)> {
-    let (links, rest) = split(value)?;
-    let (_, rest): (&[u8; 8], _) = split(rest)?;
-    let (version, _) = split(rest)?;
+    let (links, rest) = split_chunk(value)?;
+    let (_, rest): (&[u8; 8], _) = split_chunk(rest)?;
+    let (version, _) = split_chunk(rest)?;
     Ok((u64::from_be_bytes(*links), u64::from_be_bytes(*version)))
 }
 
@@ -395,7 +395,7 @@ impl<S: Session> Graph for Keyed<S> {
         let mut failed = Ok(());
         let shown = self.session.scan(range.limit(limit.into()), |key, value| {
             let read = || {
-                let (version, data) = split(value)?;
+                let (version, data) = split_chunk(value)?;
                 let key_of_link = LinkKey { id1, kind, id2: number(key, 3)? };
                 let (time, version) = (u64::MAX - number(key, 2)?, u32::from_be_bytes(*version));
                 Ok(Link { key: key_of_link, visible: true, time, version, data })

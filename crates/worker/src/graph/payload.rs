@@ -17,12 +17,12 @@ pub(super) struct Motifs {
 
 impl Motifs {
     /// For links.
-    pub(super) fn of_links(buffer: u32, rng: &mut Rng) -> Self {
+    pub(super) fn for_links(buffer: u32, rng: &mut Rng) -> Self {
         Self::new(32..=100, 0.225, buffer, rng)
     }
 
     /// For nodes.
-    pub(super) fn of_nodes(buffer: u32, rng: &mut Rng) -> Self {
+    pub(super) fn for_nodes(buffer: u32, rng: &mut Rng) -> Self {
         Self::new(50..=220, 0.63, buffer, rng)
     }
 
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn bytes_are_those_of_their_range_and_come_again_as_often_as_is_said() {
         let mut rng = Rng::new(&[3]);
-        let links = Motifs::of_links(512, &mut rng);
+        let links = Motifs::for_links(512, &mut rng);
         let mut out = Vec::new();
         links.fill(1_000_000, &mut rng, &mut out);
         assert_eq!(out.len(), 1_000_000);
@@ -90,7 +90,7 @@ mod tests {
         let share = again.count() as f64 / (1_000_000.0 / CHUNK as f64);
         assert!((share - 0.775).abs() < 0.02, "{share}");
         out.clear();
-        Motifs::of_nodes(128, &mut rng).fill(1, &mut rng, &mut out);
+        Motifs::for_nodes(128, &mut rng).fill(1, &mut rng, &mut out);
         assert!(out.len() == 1 && (50..=220).contains(&out[0]));
     }
 }

@@ -47,8 +47,8 @@ impl<'p> Requests<'p> {
         Self {
             case,
             mix: role.mix.iter().map(entry).collect(),
-            of_links: Motifs::of_links(case.graph.motif_bytes, &mut rng),
-            of_nodes: Motifs::of_nodes(case.graph.motif_bytes, &mut rng),
+            of_links: Motifs::for_links(case.graph.motif_bytes, &mut rng),
+            of_nodes: Motifs::for_nodes(case.graph.motif_bytes, &mut rng),
             rng,
         }
     }
@@ -90,14 +90,14 @@ impl<'p> Requests<'p> {
             Request::AddLink => {
                 let updates = self.mix[slot].1 == Op::UpdateLink;
                 let existing = if updates { OF_UPDATES } else { OF_ADDS };
-                step.at = self.link(IdPurpose::LinkWrite, existing);
+                step.at = self.draw_link(IdPurpose::LinkWrite, existing);
                 self.data(false, block, &mut step);
             }
-            Request::DeleteLink => step.at = self.link(IdPurpose::LinkWrite, OF_DELETES),
-            Request::CountLink => step.at = self.link_of(IdPurpose::LinkRead),
-            Request::MultigetLink => self.several(block, &mut step),
+            Request::DeleteLink => step.at = self.draw_link(IdPurpose::LinkWrite, OF_DELETES),
+            Request::CountLink => step.at = self.draw_list_key(IdPurpose::LinkRead),
+            Request::MultigetLink => self.draw_several_links(block, &mut step),
             Request::GetLinksList => {
-                step.at = self.link_of(IdPurpose::LinkRead);
+                step.at = self.draw_list_key(IdPurpose::LinkRead);
                 if self.rng.unit() < self.case.graph.history {
                     step.tail = 1 + self.rng.below(u64::from(u32::MAX)) as u32;
                 }
@@ -108,13 +108,13 @@ impl<'p> Requests<'p> {
     }
 
     /// A node and a type.
-    fn link_of(&mut self, purpose: IdPurpose) -> LinkKey {
+    fn draw_list_key(&mut self, purpose: IdPurpose) -> LinkKey {
         let id1 = self.case.ids.draw(purpose, &mut self.rng);
         LinkKey { id1, kind: FIRST_KIND + self.rng.below(Graph::TYPES), id2: 0 }
     }
 
-    fn link(&mut self, purpose: IdPurpose, existing: Existing) -> LinkKey {
-        let link = self.link_of(purpose);
+    fn draw_link(&mut self, purpose: IdPurpose, existing: Existing) -> LinkKey {
+        let link = self.draw_list_key(purpose);
         let range = self.range(link, existing);
         LinkKey { id2: link.id1 + self.rng.below(range), ..link }
     }
@@ -126,8 +126,8 @@ impl<'p> Requests<'p> {
     }
 
     /// Several links of a node, each another.
-    fn several(&mut self, block: &mut Drawn, step: &mut GraphRequest) {
-        let link = self.link_of(IdPurpose::LinkRead);
+    fn draw_several_links(&mut self, block: &mut Drawn, step: &mut GraphRequest) {
+        let link = self.draw_list_key(IdPurpose::LinkRead);
         let count = draw(&self.case.graph.multiget, &mut self.rng);
         let range = self.range(link, OF_GETS);
         let first = block.id2s.len();

@@ -67,7 +67,7 @@ fn a_load_is_whole() {
     assert_eq!(loaded, 5_000);
 }
 
-fn drawn(case: &GraphCase, op: &Op, count: usize) -> GraphBlock {
+fn draw_block(case: &GraphCase, op: &Op, count: usize) -> GraphBlock {
     let entry = MixEntry::new(op.clone(), 1.0, Choice::Uniform);
     let role = Role {
         name: "requesters".to_owned(),
@@ -92,7 +92,7 @@ fn drawn(case: &GraphCase, op: &Op, count: usize) -> GraphBlock {
 fn links_are_there_as_often_as_is_said() {
     let case = case(100_000);
     for (op, share) in [(Op::DeleteLink, 0.9), (Op::UpdateLink, 0.9), (Op::AddLink, 0.05)] {
-        let block = drawn(&case, &op, 100_000);
+        let block = draw_block(&case, &op, 100_000);
         let keys = block.steps.iter().map(|step| step.action.at);
         // Where rounding up the range does not show.
         let linked = keys.filter(|key| case.links.count(key.id1, key.kind) >= 20);
@@ -110,7 +110,7 @@ fn links_are_there_as_often_as_is_said() {
             op.name()
         );
     }
-    let block = drawn(&case, &Op::MultigetLink, 10_000);
+    let block = draw_block(&case, &Op::MultigetLink, 10_000);
     let mean = block.data.id2s.len() as f64 / 10_000.0;
     assert!((mean - 3.62).abs() < 0.06, "{mean}");
     for step in &block.steps {

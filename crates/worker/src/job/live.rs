@@ -29,7 +29,7 @@ impl LiveRecords {
             seat,
             is_graph: job.data.graph.is_some(),
             has_gaps: has_gaps(job),
-            loaded: find_load(job).map_or(records, |(_, load)| load.records_of(records)),
+            loaded: find_load(job).map_or(records, |(_, load)| load.written_records(records)),
             is_known: true,
         };
         let mut before = job.phases_before.iter().filter_map(Phase::mix);
@@ -41,11 +41,15 @@ impl LiveRecords {
     }
 
     /// After a phase.
-    pub(super) fn after(&mut self, phase: &Phase, population: &Population) -> Option<u64> {
+    pub(super) fn count_after_phase(
+        &mut self,
+        phase: &Phase,
+        population: &Population,
+    ) -> Option<u64> {
         self.is_known &= !phase.mix().is_some_and(|mix| writes(mix) && self.loses_count(mix));
-        let never_loaded = population.loaded().saturating_sub(self.loaded);
+        let never_loaded = population.loaded_records().saturating_sub(self.loaded);
         let ours = if self.seat.rank == 0 { never_loaded } else { 0 };
-        self.is_known.then(|| population.live().saturating_sub(ours))
+        self.is_known.then(|| population.live_records().saturating_sub(ours))
     }
 
     /// Requests of a graph and of a trace have keys of their own; of a crew no rank knows which
@@ -80,7 +84,7 @@ pub(super) fn missing_keys(job: &Job, supply: &KeySupply) -> Option<MissingKeys>
     // The load's own draws, once more.
     let written = (0..load.threads).flat_map(|thread| {
         let share = (thread, load.threads);
-        let rng = Rng::of_thread(job.data.seed, job.trial, phase, 0, share);
+        let rng = Rng::for_thread(job.data.seed, job.trial, phase, 0, share);
         LoadRange::new(load.order, load.batch, records, share, supply, rng).numbers()
     });
     Some(MissingKeys::all_but(numbers, records, written))
@@ -152,7 +156,7 @@ mod tests {
             phases_before,
             slice_ns: 1_000_000_000,
             errors_max: 0,
-            folder: "/nowhere".into(),
+            dir: "/nowhere".into(),
             trial: 1,
             crew: None,
             recordings: Vec::new(),
@@ -162,9 +166,9 @@ mod tests {
     /// The records after each phase of a job, of which nothing is done.
     fn live_after_each(job: &Job, seat: RankId) -> Vec<Option<u64>> {
         let missing = missing_keys(job, &supply());
-        let population = Population::new(RECORDS, seat).without(missing);
+        let population = Population::new(RECORDS, seat).with_missing(missing);
         let mut live = LiveRecords::new(job, seat);
-        job.phases.iter().map(|phase| live.after(phase, &population)).collect()
+        job.phases.iter().map(|phase| live.count_after_phase(phase, &population)).collect()
     }
 
     /// Regression test for fault 10, with `fillrandom` as `db_bench` runs it: in the case that

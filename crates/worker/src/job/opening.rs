@@ -37,7 +37,7 @@ const WRITES_MAX: Duration = Duration::from_secs(3600);
 impl<G: GraphEngine> Case<'_, G> {
     /// Opens the engine as often as the phase has operations. `None`: the program stopped it before
     /// it began.
-    pub(super) fn open_again(
+    pub(super) fn measure_openings(
         &mut self,
         index: u32,
         phase: &Phase,
@@ -156,16 +156,16 @@ impl<G: GraphEngine> Case<'_, G> {
 /// Starts this worker once more on the same database, lets it update records at a rate, and kills
 /// it meanwhile.
 fn kill_writers(job: &Job, index: u32, number: u64, writes: u64) -> Result<()> {
-    let folder = job.folder.join(format!("killed-{index}-{number}"));
-    fs::create_dir(&folder)?;
-    let killed = write_and_kill(job, index, number, writes, &folder);
-    fs::remove_dir_all(&folder)?;
+    let dir = job.dir.join(format!("killed-{index}-{number}"));
+    fs::create_dir(&dir)?;
+    let killed = write_and_kill(job, index, number, writes, &dir);
+    fs::remove_dir_all(&dir)?;
     killed.map_err(|error| error.context("the process that writes and is killed"))
 }
 
-fn write_and_kill(job: &Job, index: u32, number: u64, writes: u64, folder: &Path) -> Result<()> {
-    let killed_job = writing_job(job, index, number, writes, folder);
-    let line = killed_job.to_line().map_err(|error| other(&error))?;
+fn write_and_kill(job: &Job, index: u32, number: u64, writes: u64, dir: &Path) -> Result<()> {
+    let killed_job = writing_job(job, index, number, writes, dir);
+    let line = killed_job.to_line().map_err(|error| other_error(&error))?;
     let program = std::env::current_exe()?;
     let mut command = Command::new(program);
     command.args(std::env::args_os().skip(1)).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -182,7 +182,7 @@ fn write_and_kill(job: &Job, index: u32, number: u64, writes: u64, folder: &Path
 }
 
 /// The job of the process that is killed: updates of random records at a rate.
-fn writing_job(job: &Job, index: u32, number: u64, writes: u64, folder: &Path) -> Job {
+fn writing_job(job: &Job, index: u32, number: u64, writes: u64, dir: &Path) -> Job {
     let update = MixEntry::new(Op::Update, 1.0, Choice::Uniform);
     let mut role = Role::new("writers", WRITERS, vec![update]);
     role.rate = Some(Rate::new(writes as f64 / WRITES_FOR.as_secs_f64(), Schedule::Fixed));
@@ -192,7 +192,7 @@ fn writing_job(job: &Job, index: u32, number: u64, writes: u64, folder: &Path) -
     Job {
         phases: vec![Phase::new("writing", work)],
         phases_before: before.collect(),
-        folder: folder.to_owned(),
+        dir: dir.to_owned(),
         // Each of a phase draws other keys.
         trial: job.trial.wrapping_mul(1 << 16).wrapping_add(number as u32),
         recordings: Vec::new(),
@@ -210,7 +210,7 @@ fn write_for_a_while(child: &mut Child, job: &[u8]) -> Result<()> {
     while output.read_line(&mut line)? > 0 {
         match Event::from_json(&line) {
             Ok(Event::Ready { .. }) => {
-                input.write_all(&Control::Go.to_line().map_err(|error| other(&error))?)?;
+                input.write_all(&Control::Go.to_line().map_err(|error| other_error(&error))?)?;
             }
             Ok(Event::Progress { elapsed_ns, .. })
                 if elapsed_ns >= WRITES_FOR.as_nanos() as u64 =>
@@ -225,6 +225,6 @@ fn write_for_a_while(child: &mut Child, job: &[u8]) -> Result<()> {
     Err(gone())
 }
 
-fn other(error: &dyn std::fmt::Display) -> Error {
+fn other_error(error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorClass::Other, error.to_string())
 }

@@ -31,11 +31,11 @@ pub(super) struct Plan<'j> {
 }
 
 /// Where a job's keys and values come from.
-pub(super) fn supply(job: &Job) -> Result<KeySupply> {
+pub(super) fn key_supply(job: &Job) -> Result<KeySupply> {
     let longest = replays(&job.phases).map(|replay| replay.value_bytes_max).max().unwrap_or(0);
     Ok(KeySupply {
-        keys: KeyWriter::of_data(&job.data)?,
-        values: Values::up_to(longest, &job.data.value, job.data.verify, job.data.seed),
+        keys: KeyWriter::from_data(&job.data)?,
+        values: Values::with_longest(longest, &job.data.value, job.data.verify, job.data.seed),
         keyspace: Keyspace {
             records: job.data.records.max(1),
             ycsb_items: workload::ycsb_items(job.data.records, &job.phases),
@@ -79,7 +79,7 @@ impl<'j> Plan<'j> {
         let rng = |salt, thread| self.rng(task.phase, salt, (thread, load.threads));
         let role = |step: usize, name: &str, sources: Vec<graph::Source<'j>>| RoleSpec {
             name: name.to_owned(),
-            ops: OpInfo::named(GRAPH_LOADS[step]).into_iter().collect(),
+            ops: OpInfo::find_by_name(GRAPH_LOADS[step]).into_iter().collect(),
             rate: None,
             depth: None,
             think_ns: None,
@@ -122,7 +122,7 @@ impl<'j> Plan<'j> {
                 rate: role.rate.clone(),
                 depth: role.depth,
                 think_ns: role.think_ns,
-                on: role.on(ours().len() as u32) as usize,
+                on: role.count_os_threads(ours().len() as u32) as usize,
                 sources: ours().map(|t| source(role, t, rng(0, t))).collect(),
                 seeds: ours().map(|thread| rng(1, thread)).collect(),
                 first: ours().start,
@@ -146,7 +146,7 @@ impl<'j> Plan<'j> {
         // What was not written is missing.
         let errors_max = 0;
         let recorded = load.replay.as_ref().map(|replay| replay.requests);
-        let total = Some(recorded.unwrap_or(self.job.data.loaded()));
+        let total = Some(recorded.unwrap_or(self.job.data.loaded_items()));
         Task { total, errors_max, ..self.task(index, phase) }
     }
 
@@ -156,7 +156,7 @@ impl<'j> Plan<'j> {
             duration_ns: mix.ends.duration_ns,
             steady: mix.ends.least_ns.map(|least_ns| EndRule::new(least_ns, self.job.slice_ns)),
             turn_ns: mix.ends.turn_ns,
-            operations: mix.ends.operations.map(|all| self.seat.share(all, counting)),
+            operations: mix.ends.operations.map(|all| self.seat.own_count(all, counting)),
             total: mix.ends.operations.filter(|_| mix.ends.duration_ns.is_none()),
             ..self.task(index, phase)
         }
@@ -175,11 +175,11 @@ impl<'j> Plan<'j> {
             errors_max: self.job.errors_max,
             verify: self.job.data.verify,
             gaps: leaves_gaps(&self.job.phases, self.job.data.records),
-            spools: recording::folder(self.job, index),
+            spools: recording::dir(self.job, index),
         }
     }
 
     pub(super) fn rng(&self, phase: u32, role: u64, thread: (u32, u32)) -> Rng {
-        Rng::of_thread(self.job.data.seed, self.job.trial, phase, role, thread)
+        Rng::for_thread(self.job.data.seed, self.job.trial, phase, role, thread)
     }
 }

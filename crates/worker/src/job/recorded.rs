@@ -91,9 +91,9 @@ impl<G: GraphEngine> Case<'_, G> {
         task: &Task,
     ) -> Result<Option<PhaseResult>> {
         let clock = self.clock;
-        let work = || self.team::<KeyValue<G::Engine>>(team, task);
+        let work = || self.run_team::<KeyValue<G::Engine>>(team, task);
         let Some(dealer) = dealer else { return work() };
-        let (result, used) = replay::beside(dealer, clock, work)?;
+        let (result, used) = replay::run_with_dealer(dealer, clock, work)?;
         let Some(mut result) = result else { return Ok(None) };
         match used {
             Ok(used) => add_usage(&mut result.roles, &used),

@@ -79,7 +79,7 @@ impl Dealt {
                 0
             });
         }
-        match self.supply.keys.of_one_length() {
+        match self.supply.keys.equal_length_digits() {
             Some(digits) => {
                 self.prepare(block, steps, |data, request| data.push(request.number, digits));
             }
@@ -167,7 +167,7 @@ impl Dealt {
     }
 
     /// How many requests are due before `until_ns` that were never prepared.
-    pub(crate) fn left_until(&mut self, until_ns: u64) -> u64 {
+    pub(crate) fn count_unprepared(&mut self, until_ns: u64) -> u64 {
         let mut due_count = 0;
         loop {
             let rest = &self.batch[self.next..];
@@ -184,7 +184,7 @@ impl Dealt {
     }
 
     /// Requests of one step.
-    pub(crate) fn each(&self) -> usize {
+    pub(crate) fn requests_per_step(&self) -> usize {
         self.each
     }
 }

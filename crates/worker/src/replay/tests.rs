@@ -98,9 +98,9 @@ fn dealt_of(deal: &Deal<'_>) -> Vec<Vec<(u64, u8, u64)>> {
 
 #[test]
 fn each_key_has_one_thread_and_its_order() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let key = |n: u64| n * n % 101;
-    let (replay, role) = written(&folder.path().join("t"), 150_000, key);
+    let (replay, role) = written(&dir.path().join("t"), 150_000, key);
     let alone = dealt(&replay, &role, 1, 150_000).remove(0);
     assert_eq!(alone.len(), 150_000);
     assert!(alone.iter().zip(0..).all(|((number, slot, _), n)| {
@@ -122,8 +122,8 @@ fn each_key_has_one_thread_and_its_order() {
 /// A key that all ask for is one thread's: the others have nothing, and hold up nobody.
 #[test]
 fn threads_without_a_key_wait_for_the_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let (replay, role) = written(&folder.path().join("t"), 300_000, |_| 7);
+    let dir = tempfile::tempdir().unwrap();
+    let (replay, role) = written(&dir.path().join("t"), 300_000, |_| 7);
     let all = dealt(&replay, &role, 3, 300_000);
     assert_eq!(all.concat().len(), 300_000);
     assert_eq!(all.iter().filter(|one| one.is_empty()).count(), 2);
@@ -131,8 +131,8 @@ fn threads_without_a_key_wait_for_the_end() {
 
 #[test]
 fn by_its_times_a_request_is_due_and_what_is_left_is_counted() {
-    let folder = tempfile::tempdir().unwrap();
-    let (replay, role) = written(&folder.path().join("t"), 1_000, |n| n);
+    let dir = tempfile::tempdir().unwrap();
+    let (replay, role) = written(&dir.path().join("t"), 1_000, |n| n);
     let replay = Replay { speed: Some(2.0), ..replay };
     let all = dealt(&replay, &role, 1, 1_000).remove(0);
     assert!(all.iter().zip(0..).all(|((_, _, due), n)| *due == n * MS / 2));
@@ -144,16 +144,16 @@ fn by_its_times_a_request_is_due_and_what_is_left_is_counted() {
     hand.fill(&mut block, 16);
     // Half a millisecond apart: those of one.
     assert_eq!(block.steps.len(), 3);
-    assert_eq!(hand.left_until(100 * MS), 200 - 3);
+    assert_eq!(hand.count_unprepared(100 * MS), 200 - 3);
     drop(hand);
     dealing.join().unwrap().unwrap();
 }
 
 #[test]
 fn a_trace_that_is_another_now_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let (replay, role) = written(&folder.path().join("t"), 10, |n| n);
-    written(&folder.path().join("t"), 10, |n| n + 1);
+    let dir = tempfile::tempdir().unwrap();
+    let (replay, role) = written(&dir.path().join("t"), 10, |n| n);
+    written(&dir.path().join("t"), 10, |n| n + 1);
     let refused =
         open(&whole(&replay, &role, 1), &supply(), std::iter::empty()).map(|_| ()).unwrap_err();
     assert!(refused.to_string().contains("has changed since the plan"), "{refused}");
@@ -162,8 +162,8 @@ fn a_trace_that_is_another_now_is_refused() {
 /// Each rank of a crew reads all of the trace, and has the keys of its own threads.
 #[test]
 fn ranks_share_a_trace_by_its_keys() {
-    let folder = tempfile::tempdir().unwrap();
-    let (replay, role) = written(&folder.path().join("t"), 50_000, |n| n * n % 997);
+    let dir = tempfile::tempdir().unwrap();
+    let (replay, role) = written(&dir.path().join("t"), 50_000, |n| n * n % 997);
     let rank = |threads: Range<u32>| dealt_of(&Deal { threads, ..whole(&replay, &role, 5) });
     let apart = [rank(0..2), rank(2..5)].concat();
     assert_eq!(apart, dealt_of(&whole(&replay, &role, 5)));
@@ -173,7 +173,7 @@ fn ranks_share_a_trace_by_its_keys() {
 /// The requests of a drive as they are performed: what, where, how many bytes.
 fn of_drive(deal: &Deal<'_>) -> Vec<Vec<(Action, u64, u64)>> {
     let rngs = deal.threads.clone().map(|thread| Rng::new(&[thread.into()]));
-    let supply = KeySupply { values: Values::of_pool(1 << 20), ..supply() };
+    let supply = KeySupply { values: Values::without_headers(1 << 20), ..supply() };
     let (dealer, hands) = open(deal, &supply, rngs).unwrap();
     dealer.run(Scripted::default()).unwrap();
     let prepare = |dealt: Dealt| {
@@ -198,7 +198,7 @@ fn of_drive(deal: &Deal<'_>) -> Vec<Vec<(Action, u64, u64)>> {
 #[test]
 fn requests_of_a_drive_keep_their_places_and_lengths() {
     const MIB: u64 = 1 << 20;
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let requests = [
         (Op::Read, 5 * 512, 512),
         (Op::Write, 3 * MIB, 4_096),
@@ -207,7 +207,7 @@ fn requests_of_a_drive_keep_their_places_and_lengths() {
         (Op::Write, 8 * MIB - 512, MIB),
         (Op::Write, 0, 0),
     ];
-    let path = folder.path().join("t");
+    let path = dir.path().join("t");
     let (mut replay, role) = written_as(&path, Kind::Blocks, requests.into_iter());
     assert_eq!((replay.keys, replay.value_bytes_max), (10 * MIB, MIB));
     assert_eq!(replay.drive.unwrap().multiple_of, 512);
@@ -237,7 +237,7 @@ fn requests_of_a_drive_keep_their_places_and_lengths() {
 
 #[test]
 fn a_load_writes_what_is_read_before_it_is_written() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let requests = [
         (Op::Get, 9, 70),
         (Op::Put, 4, 5),
@@ -249,13 +249,13 @@ fn a_load_writes_what_is_read_before_it_is_written() {
         (Op::Get, 2, 6),
         (Op::Get, 0, 12),
     ];
-    let path = folder.path().join("t");
+    let path = dir.path().join("t");
     let (replay, role) = written_as(&path, Kind::Keys, requests.into_iter());
     assert_eq!(FirstReads::count(TraceReader::open(&path).unwrap()).unwrap(), 4);
     for (batch, steps) in [(1, vec![1; 4]), (3, vec![3, 1]), (100, vec![4])] {
         let work = Work::Load { batch };
         let deal = Deal { work, requests: u64::MAX, ..whole(&replay, &role, 1) };
-        let supply = KeySupply { values: Values::of_pool(100), ..supply() };
+        let supply = KeySupply { values: Values::without_headers(100), ..supply() };
         let (dealer, mut hands) = open(&deal, &supply, std::iter::once(Rng::new(&[1]))).unwrap();
         dealer.run(Scripted::default()).unwrap();
         let (mut source, mut block) = (Source::Trace(hands.remove(0)), KeyedBlock::default());
@@ -275,8 +275,8 @@ fn a_load_writes_what_is_read_before_it_is_written() {
 /// What was whole is done, the threads come to their end, and the damage is told.
 #[test]
 fn a_damaged_trace_ends_those_who_wait_for_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("t");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t");
     let (replay, role) = written(&path, 200_000, |n| n);
     let mut bytes = std::fs::read(&path).unwrap();
     let middle = bytes.len() * 3 / 4;
@@ -307,8 +307,8 @@ fn a_damaged_trace_ends_those_who_wait_for_it() {
 /// At twice the speed records live half as long; without `recorded_ttl` they stay.
 #[test]
 fn records_live_as_long_as_the_trace_says_at_its_speed() {
-    let folder = tempfile::tempdir().unwrap();
-    let (replay, role) = written(&folder.path().join("t"), 3_000, |n| n);
+    let dir = tempfile::tempdir().unwrap();
+    let (replay, role) = written(&dir.path().join("t"), 3_000, |n| n);
     let ttl = |recorded_ttl: bool, speed: Option<f64>| {
         let replay = Replay { recorded_ttl, speed, ..replay.clone() };
         let deal = whole(&replay, &role, 1);

@@ -16,7 +16,7 @@ impl Mersenne {
     pub(crate) fn new(seed: u64) -> Self {
         let mut state = [seed; WORDS];
         for i in 1..WORDS {
-            state[i] = seeded(state[i - 1], i);
+            state[i] = seed_word(state[i - 1], i);
         }
         Self { state, index: WORDS }
     }
@@ -25,32 +25,32 @@ impl Mersenne {
         if self.index == WORDS {
             for i in 0..WORDS {
                 let next = self.state[(i + 1) % WORDS];
-                self.state[i] = twisted(self.state[i], next, self.state[(i + HALF) % WORDS]);
+                self.state[i] = twist(self.state[i], next, self.state[(i + HALF) % WORDS]);
             }
             self.index = 0;
         }
         self.index += 1;
-        tempered(self.state[self.index - 1])
+        temper(self.state[self.index - 1])
     }
 
     /// The first number after `seed`, which half of the state is enough for.
-    pub(crate) fn first(seed: u64) -> u64 {
-        let second = seeded(seed, 1);
-        let far = (2..=HALF).fold(second, seeded);
-        tempered(twisted(seed, second, far))
+    pub(crate) fn first_number(seed: u64) -> u64 {
+        let second = seed_word(seed, 1);
+        let far = (2..=HALF).fold(second, seed_word);
+        temper(twist(seed, second, far))
     }
 }
 
-fn seeded(before: u64, index: usize) -> u64 {
+fn seed_word(before: u64, index: usize) -> u64 {
     (before ^ (before >> 62)).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(index as u64)
 }
 
-fn twisted(word: u64, next: u64, far: u64) -> u64 {
+fn twist(word: u64, next: u64, far: u64) -> u64 {
     let x = (word & 0xffff_ffff_8000_0000) | (next & 0x7fff_ffff);
     far ^ (x >> 1) ^ (if x & 1 == 1 { 0xb502_6f5a_a966_19e9 } else { 0 })
 }
 
-fn tempered(mut x: u64) -> u64 {
+fn temper(mut x: u64) -> u64 {
     x ^= (x >> 29) & 0x5555_5555_5555_5555;
     x ^= (x << 17) & 0x71d6_7fff_eda6_0000;
     x ^= (x << 37) & 0xfff7_eee0_0000_0000;
@@ -105,7 +105,7 @@ mod tests {
         let last = (0..9_999).map(|_| twister.next()).last();
         assert_eq!(last, Some(9_981_545_732_273_789_042));
         for seed in [0, 1, 668, 40_000_000, u64::MAX] {
-            assert_eq!(Mersenne::first(seed), Mersenne::new(seed).next());
+            assert_eq!(Mersenne::first_number(seed), Mersenne::new(seed).next());
         }
     }
 

@@ -39,7 +39,7 @@ impl Order {
     fn number(&mut self, place: u64) -> u64 {
         match self {
             Self::Sequential => place,
-            Self::Random(order) => order.at(place),
+            Self::Random(order) => order.permute(place),
             Self::Drawn(records, rng) => rng.below(*records),
         }
     }
@@ -81,7 +81,7 @@ impl LoadRange {
     }
 
     pub(super) fn fill(&mut self, block: &mut KeyedBlock, steps: usize) {
-        match self.supply.keys.of_one_length() {
+        match self.supply.keys.equal_length_digits() {
             Some(digits) => self.write(block, steps, |data, number| data.push(number, digits)),
             None => {
                 let keys = self.supply.keys.clone();

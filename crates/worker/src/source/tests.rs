@@ -42,7 +42,7 @@ fn a_load_writes_each_key_once() {
 fn hot_keys_are_not_those_loaded_first() {
     let order = loaded(LoadOrder::Random, 1, 1);
     let spread = Bijection::new(10_007, supply().keyspace.seed);
-    let hot: Vec<u64> = (0..1000).map(|rank| spread.at(rank)).collect();
+    let hot: Vec<u64> = (0..1000).map(|rank| spread.permute(rank)).collect();
     let both = order[..1000].iter().filter(|number| hot.contains(number)).count();
     assert!((40..180).contains(&both), "{both} of 1,000, where chance gives 100");
 }
@@ -222,7 +222,7 @@ fn a_rank_reads_and_inserts_its_own_keys() {
 fn what_is_deleted_is_missing_until_it_is_written() {
     let entry = |op, weight| MixEntry::new(op, weight, Choice::Uniform);
     let role = |op| Role::new("writers", 1, vec![entry(op, 1.0)]);
-    let population = Population::new(100, RankId::ALONE).without(Some(MissingKeys::none(200)));
+    let population = Population::new(100, RankId::ALONE).with_missing(Some(MissingKeys::none(200)));
     let run = |op, steps: usize, done: usize, failed: &[usize]| {
         let mix = MixSource::new(&role(op), 0, true, &supply(), Rng::new(&[5]), &population);
         let (mut source, mut block) = (Source::Mix(mix), KeyedBlock::default());
@@ -239,12 +239,12 @@ fn what_is_deleted_is_missing_until_it_is_written() {
     };
     let deleted = run(Op::Delete, 80, 70, &[3]);
     assert!((40..69).contains(&deleted), "some are drawn twice: {deleted}");
-    assert_eq!(population.live(), 100 - deleted);
+    assert_eq!(population.live_records(), 100 - deleted);
     // By the same draws: what was deleted is written, and one more that was not.
     run(Op::Update, 80, 70, &[]);
-    assert_eq!(population.live(), 100);
+    assert_eq!(population.live_records(), 100);
     run(Op::Insert, 10, 8, &[2]);
-    assert_eq!(population.live(), 107);
+    assert_eq!(population.live_records(), 107);
 }
 
 /// Regression test for fault 10: a load that draws its keys leaves 36.8 % of them out.

@@ -64,7 +64,7 @@ pub(crate) fn work<K: Kind, C: Clock>(
     shared.ready.wait();
     shared.ready.wait();
     // A thread that wakes late has waited since the start.
-    let before = usage::of_this_thread(clock.now().min(shared.start.load(Relaxed)));
+    let before = usage::read_thread(clock.now().min(shared.start.load(Relaxed)));
     let work = |client: OpenClient<'_, '_, K>| client.work(clock, task, shared);
     let mut results = match (open_client.pop(), open_client.is_empty()) {
         (Some(alone), true) => vec![work(alone)],
@@ -76,7 +76,7 @@ pub(crate) fn work<K: Kind, C: Clock>(
     };
     if let Some(first) = results.first_mut() {
         let now = clock.now() - first.paused_ns;
-        let mut usage = usage::of_this_thread(now).since(&before);
+        let mut usage = usage::read_thread(now).since(&before);
         let paused_runqueue_ns = first.paused_runqueue_ns;
         usage.runqueue_ns =
             usage.runqueue_ns.map(|waited| waited.saturating_sub(paused_runqueue_ns));
@@ -115,13 +115,14 @@ impl<'e, 'p, K: Kind> OpenClient<'e, 'p, K> {
         let at_work = RunningThread { shared, role: spec.role };
         // A panic here must not leave the others waiting at the barrier.
         let paced = spec.pace.as_ref();
-        let paced_max = paced.map(|(rate, thread, _)| Pace::steps_of(rate, *thread, BLOCK_NS));
+        let paced_max =
+            paced.map(|(rate, thread, _)| Pace::count_thread_steps(rate, *thread, BLOCK_NS));
         let paced_max = paced_max.or(spec.think_ns.map(|_| 1));
         let begins = catch_unwind(AssertUnwindSafe(|| {
             let handle = K::open(engine, &source)?;
-            let spool = |folder| Spool::create(folder, spec.thread as u32);
+            let spool = |dir| Spool::create(dir, spec.thread as u32);
             let requests = task.spools.as_deref().map(spool).transpose()?;
-            let block = calls::first_block::<K>(&mut source, shared, spec.role, paced_max);
+            let block = calls::prepare_first_block::<K>(&mut source, shared, spec.role, paced_max);
             Ok((handle, block, requests))
         }));
         let begins =
@@ -137,7 +138,7 @@ impl<'e, 'p, K: Kind> OpenClient<'e, 'p, K> {
         let mut recorder = spec.recorder(time, start);
         let (role, thread) = (spec.role, spec.thread);
         let (depth, think_ns) = (spec.depth, spec.think_ns);
-        let mut pace = spec.pace(start);
+        let mut pace = spec.into_pace(start);
         let recorder = match begins {
             Ok(_) if start == 0 => recorder,
             Ok((handle, block, requests)) => {
@@ -149,7 +150,7 @@ impl<'e, 'p, K: Kind> OpenClient<'e, 'p, K> {
                 let context =
                     ThreadContext { role, thread, handle, clock, recorder, think_ns, task, shared };
                 match depth {
-                    Some(depth) => K::in_flight(context, &mut source, block, depth),
+                    Some(depth) => K::run_in_flight(context, &mut source, block, depth),
                     None => calls::drive::<K, C>(context, &mut source, block, &mut pace),
                 }
             }
@@ -160,7 +161,9 @@ impl<'e, 'p, K: Kind> OpenClient<'e, 'p, K> {
         };
         drop(at_work);
         let until = deadline.min(recorder.last_end);
-        ThreadResult::new(role, recorder, pace, until, &mut || source.left_until(until - start))
+        ThreadResult::new(role, recorder, pace, until, &mut || {
+            source.count_unprepared(until - start)
+        })
     }
 }
 
@@ -183,7 +186,7 @@ impl ThreadSpec {
         Recorder::new(tallies, time, start)
     }
 
-    fn pace(self, start: u64) -> Option<Pace> {
+    fn into_pace(self, start: u64) -> Option<Pace> {
         self.pace.map(|(rate, rank, rng)| Pace::new(&rate, rank, start, rng))
     }
 

@@ -68,7 +68,7 @@ mod tests {
         let mut start = |number| values.prepare(number, 0, &mut rng, &mut Vec::new()).start;
         let starts: Vec<usize> = (0..count).map(&mut start).collect();
         let order = Bijection::new(count, seed);
-        let index = |place| if random { order.at(place) } else { place };
+        let index = |place| if random { order.permute(place) } else { place };
         let value = |place| &values.bytes(&[])[starts[index(place) as usize]..][..bytes as usize];
         (0..count).flat_map(|place| value(place).to_vec()).collect()
     }
@@ -130,7 +130,7 @@ mod tests {
         }
         let order = Bijection::new(cuts.len() as u64, 5);
         let value = |place: usize| {
-            let cut = cuts[order.at(place as u64) as usize];
+            let cut = cuts[order.permute(place as u64) as usize];
             values.bytes(&[])[cut.start..][..cut.bytes].to_vec()
         };
         let data: Vec<u8> = (0..cuts.len()).flat_map(value).collect();

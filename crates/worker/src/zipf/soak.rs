@@ -12,14 +12,14 @@ const DRAWS: u64 = 2_000_000;
 
 /// The jar is kept beside what else is fetched, so that it is fetched once.
 fn jar() -> Result<PathBuf, String> {
-    let folder = kvdyno_engine::library::store().with_file_name("tests");
-    let jar = folder.join("core-0.17.0.jar");
+    let dir = kvdyno_engine::library::store().with_file_name("tests");
+    let jar = dir.join("core-0.17.0.jar");
     if jar.is_file() {
         return Ok(jar);
     }
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    std::fs::create_dir_all(&dir).map_err(|error| error.to_string())?;
     // Tests that run side by side do not see it half written.
-    let arriving = tempfile::tempdir_in(&folder).map_err(|error| error.to_string())?;
+    let arriving = tempfile::tempdir_in(&dir).map_err(|error| error.to_string())?;
     let mut mvn = Command::new("mvn");
     mvn.args(["--strict-checksums", "--batch-mode", "--quiet", "dependency:copy"])
         .arg("-Dartifact=site.ycsb:core:0.17.0")
@@ -32,7 +32,7 @@ fn jar() -> Result<PathBuf, String> {
 }
 
 /// How often its generator drew each number; nothing where there is no Java.
-fn drawn_by_ycsb(generator: &str, test: &str) -> Option<Vec<u32>> {
+fn count_ycsb_draws(generator: &str, test: &str) -> Option<Vec<u32>> {
     let driver = Path::new(env!("KVDYNO_SOURCE")).join("crates/worker/src/zipf/Draw.java");
     let counts = jar().and_then(|jar| {
         let mut java = Command::new("java");
@@ -47,7 +47,7 @@ fn drawn_by_ycsb(generator: &str, test: &str) -> Option<Vec<u32>> {
             Some(counts)
         }
         Err(reason) => {
-            kvdyno_testing::skipped("java", test, &reason);
+            kvdyno_testing::report_skip("java", test, &reason);
             None
         }
     }
@@ -64,7 +64,7 @@ fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     Err(format!("{name}: {}", String::from_utf8_lossy(&text).trim()))
 }
 
-fn drawn_here(choice: &Choice) -> Vec<u32> {
+fn count_our_draws(choice: &Choice) -> Vec<u32> {
     // Over exactly so many: what YCSB runs has one more (`CoreWorkload`).
     let keyspace = Keyspace { records: ITEMS, ycsb_items: ITEMS, absent: ITEMS, seed: 1 };
     let mut chooser = Chooser::new(choice, &keyspace, ITEMS, (0, 1));
@@ -105,8 +105,8 @@ fn assert_similar(ours: &[u32], theirs: &[u32]) {
 
 #[test]
 fn ycsbs_hot_keys_are_ours() {
-    let Some(theirs) = drawn_by_ycsb("scrambled", "ycsbs_hot_keys_are_ours") else { return };
-    let ours = drawn_here(&Choice::YcsbZipfian);
+    let Some(theirs) = count_ycsb_draws("scrambled", "ycsbs_hot_keys_are_ours") else { return };
+    let ours = count_our_draws(&Choice::YcsbZipfian);
     assert_similar(&ours, &theirs);
     for counts in [&ours, &theirs] {
         let key = hottest(counts, 1)[0];
@@ -131,7 +131,7 @@ fn ycsbs_ranks_and_newest_records_are_ours() {
     };
     let latest = Choice::Latest { theta: GrayZipf::YCSB_THETA, exact: false };
     for (generator, choice) in [("zipfian", ranks), ("latest", latest)] {
-        let Some(theirs) = drawn_by_ycsb(generator, test) else { return };
-        assert_similar(&drawn_here(&choice), &theirs);
+        let Some(theirs) = count_ycsb_draws(generator, test) else { return };
+        assert_similar(&count_our_draws(&choice), &theirs);
     }
 }

@@ -29,7 +29,7 @@ impl Bench {
         Self { root, durability, pack, mirrored, rebuild: false, shape: shape(1000, 4) }
     }
 
-    pub(crate) fn place(&self) -> PathBuf {
+    pub(crate) fn store_dir(&self) -> PathBuf {
         self.root.path().join("place")
     }
 
@@ -41,13 +41,13 @@ impl Bench {
         let mirror = if self.mirrored { self.mirror() } else { PathBuf::new() };
         let mut options = options(self.durability, self.pack, &mirror);
         options.values.insert("rebuild".to_owned(), Value::Boolean(self.rebuild));
-        Direct::open(&Location::Directory(self.place()), &options, &self.shape)
+        Direct::open(&Location::Directory(self.store_dir()), &options, &self.shape)
     }
 
     /// The file of the first copy, or of the mirror.
     pub(crate) fn file(&self, copy: usize) -> PathBuf {
         match copy {
-            0 => self.place().join(FILE_NAME),
+            0 => self.store_dir().join(FILE_NAME),
             _ => {
                 let mut files = std::fs::read_dir(self.mirror()).unwrap();
                 files.next().unwrap().unwrap().path()

@@ -13,7 +13,7 @@ const COMMIT: Durability = Durability::Commit;
 
 /// Where a block lies in the only copy.
 fn block_offset(bench: &Bench, block: u64) -> u64 {
-    header(&bench.file(0)).geometry.block_at(block)
+    header(&bench.file(0)).geometry.block_offset(block)
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_torn_image_in_the_journal_is_left_alone() {
     put_all(&engine, 40..41, 2);
     drop(engine);
     scribble(&bench.file(0), block_offset(&bench, 2), &old);
-    let journal = header(&bench.file(0)).geometry.journal_at(0);
+    let journal = header(&bench.file(0)).geometry.journal_offset(0);
     scribble(&bench.file(0), journal + 2048, &[0xaa; 2048]);
     let engine = bench.open().unwrap();
     assert_counter(&engine, "restored_from_journal", 0);

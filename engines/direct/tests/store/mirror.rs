@@ -12,16 +12,16 @@ fn mirrored(durability: Durability) -> Bench {
     Bench::new(durability, 16, true).filled()
 }
 
-fn block_at(bench: &Bench, block: u64) -> u64 {
-    header(&bench.file(0)).geometry.block_at(block)
+fn block_offset(bench: &Bench, block: u64) -> u64 {
+    header(&bench.file(0)).geometry.block_offset(block)
 }
 
 /// Both copies hold the same blocks, byte for byte.
 #[track_caller]
 fn assert_same_data(bench: &Bench) {
     let geometry = header(&bench.file(0)).geometry;
-    let bytes = (geometry.file_bytes() - geometry.data_at()) as usize;
-    let copies = [0, 1].map(|copy| bytes_at(&bench.file(copy), geometry.data_at(), bytes));
+    let bytes = (geometry.file_bytes() - geometry.data_offset()) as usize;
+    let copies = [0, 1].map(|copy| bytes_at(&bench.file(copy), geometry.data_offset(), bytes));
     assert!(copies[0] == copies[1], "the copies differ");
 }
 
@@ -41,7 +41,7 @@ fn a_damaged_block_is_repaired_from_the_other_copy() {
         for damage in ["bit", "torn", "zeros"] {
             let bench = mirrored(Durability::Async);
             // The copy that this block is read from.
-            let (file, offset) = (bench.file(block as usize % 2), block_at(&bench, block));
+            let (file, offset) = (bench.file(block as usize % 2), block_offset(&bench, block));
             match damage {
                 "bit" => flip(&file, offset + 99),
                 "torn" => scribble(&file, offset + 512, &zeros[512..]),
@@ -61,7 +61,7 @@ fn a_damaged_block_is_repaired_from_the_other_copy() {
 #[test]
 fn a_write_to_a_damaged_block_keeps_its_neighbours() {
     let bench = mirrored(Durability::Commit);
-    scribble(&bench.file(0), block_at(&bench, 4), &[0; 4096]);
+    scribble(&bench.file(0), block_offset(&bench, 4), &[0; 4096]);
     let engine = bench.open().unwrap();
     put_all(&engine, 64..65, 2);
     assert_all(&engine, 64..65, 2);
@@ -74,11 +74,11 @@ fn a_write_to_a_damaged_block_keeps_its_neighbours() {
 fn damage_in_both_copies() {
     let bench = mirrored(Durability::Async);
     // Different blocks: each copy repairs the other.
-    flip(&bench.file(0), block_at(&bench, 2) + 5);
-    flip(&bench.file(1), block_at(&bench, 3) + 5);
+    flip(&bench.file(0), block_offset(&bench, 2) + 5);
+    flip(&bench.file(1), block_offset(&bench, 3) + 5);
     // The same block: lost.
-    flip(&bench.file(0), block_at(&bench, 10) + 5);
-    flip(&bench.file(1), block_at(&bench, 10) + 50);
+    flip(&bench.file(0), block_offset(&bench, 10) + 5);
+    flip(&bench.file(1), block_offset(&bench, 10) + 50);
     let engine = bench.open().unwrap();
     assert_all(&engine, 0..160, 1);
     assert_all(&engine, 176..1000, 1);
@@ -98,7 +98,7 @@ fn a_copy_that_is_gone_cut_short_or_without_headers_is_made_anew() {
                 "gone" => fs::remove_file(&file).unwrap(),
                 "short" => {
                     let opened = File::options().write(true).open(&file).unwrap();
-                    opened.set_len(block_at(&bench, 3)).unwrap();
+                    opened.set_len(block_offset(&bench, 3)).unwrap();
                 }
                 _ => HEADERS.iter().for_each(|offset| flip(&file, offset + 20)),
             }
@@ -148,7 +148,7 @@ fn a_copy_that_was_away_does_not_win() {
 #[test]
 fn the_first_place_does_not_win_either() {
     let bench = mirrored(Durability::Commit);
-    let (file, parked) = (bench.file(0), bench.place().join("parked"));
+    let (file, parked) = (bench.file(0), bench.store_dir().join("parked"));
     fs::copy(&file, &parked).unwrap();
     let engine = bench.open().unwrap();
     put_all(&engine, 0..500, 2);
@@ -219,14 +219,14 @@ fn a_block_never_written_is_not_counted_as_read_again() {
 #[test]
 fn commits_are_restored_in_both_copies() {
     let bench = mirrored(Durability::Commit);
-    let offset = block_at(&bench, 2);
+    let offset = block_offset(&bench, 2);
     let old = bytes_at(&bench.file(0), offset, 4096);
     let engine = bench.open().unwrap();
     put_all(&engine, 40..41, 2);
     drop(engine);
     scribble(&bench.file(0), offset, &old);
     scribble(&bench.file(1), offset + 512, &old[512..]);
-    let journal = header(&bench.file(0)).geometry.journal_at(0);
+    let journal = header(&bench.file(0)).geometry.journal_offset(0);
     scribble(&bench.file(1), journal, &[0x55; 512]);
     let engine = bench.open().unwrap();
     assert_counter(&engine, "restored_from_journal", 2);
@@ -242,7 +242,7 @@ fn blocks_are_read_from_both_copies() {
     let engine = bench.open().unwrap();
     // Damage behind the back of an open store shows which copy a block is read from.
     for block in 0..4 {
-        flip(&bench.file(0), block_at(&bench, block) + 50);
+        flip(&bench.file(0), block_offset(&bench, block) + 50);
     }
     let mut session = engine.session().unwrap();
     for record in [0, 16, 32, 48] {

@@ -80,7 +80,7 @@ fn faults(drives: &[PathBuf], acknowledged: &BTreeMap<u64, u64>) -> Vec<String> 
 
 /// A store that was loaded, and what happened from then on. `None`: no FUSE here.
 fn recording(drives: usize, durability: Durability) -> Option<(Recorder, TempDir)> {
-    let (recorder, folder) = mount(drives)?;
+    let (recorder, dir) = mount(drives)?;
     let paths: Vec<PathBuf> = (0..drives).map(|drive| recorder.drive(drive)).collect();
     let engine = open(&paths, durability).unwrap();
     let mut session = engine.session().unwrap();
@@ -93,13 +93,13 @@ fn recording(drives: usize, durability: Durability) -> Option<(Recorder, TempDir
     let engine = open(&paths, durability).unwrap();
     record(&recorder, &engine);
     engine.close().unwrap();
-    Some((recorder, folder))
+    Some((recorder, dir))
 }
 
 /// Loses the power at `states` moments; returns how many of them did harm, and the first harm.
 /// `None`: there is no FUSE here.
 fn explore(drives: usize, durability: Durability, states: u64) -> Option<(u64, Vec<String>)> {
-    let (recorder, _folder) = recording(drives, durability)?;
+    let (recorder, _dir) = recording(drives, durability)?;
     let log_state = recorder.look().unwrap();
     let (mut harmed, mut first) = (0, Vec::new());
     for number in 0..states {

@@ -1,7 +1,7 @@
 //! Drives that remember, for these tests: the process that serves them is this test program again,
 //! which runs one hidden test.
 
-use kvdyno_testing::skipped;
+use kvdyno_testing::report_skip;
 use kvdyno_torture::Recorder;
 use std::process::Command;
 use tempfile::TempDir;
@@ -14,18 +14,18 @@ const TEST: &str = "recorder::serve";
 /// Set where it is started by [`mount`], and not by hand.
 const STARTED: &str = "KVDYNO_TEST_RECORDER";
 
-/// Mounts `drives` drives below a folder; `None`, and the reason printed, where FUSE is not to be
-/// had.
+/// Mounts `drives` drives below a directory; `None`, and the reason printed, where FUSE is not to
+/// be had.
 pub(crate) fn mount(drives: usize) -> Option<(Recorder, TempDir)> {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let mut server = Command::new(std::env::current_exe().unwrap());
     server
         .args([TEST, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
         .env(STARTED, "1");
-    match Recorder::mount(server, folder.path(), &vec![DRIVE_BYTES; drives]) {
-        Ok(recorder) => Some((recorder, folder)),
+    match Recorder::mount(server, dir.path(), &vec![DRIVE_BYTES; drives]) {
+        Ok(recorder) => Some((recorder, dir)),
         Err(error) => {
-            skipped("fuse", "a drive that remembers", &error.to_string());
+            report_skip("fuse", "a drive that remembers", &error.to_string());
             None
         }
     }

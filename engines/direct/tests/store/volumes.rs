@@ -5,7 +5,7 @@ use crate::bench_location::{
 };
 use kvdyno_direct::Direct;
 use kvdyno_engine::{Durability, Engine, ErrorClass, Location, Session, Value};
-use kvdyno_testing::skipped;
+use kvdyno_testing::report_skip;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,16 +17,16 @@ struct SmallVolume(TempDir);
 impl SmallVolume {
     /// `None`, and the reason printed, where this is not allowed.
     fn mount(mib: u64) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let image = folder.path().join("image");
+        let dir = tempfile::tempdir().unwrap();
+        let image = dir.path().join("image");
         File::create_new(&image).unwrap().set_len(mib << 20).unwrap();
-        let volume = Self(folder);
+        let volume = Self(dir);
         std::fs::create_dir(volume.path()).unwrap();
         let image = image.to_str().unwrap();
         let made = run("mkfs.ext4", &["-q", "-F", "-O", "^has_journal", "-m", "0", image]);
         let mounted = made && run("mount", &["-o", "loop", image, volume.path().to_str().unwrap()]);
         if !mounted {
-            skipped("loop", "a small volume", "no loop devices, or not allowed to mount");
+            report_skip("loop", "a small volume", "no loop devices, or not allowed to mount");
         }
         mounted.then_some(volume)
     }
@@ -54,12 +54,12 @@ fn a_full_volume_is_said_and_nothing_is_lost() {
     let Some(volume) = SmallVolume::mount(24) else { return };
     let both = [Durability::Async, Durability::Commit];
     for (durability, pack) in both.into_iter().flat_map(|each| [(each, 1), (each, 64)]) {
-        let folder =
+        let dir =
             volume.path().join(format!("{durability}-{pack}", durability = durability.as_str()));
-        std::fs::create_dir(&folder).unwrap();
+        std::fs::create_dir(&dir).unwrap();
         let open = || {
             let options = options(durability, pack, Path::new(""));
-            Direct::open(&Location::Directory(folder.clone()), &options, &shape(RECORDS, 1))
+            Direct::open(&Location::Directory(dir.clone()), &options, &shape(RECORDS, 1))
         };
         let engine = open().unwrap();
         let mut session = engine.session().unwrap();
@@ -85,7 +85,7 @@ fn a_full_volume_is_said_and_nothing_is_lost() {
         all(&engine, pack * 10, full);
         assert_eq!(get(&mut engine.session().unwrap(), full), Ok(None));
         engine.close().unwrap();
-        std::fs::remove_dir_all(&folder).unwrap();
+        std::fs::remove_dir_all(&dir).unwrap();
     }
 }
 
@@ -123,7 +123,8 @@ fn a_full_mirror_is_given_up() {
     let mut bench = Bench::new(Durability::Async, 1, false);
     bench.shape.records_max = 4000;
     let options = options(Durability::Async, 1, &volume.path());
-    let engine = Direct::open(&Location::Directory(bench.place()), &options, &bench.shape).unwrap();
+    let engine =
+        Direct::open(&Location::Directory(bench.store_dir()), &options, &bench.shape).unwrap();
     put_all(&engine, 0..4000, 1);
     assert_all(&engine, 0..4000, 1);
     assert_eq!(engine.counters()["copies_in_use"], Value::Integer(1));
@@ -133,8 +134,8 @@ fn a_full_mirror_is_given_up() {
     assert_all(&bench.open().unwrap(), 0..4000, 1);
 }
 
-fn stand_in(folder: &TempDir, bytes: u64) -> PathBuf {
-    let path = folder.path().join("device");
+fn stand_in(dir: &TempDir, bytes: u64) -> PathBuf {
+    let path = dir.path().join("device");
     File::create_new(&path).unwrap().set_len(bytes).unwrap();
     path
 }
@@ -146,10 +147,10 @@ fn open_device(path: &Path) -> kvdyno_engine::Result<Direct> {
 
 #[test]
 fn a_device_with_something_else_on_it_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = stand_in(&folder, 64 << 20);
+    let dir = tempfile::tempdir().unwrap();
+    let path = stand_in(&dir, 64 << 20);
     if !run("mkfs.ext4", &["-q", "-F", path.to_str().unwrap()]) {
-        skipped("mkfs", "a_device_with_something_else_on_it_is_refused", "no mkfs.ext4");
+        report_skip("mkfs", "a_device_with_something_else_on_it_is_refused", "no mkfs.ext4");
         return;
     }
     let before = std::fs::read(&path).unwrap();
@@ -161,8 +162,8 @@ fn a_device_with_something_else_on_it_is_refused() {
 /// What an earlier owner left past the first MiB must not be read as blocks.
 #[test]
 fn a_device_that_was_given_up_is_emptied() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = stand_in(&folder, 0);
+    let dir = tempfile::tempdir().unwrap();
+    let path = stand_in(&dir, 0);
     std::fs::write(&path, [vec![0; 1 << 20], vec![0xee; 15 << 20]].concat()).unwrap();
     let engine = open_device(&path).unwrap();
     assert_eq!(get(&mut engine.session().unwrap(), 7), Ok(None));
@@ -174,7 +175,7 @@ fn a_device_that_was_given_up_is_emptied() {
 
 #[test]
 fn a_device_that_is_too_small_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let error = open_device(&stand_in(&folder, 5 << 20)).unwrap_err();
+    let dir = tempfile::tempdir().unwrap();
+    let error = open_device(&stand_in(&dir, 5 << 20)).unwrap_err();
     assert_eq!(error.class, ErrorClass::Full);
 }

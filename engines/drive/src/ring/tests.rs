@@ -7,13 +7,13 @@ use std::os::unix::fs::OpenOptionsExt;
 
 const BLOCK: usize = 4096;
 
-fn direct(folder: &tempfile::TempDir) -> File {
+fn direct(dir: &tempfile::TempDir) -> File {
     let direct = OFlags::DIRECT.bits() as i32;
-    let path = folder.path().join("blocks");
+    let path = dir.path().join("blocks");
     File::options().read(true).write(true).create_new(true).custom_flags(direct).open(path).unwrap()
 }
 
-fn folder() -> tempfile::TempDir {
+fn dir() -> tempfile::TempDir {
     tempfile::tempdir_in("/var/tmp").unwrap()
 }
 
@@ -42,7 +42,7 @@ fn drain(ring: &mut Ring, mut check: impl FnMut(u32, &[u8])) {
     let expected = ring.open();
     let mut count = 0;
     while ring.open() > 0 {
-        count += ring.complete_shown(|slot, result| check(slot, result.unwrap())).unwrap();
+        count += ring.complete_with_data(|slot, result| check(slot, result.unwrap())).unwrap();
     }
     assert_eq!(count, expected);
     assert_eq!(ring.complete(|_, _| {}).unwrap(), 0);
@@ -54,8 +54,8 @@ fn setup() -> Setup {
 
 #[test]
 fn every_way_carries_64_operations() {
-    let folder = folder();
-    let files = [direct(&folder)];
+    let dir = dir();
+    let files = [direct(&dir)];
     let setups = [
         setup(),
         Setup { registered: false, ..setup() },
@@ -65,7 +65,7 @@ fn every_way_carries_64_operations() {
     ];
     for setup in setups {
         let mut ring = Ring::new(&files, &setup).unwrap();
-        let how = ring.how().clone();
+        let how = ring.effective_setup().clone();
         assert!(how.io_uring, "{how}");
         assert_eq!(how.sqpoll, setup.sqpoll, "{how}");
         assert_eq!(how.iopoll || how.to_string().contains("IOPOLL: "), setup.iopoll, "{how}");
@@ -77,8 +77,8 @@ fn every_way_carries_64_operations() {
 /// A drive that has answered everything idles until it gets more.
 #[test]
 fn a_slot_is_refilled_while_the_other_answers_wait() {
-    let folder = folder();
-    let files = [direct(&folder)];
+    let dir = dir();
+    let files = [direct(&dir)];
     files[0].set_len(128 * BLOCK as u64).unwrap();
     let mut ring = Ring::new(&files, &setup()).unwrap();
     let offset = |n: u32| u64::from(n) * BLOCK as u64;
@@ -90,7 +90,7 @@ fn a_slot_is_refilled_while_the_other_answers_wait() {
     let mut next = 64;
     for shown in [2, 4, 8, 16, 16] {
         let mut free = Vec::new();
-        let count = ring.complete_shown(|slot, result| {
+        let count = ring.complete_with_data(|slot, result| {
             assert_eq!(result.map(<[u8]>::len), Ok(BLOCK));
             free.push(slot);
         });
@@ -106,8 +106,8 @@ fn a_slot_is_refilled_while_the_other_answers_wait() {
 
 #[test]
 fn a_read_past_the_end_is_an_error_and_never_short() {
-    let folder = folder();
-    let files = [direct(&folder)];
+    let dir = dir();
+    let files = [direct(&dir)];
     files[0].set_len(3 * BLOCK as u64 / 2).unwrap();
     for mut ring in [Ring::new(&files, &setup()), Ring::psync(&files, &setup())].map(Result::unwrap)
     {
@@ -128,8 +128,8 @@ fn a_read_past_the_end_is_an_error_and_never_short() {
 
 #[test]
 fn misuse_is_an_error() {
-    let folder = folder();
-    let mut ring = Ring::new(&[direct(&folder)], &setup()).unwrap();
+    let dir = dir();
+    let mut ring = Ring::new(&[direct(&dir)], &setup()).unwrap();
     ring.read(0, 0, 0, BLOCK).unwrap();
     for (slot, file, bytes) in [(0, 0, BLOCK), (64, 0, BLOCK), (1, 1, BLOCK), (1, 0, BLOCK + 1)] {
         let error = ring.read(slot, file, 0, bytes).unwrap_err();
@@ -139,8 +139,8 @@ fn misuse_is_an_error() {
 
 #[test]
 fn a_ring_that_is_dropped_waits_for_what_is_in_flight() {
-    let folder = folder();
-    let files = [direct(&folder)];
+    let dir = dir();
+    let files = [direct(&dir)];
     files[0].set_len(1 << 20).unwrap();
     for sent in [true, false] {
         let mut ring = Ring::new(&files, &setup()).unwrap();

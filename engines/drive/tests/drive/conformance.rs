@@ -1,7 +1,7 @@
 //! The conformance kit. It puts values of any length and asks for keys that nobody put, which a
 //! drive has none of: a thin store with a length in front of each block is put on the drive.
 
-use super::{BLOCK, folder};
+use super::{BLOCK, dir};
 use kvdyno_drive::Drive;
 use kvdyno_engine::{
     Counters, DataShape, Description, Engine, Error, ErrorClass, Location, Options, Result,
@@ -154,7 +154,7 @@ impl Session for StoreSession<'_> {
 
 #[track_caller]
 fn conforms<const CALLS: usize>() {
-    let scratch = folder();
+    let scratch = dir();
     let report = conformance::run::<Store<CALLS>>(scratch.path());
     println!("{report}");
     assert!(report.conforms(), "{report}");

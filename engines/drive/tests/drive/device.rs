@@ -1,10 +1,10 @@
 //! A block device: taken alone, and flushed where a write is to be durable. A loop device stands in
 //! for a drive.
 
-use super::{block, folder, io, load, options, shape};
+use super::{block, dir, io, load, options, shape};
 use kvdyno_drive::Drive;
 use kvdyno_engine::{Durability, Engine, Location, Session};
-use kvdyno_testing::skipped;
+use kvdyno_testing::report_skip;
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
@@ -12,21 +12,21 @@ use std::process::Command;
 /// A loop device of 16 MiB; nothing where this process may not make one.
 struct Loop {
     device: String,
-    _folder: tempfile::TempDir,
+    _dir: tempfile::TempDir,
 }
 
 impl Loop {
     fn new() -> Option<Self> {
-        let folder = folder();
-        let image = folder.path().join("image");
+        let dir = dir();
+        let image = dir.path().join("image");
         File::create_new(&image).unwrap().set_len(16 << 20).unwrap();
         let losetup = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
         let Some(output) = losetup.ok().filter(|output| output.status.success()) else {
-            skipped("loop", "a device", "no loop device can be made");
+            report_skip("loop", "a device", "no loop device can be made");
             return None;
         };
         let device = String::from_utf8(output.stdout).unwrap().trim().to_owned();
-        Some(Self { device, _folder: folder })
+        Some(Self { device, _dir: dir })
     }
 
     fn place(&self) -> Location {

@@ -2,7 +2,7 @@
 //! says so. Seccomp stands in for all of them, in a thread of its own that it binds alone.
 #![expect(unsafe_code, reason = "prctl takes a filter by its address")]
 
-use super::{BLOCK, block, folder, load, open};
+use super::{BLOCK, block, dir, load, open};
 use kvdyno_drive::{How, Ring, Setup};
 use kvdyno_engine::{Engine, Session, Value};
 use std::fs::File;
@@ -44,8 +44,8 @@ fn forbid(call: u32, operation: Option<u32>, errno: i32) {
 /// What a ring makes of it; it must carry a block all the same.
 fn ring_without(call: u32, operation: Option<u32>, errno: i32) -> How {
     let thread = std::thread::spawn(move || {
-        let folder = folder();
-        let path = folder.path().join("blocks");
+        let dir = dir();
+        let path = dir.path().join("blocks");
         let file = File::options().read(true).write(true).create_new(true).open(path).unwrap();
         forbid(call, operation, errno);
         let mut ring = Ring::new(&[file], &Setup { depth: 8, ..Setup::default() }).unwrap();
@@ -59,7 +59,7 @@ fn ring_without(call: u32, operation: Option<u32>, errno: i32) -> How {
         ring.read(2, 0, 5 * BLOCK as u64, BLOCK).unwrap();
         ring.complete(|_, result| assert_eq!(result, Ok(BLOCK))).unwrap();
         assert_eq!(ring.buffer(2), block(5, 3));
-        ring.how().clone()
+        ring.effective_setup().clone()
     });
     thread.join().unwrap()
 }
@@ -87,9 +87,9 @@ fn what_cannot_be_registered_is_used_unregistered() {
 #[test]
 fn the_engine_tells_what_ran_in_its_place() {
     let thread = std::thread::spawn(|| {
-        let folder = folder();
+        let dir = dir();
         forbid(IO_URING_SETUP, None, libc::EPERM);
-        let drive = open(folder.path(), &[], 64).unwrap();
+        let drive = open(dir.path(), &[], 64).unwrap();
         load(&drive, 64).unwrap();
         let mut session = drive.session().unwrap();
         session.submit_get(7, &9_u64.to_be_bytes()).unwrap();

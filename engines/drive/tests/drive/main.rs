@@ -17,8 +17,8 @@ use std::path::Path;
 
 const BLOCK: usize = 4096;
 
-/// A folder on a file system that has `O_DIRECT`: /tmp may be memory, /var/tmp never is.
-fn folder() -> tempfile::TempDir {
+/// A directory on a file system that has `O_DIRECT`: /tmp may be memory, /var/tmp never is.
+fn dir() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("kvdyno-drive-").tempdir_in("/var/tmp").unwrap()
 }
 
@@ -38,8 +38,8 @@ fn shape(records: u64) -> DataShape {
     DataShape { sessions: 4, depth: 64, ..DataShape::uniform(records, 8, BLOCK as u64) }
 }
 
-fn open(folder: &Path, words: &[(&str, Value)], records: u64) -> Result<Drive> {
-    Drive::open(&Location::Directory(folder.to_owned()), &options(words), &shape(records))
+fn open(dir: &Path, words: &[(&str, Value)], records: u64) -> Result<Drive> {
+    Drive::open(&Location::Directory(dir.to_owned()), &options(words), &shape(records))
 }
 
 /// A block that repeats its number.

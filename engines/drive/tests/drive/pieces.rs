@@ -1,6 +1,6 @@
 //! Requests by offset and length.
 
-use super::{BLOCK, block, folder, io, load, options, shape};
+use super::{BLOCK, block, dir, io, load, options, shape};
 use kvdyno_drive::Drive;
 use kvdyno_engine::{DataShape, Engine, ErrorClass, Location, Requests, Result, Session, Value};
 use std::path::Path;
@@ -12,9 +12,9 @@ fn requests() -> Requests {
     Requests { bytes_max: 1 << 20, multiple_of: BLOCK as u64, writes: true }
 }
 
-fn open(folder: &Path, words: &[(&str, Value)], requests: Requests) -> Result<Drive> {
+fn open(dir: &Path, words: &[(&str, Value)], requests: Requests) -> Result<Drive> {
     let shape = DataShape { requests: Some(requests), ..shape(RECORDS) };
-    Drive::open(&Location::Directory(folder.to_owned()), &options(words), &shape)
+    Drive::open(&Location::Directory(dir.to_owned()), &options(words), &shape)
 }
 
 fn read(session: &mut impl Session, offset: u64, bytes: usize) -> Vec<u8> {
@@ -24,8 +24,8 @@ fn read(session: &mut impl Session, offset: u64, bytes: usize) -> Vec<u8> {
 #[test]
 fn pieces_are_read_and_written_where_and_as_long_as_they_are() {
     for calls in ["io_uring", "psync"] {
-        let folder = folder();
-        let drive = open(folder.path(), &[io(calls)], requests()).unwrap();
+        let dir = dir();
+        let drive = open(dir.path(), &[io(calls)], requests()).unwrap();
         load(&drive, RECORDS).unwrap();
         let mut session = drive.session().unwrap();
         let mut content: Vec<u8> = (0..RECORDS).flat_map(|n| block(n, 0)).collect();
@@ -68,8 +68,8 @@ fn pieces_are_read_and_written_where_and_as_long_as_they_are() {
 
 #[test]
 fn pieces_are_in_flight() {
-    let folder = folder();
-    let drive = open(folder.path(), &[], requests()).unwrap();
+    let dir = dir();
+    let drive = open(dir.path(), &[], requests()).unwrap();
     load(&drive, RECORDS).unwrap();
     let mut session = drive.session().unwrap();
     let long = |ticket: u32| block(ticket.into(), 3).repeat(1 + ticket as usize % 5);
@@ -98,10 +98,10 @@ fn pieces_are_in_flight() {
 
 #[test]
 fn what_the_place_does_not_do_is_refused_when_it_is_opened() {
-    let folder = folder();
+    let dir = dir();
     let odd = Requests { multiple_of: 100, ..requests() };
     let refused = |words: &[(&str, Value)], requests: Requests| {
-        let error = open(folder.path(), words, requests).unwrap_err();
+        let error = open(dir.path(), words, requests).unwrap_err();
         assert_eq!(error.class, ErrorClass::Invalid);
         error.message
     };
@@ -114,8 +114,8 @@ fn what_the_place_does_not_do_is_refused_when_it_is_opened() {
     assert!(message.contains("set io = io_uring"), "{message}");
     let message = refused(&[("read_only", Value::Boolean(true))], requests());
     assert!(message.contains("read_only is on"), "{message}");
-    std::fs::remove_file(folder.path().join("drive")).unwrap();
-    let drive = open(folder.path(), &[("direct", Value::Boolean(false))], odd).unwrap();
+    std::fs::remove_file(dir.path().join("drive")).unwrap();
+    let drive = open(dir.path(), &[("direct", Value::Boolean(false))], odd).unwrap();
     load(&drive, RECORDS).unwrap();
     let mut session = drive.session().unwrap();
     session.write_at(300, b"through the page cache").unwrap();

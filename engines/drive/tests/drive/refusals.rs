@@ -1,17 +1,17 @@
 //! What the engine does not take, and a volume without room.
 
-use super::{BLOCK, block, folder, io, load, open, options, shape};
+use super::{BLOCK, block, dir, io, load, open, options, shape};
 use kvdyno_drive::{Drive, Ring, Setup};
 use kvdyno_engine::{DataShape, Engine, ErrorClass, Location, Session, Value, Write};
-use kvdyno_testing::skipped;
+use kvdyno_testing::report_skip;
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
 #[test]
 fn keys_and_values_that_are_no_blocks_are_refused() {
-    let folder = folder();
-    let drive = open(folder.path(), &[], 64).unwrap();
+    let dir = dir();
+    let drive = open(dir.path(), &[], 64).unwrap();
     load(&drive, 64).unwrap();
     let mut session = drive.session().unwrap();
     for key in [&64_u64.to_be_bytes()[..], &[], &[1, 0, 0, 0, 0, 0, 0, 0, 0]] {
@@ -29,8 +29,8 @@ fn keys_and_values_that_are_no_blocks_are_refused() {
 #[test]
 fn calls_that_wait_say_that_they_are_no_pipeline() {
     for calls in ["psync", "mmap"] {
-        let folder = folder();
-        let drive = open(folder.path(), &[io(calls)], 64).unwrap();
+        let dir = dir();
+        let drive = open(dir.path(), &[io(calls)], 64).unwrap();
         load(&drive, 64).unwrap();
         let mut session = drive.session().unwrap();
         let error = session.submit_get(0, &1_u64.to_be_bytes()).unwrap_err();
@@ -42,14 +42,14 @@ fn calls_that_wait_say_that_they_are_no_pipeline() {
 #[test]
 fn what_was_opened_for_reading_is_not_written() {
     let read_only = ("read_only", Value::Boolean(true));
-    let folder = folder();
-    let error = open(folder.path(), std::slice::from_ref(&read_only), 64).unwrap_err();
+    let dir = dir();
+    let error = open(dir.path(), std::slice::from_ref(&read_only), 64).unwrap_err();
     assert_eq!(error.class, ErrorClass::Invalid);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "a file was made");
-    load(&open(folder.path(), &[], 64).unwrap(), 64).unwrap();
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "a file was made");
+    load(&open(dir.path(), &[], 64).unwrap(), 64).unwrap();
     let key = 5_u64.to_be_bytes();
     for calls in ["io_uring", "psync", "mmap"] {
-        let drive = open(folder.path(), &[io(calls), read_only.clone()], 64).unwrap();
+        let drive = open(dir.path(), &[io(calls), read_only.clone()], 64).unwrap();
         let mut session = drive.session().unwrap();
         let write = Write::Put { key: &key, value: &block(5, 1) };
         for refused in [
@@ -70,8 +70,8 @@ fn what_was_opened_for_reading_is_not_written() {
 fn options_and_shapes_that_do_not_fit_are_refused() {
     let yes = Value::Boolean(true);
     let refused = |words: &[(&str, Value)], shape: DataShape| {
-        let folder = folder();
-        let location = Location::Directory(folder.path().to_owned());
+        let dir = dir();
+        let location = Location::Directory(dir.path().to_owned());
         Drive::open(&location, &options(words), &shape).unwrap_err().message
     };
     let message = refused(&[io("psync"), ("sqpoll", yes.clone())], shape(64));
@@ -89,15 +89,15 @@ struct Volume(tempfile::TempDir);
 
 impl Volume {
     fn new(bytes: u64) -> Option<Self> {
-        let folder = folder();
+        let dir = dir();
         let size = format!("size={bytes}");
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &size, "kvdyno-drive-test"]).arg(folder.path());
+        mount.args(["-t", "tmpfs", "-o", &size, "kvdyno-drive-test"]).arg(dir.path());
         let mounted = mount.status().is_ok_and(|status| status.success());
         if !mounted {
-            skipped("mount", "a small volume", "it cannot be mounted");
+            report_skip("mount", "a small volume", "it cannot be mounted");
         }
-        mounted.then(|| Self(folder))
+        mounted.then(|| Self(dir))
     }
 
     fn path(&self) -> &Path {
@@ -136,8 +136,8 @@ fn a_write_without_room_is_full() {
 
 #[test]
 fn a_ring_names_the_operation_that_failed() {
-    let folder = folder();
-    let path = folder.path().join("read-only");
+    let dir = dir();
+    let path = dir.path().join("read-only");
     File::create_new(&path).unwrap().set_len(1 << 20).unwrap();
     let mut ring = Ring::new(&[File::open(&path).unwrap()], &Setup::default()).unwrap();
     ring.write(0, 0, 8192, BLOCK).unwrap();

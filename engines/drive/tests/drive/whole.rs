@@ -1,9 +1,9 @@
 //! Operations in flight, and what is in a file before it is measured.
 
-use super::{BLOCK, block, folder, io, load, open, options, shape};
+use super::{BLOCK, block, dir, io, load, open, options, shape};
 use kvdyno_drive::Drive;
 use kvdyno_engine::{Engine, ErrorClass, Location, Session, Value};
-use kvdyno_testing::skipped;
+use kvdyno_testing::report_skip;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use std::fs::File;
@@ -52,8 +52,8 @@ fn blocks_in_flight_are_the_right_ones() {
         vec![yes("iopoll")],
         vec![no("direct")],
     ] {
-        let folder = folder();
-        let drive = open(folder.path(), &words, RECORDS).unwrap();
+        let dir = dir();
+        let drive = open(dir.path(), &words, RECORDS).unwrap();
         load(&drive, RECORDS).unwrap();
         let written = &drive.counters()["written_in_full"];
         assert!(matches!(written, Value::Text(how) if how.contains("all written")), "{written}");
@@ -86,8 +86,8 @@ fn blocks_in_flight_are_the_right_ones() {
 
 #[test]
 fn a_multiget_longer_than_the_depth_shows_each_block_once() {
-    let folder = folder();
-    let drive = open(folder.path(), &[], RECORDS).unwrap();
+    let dir = dir();
+    let drive = open(dir.path(), &[], RECORDS).unwrap();
     load(&drive, RECORDS).unwrap();
     let mut session = drive.session().unwrap();
     let numbers: Vec<u64> = (0..3000).map(|i| i * 1_577 % RECORDS).collect();
@@ -106,8 +106,8 @@ fn a_multiget_longer_than_the_depth_shows_each_block_once() {
 #[test]
 fn a_file_is_not_measured_before_all_of_it_is_written() {
     for calls in ["io_uring", "psync", "mmap"] {
-        let folder = folder();
-        let drive = open(folder.path(), &[io(calls)], 64).unwrap();
+        let dir = dir();
+        let drive = open(dir.path(), &[io(calls)], 64).unwrap();
         let mut session = drive.session().unwrap();
         for number in (0..64_u64).filter(|&number| number != 40) {
             session.put(&number.to_be_bytes(), &block(number, 0)).unwrap();
@@ -124,10 +124,10 @@ fn a_file_is_not_measured_before_all_of_it_is_written() {
 /// Opens a file that this wrote in its own way, of 64 blocks.
 #[track_caller]
 fn refused(make: impl FnOnce(&File), why: &str) {
-    let folder = folder();
-    let file = File::create_new(folder.path().join("drive")).unwrap();
+    let dir = dir();
+    let file = File::create_new(dir.path().join("drive")).unwrap();
     make(&file);
-    let error = open(folder.path(), &[], 64).unwrap_err();
+    let error = open(dir.path(), &[], 64).unwrap_err();
     assert_eq!(error.class, ErrorClass::Invalid);
     assert!(error.message.contains(why), "{error}");
     assert!(error.message.contains("load"), "no remedy: {error}");
@@ -169,20 +169,20 @@ fn a_file_shorter_than_the_plan_is_refused() {
 /// Every other block of a file is cut out of it: the proof then takes more than one call.
 #[test]
 fn a_file_in_many_pieces_is_proved_whole() {
-    let folder = folder();
-    let file = File::create_new(folder.path().join("drive")).unwrap();
+    let dir = dir();
+    let file = File::create_new(dir.path().join("drive")).unwrap();
     file.write_all_at(&vec![1; 1200 * BLOCK], 0).unwrap();
     file.sync_all().unwrap();
     for number in (0..599).rev() {
         let offset = (2 * number + 1) * BLOCK as u64;
         let cut = fallocate(&file, FallocateFlags::COLLAPSE_RANGE, offset, BLOCK as u64);
         if cut == Err(Errno::OPNOTSUPP) {
-            skipped("files", "a_file_in_many_pieces_is_proved_whole", "no COLLAPSE_RANGE here");
+            report_skip("files", "a_file_in_many_pieces_is_proved_whole", "no COLLAPSE_RANGE here");
             return;
         }
         cut.unwrap();
     }
-    let drive = open(folder.path(), &[], 600).unwrap();
+    let drive = open(dir.path(), &[], 600).unwrap();
     let proof = drive.counters()["written_in_full"].to_string();
     let extents: u64 = proof.split(' ').nth(1).unwrap().parse().unwrap();
     assert!(extents > 256, "{proof}");
@@ -190,8 +190,8 @@ fn a_file_in_many_pieces_is_proved_whole() {
 
 #[test]
 fn a_file_in_a_devices_place_is_loaded_where_it_lies() {
-    let folder = folder();
-    let path = folder.path().join("device");
+    let dir = dir();
+    let path = dir.path().join("device");
     File::create_new(&path).unwrap().set_len(64 * BLOCK as u64).unwrap();
     let location = Location::Device(path);
     let drive = Drive::open(&location, &options(&[]), &shape(64)).unwrap();

@@ -22,21 +22,21 @@ pub(super) fn audit(
     go_on: impl Fn() -> bool,
     visit: impl FnMut(Audited),
 ) -> Result<u64> {
-    let mut counted = Stream::start(counted, COUNTED, medium)?;
-    let mut linked = Stream::start(linked, LINKED, large)?;
+    let mut counted = Stream::start(counted, COUNTED, read_u32)?;
+    let mut linked = Stream::start(linked, LINKED, read_u64)?;
     if !side_by_side(|| counted.next(), || linked.next(), go_on, visit)? {
         return Ok(0);
     }
-    let nodes = Stream::start(counted.connection, NODES, large)?.next()?;
+    let nodes = Stream::start(counted.connection, NODES, read_u64)?.next()?;
     Ok(nodes.map_or(0, |(_, nodes)| nodes))
 }
 
-fn medium(row: &mut Row<'_>) -> Result<u64> {
-    row.medium().map(u64::from)
+fn read_u32(row: &mut Row<'_>) -> Result<u64> {
+    row.read_u32().map(u64::from)
 }
 
-fn large(row: &mut Row<'_>) -> Result<u64> {
-    row.large()
+fn read_u64(row: &mut Row<'_>) -> Result<u64> {
+    row.read_u64()
 }
 
 /// The rows of a statement.
@@ -60,9 +60,9 @@ impl Stream {
     }
 
     fn next(&mut self) -> Result<Option<Links>> {
-        self.connection.wire.forget();
+        self.connection.wire.discard_parsed();
         let Part::Row(row) = self.connection.part(&mut self.progress)? else { return Ok(None) };
         let mut row = Row::new(self.connection.bytes(row));
-        Ok(Some(((row.large()?, row.large()?), (self.number)(&mut row)?)))
+        Ok(Some(((row.read_u64()?, row.read_u64()?), (self.number)(&mut row)?)))
     }
 }

@@ -36,28 +36,34 @@ pub(super) fn load(graph: &mut Handle<'_>, chunk: &Chunk<'_>) -> Result<()> {
     connection.execute_with(statements.begin, std::iter::empty());
     connection.wire.send()?;
     connection.answer()?;
-    loads.nodes.insert(connection, NODES, chunk.nodes, |(_, node)| node.data.len(), of_node)?;
-    loads.links.insert(connection, LINKS, chunk.links, |link| link.data.len(), of_link)?;
-    loads.counts.insert(connection, COUNTS, chunk.counts, |_| 0, of_count)?;
+    loads.nodes.insert(
+        connection,
+        NODES,
+        chunk.nodes,
+        |(_, node)| node.data.len(),
+        node_parameters,
+    )?;
+    loads.links.insert(connection, LINKS, chunk.links, |link| link.data.len(), link_parameters)?;
+    loads.counts.insert(connection, COUNTS, chunk.counts, |_| 0, count_parameters)?;
     connection.execute_with(statements.commit, std::iter::empty());
     connection.wire.send()?;
     connection.answer().map(drop)
 }
 
-fn of_node<'p>((id, node): &(u64, Node<'p>)) -> [Parameter<'p>; 5] {
+fn node_parameters<'p>((id, node): &(u64, Node<'p>)) -> [Parameter<'p>; 5] {
     let [id, kind, version, time] =
         [*id, node.kind.into(), node.version, node.time.into()].map(Number);
     [id, kind, version, time, Bytes(node.data)]
 }
 
-fn of_link<'p>(link: &Link<'p>) -> [Parameter<'p>; 7] {
+fn link_parameters<'p>(link: &Link<'p>) -> [Parameter<'p>; 7] {
     let [id1, id2, kind] = [link.key.id1, link.key.id2, link.key.kind].map(Number);
     let [visible, time, version] =
         [link.visible.into(), link.time, link.version.into()].map(Number);
     [id1, id2, kind, visible, Bytes(link.data), time, version]
 }
 
-fn of_count<'p>(count: &Count) -> [Parameter<'p>; 5] {
+fn count_parameters<'p>(count: &Count) -> [Parameter<'p>; 5] {
     [count.id, count.kind, count.links, count.time, 0].map(Number)
 }
 

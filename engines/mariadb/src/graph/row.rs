@@ -1,7 +1,7 @@
 //! Rows in the receive buffer, and the results of statements without rows.
 
-use super::another;
-use crate::lengths::length;
+use super::unexpected_row_error;
+use crate::lengths::parse_length;
 use kvdyno_engine::Result;
 use kvdyno_engine::graph::{Link, LinkKey, Node};
 
@@ -18,54 +18,55 @@ impl<'b> Row<'b> {
     }
 
     fn read<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (head, rest) = self.rest.split_first_chunk().ok_or_else(another)?;
+        let (head, rest) = self.rest.split_first_chunk().ok_or_else(unexpected_row_error)?;
         self.rest = rest;
         Ok(*head)
     }
 
     /// A TINYINT.
-    pub(super) fn small(&mut self) -> Result<u8> {
+    pub(super) fn read_u8(&mut self) -> Result<u8> {
         self.read().map(|[byte]| byte)
     }
 
     /// An INT.
-    pub(super) fn medium(&mut self) -> Result<u32> {
+    pub(super) fn read_u32(&mut self) -> Result<u32> {
         self.read().map(u32::from_le_bytes)
     }
 
     /// A BIGINT.
-    pub(super) fn large(&mut self) -> Result<u64> {
+    pub(super) fn read_u64(&mut self) -> Result<u64> {
         self.read().map(u64::from_le_bytes)
     }
 
     fn bytes(&mut self) -> Result<&'b [u8]> {
-        let (length, begin) = length(self.rest, 0).ok_or_else(another)?;
-        let (bytes, rest) = self.rest.split_at_checked(begin + length).ok_or_else(another)?;
+        let (length, begin) = parse_length(self.rest, 0).ok_or_else(unexpected_row_error)?;
+        let (bytes, rest) =
+            self.rest.split_at_checked(begin + length).ok_or_else(unexpected_row_error)?;
         self.rest = rest;
         Ok(&bytes[begin..])
     }
 
     /// Type, version, time, data.
     pub(super) fn node(&mut self) -> Result<Node<'b>> {
-        let (kind, version) = (self.medium()?, self.large()?);
-        Ok(Node { kind, version, time: self.medium()?, data: self.bytes()? })
+        let (kind, version) = (self.read_u32()?, self.read_u64()?);
+        Ok(Node { kind, version, time: self.read_u32()?, data: self.bytes()? })
     }
 
     /// Its second id, visibility, time, version, data.
     pub(super) fn link(&mut self, id1: u64, kind: u64) -> Result<Link<'b>> {
-        let key = LinkKey { id1, kind, id2: self.large()? };
-        let (visible, time) = (self.small()? == 1, self.large()?);
-        Ok(Link { key, visible, time, version: self.medium()?, data: self.bytes()? })
+        let key = LinkKey { id1, kind, id2: self.read_u64()? };
+        let (visible, time) = (self.read_u8()? == 1, self.read_u64()?);
+        Ok(Link { key, visible, time, version: self.read_u32()?, data: self.bytes()? })
     }
 }
 
 /// The number of changed rows in a statement's result.
-pub(super) fn changed(reply: &[u8]) -> Result<u64> {
-    length(reply, 1).map(|(rows, _)| rows as u64).ok_or_else(another)
+pub(super) fn parse_changed_rows(reply: &[u8]) -> Result<u64> {
+    parse_length(reply, 1).map(|(rows, _)| rows as u64).ok_or_else(unexpected_row_error)
 }
 
 /// Whether an update has found its row, which may have been as it was to be.
-pub(super) fn matched(reply: &[u8]) -> bool {
+pub(super) fn has_matched_row(reply: &[u8]) -> bool {
     const NONE: &[u8] = b"Rows matched: 0 ";
     !reply.windows(NONE.len()).any(|words| words == NONE)
 }
@@ -87,8 +88,11 @@ mod tests {
     fn an_update_that_changes_nothing_has_found_its_row() {
         let reply = |rows: &str| [b"\0\0\0\x02\0\0\0\x28", rows.as_bytes()].concat();
         let unchanged = reply("Rows matched: 1  Changed: 0  Warnings: 0");
-        assert_eq!((changed(&unchanged).unwrap(), matched(&unchanged)), (0, true));
-        assert!(!matched(&reply("Rows matched: 0  Changed: 0  Warnings: 0")));
-        assert!(changed(b"\0").is_err());
+        assert_eq!(
+            (parse_changed_rows(&unchanged).unwrap(), has_matched_row(&unchanged)),
+            (0, true)
+        );
+        assert!(!has_matched_row(&reply("Rows matched: 0  Changed: 0  Warnings: 0")));
+        assert!(parse_changed_rows(b"\0").is_err());
     }
 }

@@ -68,7 +68,7 @@ const LIST_LINKS: &str = "SELECT id2, visibility, time, version, data FROM linkt
 
 /// A write as one statement, and what its first has changed as its row. It stops where one of them
 /// fails, before the commit.
-fn whole(first: &str, rest: &str) -> String {
+fn whole_statement(first: &str, rest: &str) -> String {
     format!(
         "BEGIN NOT ATOMIC DECLARE n BIGINT; START TRANSACTION; {first}; SET n = ROW_COUNT(); \
          {rest}; COMMIT; SELECT n; END"
@@ -77,11 +77,14 @@ fn whole(first: &str, rest: &str) -> String {
 
 fn add_whole() -> String {
     let rest = format!("IF n <> 0 THEN {COUNT}; END IF; IF n <> 1 THEN {RENEW}; END IF");
-    whole(ADD_LINK, &rest)
+    whole_statement(ADD_LINK, &rest)
 }
 
 fn delete_whole() -> String {
-    whole(&format!("{HIDE} AND visibility = 1"), &format!("IF n > 0 THEN {UNCOUNT}; END IF"))
+    whole_statement(
+        &format!("{HIDE} AND visibility = 1"),
+        &format!("IF n > 0 THEN {UNCOUNT}; END IF"),
+    )
 }
 
 fn get_links(count: usize) -> String {

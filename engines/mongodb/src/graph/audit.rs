@@ -1,6 +1,6 @@
 //! Counts and the links that they are of: two streams of one order, side by side.
 
-use super::documents::{count_of, place_of};
+use super::documents::{parse_count, parse_id1_and_kind};
 use super::{COUNTS, LINKS};
 use crate::answer::Page;
 use crate::bytes::Document;
@@ -35,11 +35,11 @@ pub(super) fn audit(
     let mut counts = Stream::start(counted, &COUNTED, |filter| filter)?;
     let mut links = Stream::start(linked, &LINKED, |filter| {
         // Of the index alone: it begins with the node.
-        filter.inner("id1", |id1| id1.long("$gte", 0)).int("visibility", 1)
+        filter.document("id1", |id1| id1.long("$gte", 0)).int("visibility", 1)
     })?;
     let mut ahead = None;
     let grouped = || -> Result<Option<Links>> {
-        let take = |links: &mut Stream| links.next(place_of);
+        let take = |links: &mut Stream| links.next(parse_id1_and_kind);
         let Some(next) = ahead.take().map_or_else(|| take(&mut links), |it| Ok(Some(it)))? else {
             return Ok(None);
         };
@@ -54,7 +54,7 @@ pub(super) fn audit(
     };
     // One below zero is no number of links.
     let counted = |document: &RawDocument| {
-        count_of(document).map(|(next, count)| (next, count.try_into().unwrap_or(u64::MAX)))
+        parse_count(document).map(|(next, count)| (next, count.try_into().unwrap_or(u64::MAX)))
     };
     side_by_side(|| counts.next(counted), grouped, go_on, visit)
 }
@@ -88,7 +88,7 @@ impl Stream {
             if self.page.cursor == 0 {
                 return Ok(None);
             }
-            self.page = self.connection.more(self.page.cursor, self.find, PAGE)?;
+            self.page = self.connection.next_page(self.page.cursor, self.find, PAGE)?;
         }
     }
 }

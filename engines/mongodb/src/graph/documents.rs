@@ -1,14 +1,14 @@
 //! Nodes, links and counts as documents.
 
-use crate::answer::{unread, whole};
+use crate::answer::{to_integer, unreadable_error};
 use crate::bytes::Document;
 use bson::{RawBsonRef, RawDocument};
 use kvdyno_engine::graph::{Link, LinkKey, Node};
-use kvdyno_engine::server::nonsense;
+use kvdyno_engine::server::protocol_error;
 use kvdyno_engine::{Error, Result};
 
 /// Numbers of a document are signed.
-pub(super) fn large(number: u64) -> i64 {
+pub(super) fn to_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
@@ -30,26 +30,28 @@ pub(super) fn count_key(id: u64, kind: u64) -> [u8; 16] {
 }
 
 pub(super) fn link_ids(doc: Document<'_>, link: LinkKey) -> Document<'_> {
-    doc.long("id1", large(link.id1))
-        .long("link_type", large(link.kind))
-        .long("id2", large(link.id2))
+    doc.long("id1", to_i64(link.id1))
+        .long("link_type", to_i64(link.kind))
+        .long("id2", to_i64(link.id2))
 }
 
 /// What a link has beside its ids.
 pub(super) fn link_fields<'d>(doc: Document<'d>, link: &Link<'_>) -> Document<'d> {
     doc.int("visibility", link.visible.into())
         .int("version", link.version as i32)
-        .long("time", large(link.time))
+        .long("time", to_i64(link.time))
         .binary("data", link.data)
 }
 
 pub(super) fn count_ids(doc: Document<'_>, id: u64, kind: u64) -> Document<'_> {
-    doc.long("id", large(id)).long("link_type", large(kind))
+    doc.long("id", to_i64(id)).long("link_type", to_i64(kind))
 }
 
 /// What a node has beside its id and type.
 pub(super) fn node_fields<'d>(doc: Document<'d>, node: &Node<'_>) -> Document<'d> {
-    doc.long("version", large(node.version)).int("time", node.time as i32).binary("data", node.data)
+    doc.long("version", to_i64(node.version))
+        .int("time", node.time as i32)
+        .binary("data", node.data)
 }
 
 /// Of a command that changes one document: which, and how.
@@ -60,7 +62,7 @@ pub(super) fn update<'d>(
     upsert: bool,
 ) -> Document<'d> {
     doc.array("updates", std::iter::once(()), |one, ()| {
-        one.inner("q", &which).inner("u", &how).flag("upsert", upsert)
+        one.document("q", &which).document("u", &how).flag("upsert", upsert)
     })
 }
 
@@ -69,40 +71,40 @@ pub(super) fn delete<'d>(
     doc: Document<'d>,
     which: impl for<'f> Fn(Document<'f>) -> Document<'f>,
 ) -> Document<'d> {
-    doc.array("deletes", std::iter::once(()), |one, ()| one.inner("q", &which).int("limit", 1))
+    doc.array("deletes", std::iter::once(()), |one, ()| one.document("q", &which).int("limit", 1))
 }
 
-pub(super) fn node_of(document: &RawDocument) -> Result<Node<'_>> {
+pub(super) fn parse_node(document: &RawDocument) -> Result<Node<'_>> {
     let fields = Fields::parse(document)?;
     Ok(Node {
         kind: fields.number("type")? as u32,
         version: fields.number("version")?,
         time: fields.number("time")? as u32,
-        data: fields.data.ok_or_else(another)?,
+        data: fields.data.ok_or_else(unexpected_document_error)?,
     })
 }
 
-pub(super) fn link_of(document: &RawDocument, id1: u64, kind: u64) -> Result<Link<'_>> {
+pub(super) fn parse_link(document: &RawDocument, id1: u64, kind: u64) -> Result<Link<'_>> {
     let fields = Fields::parse(document)?;
     Ok(Link {
         key: LinkKey { id1, kind, id2: fields.number("id2")? },
         visible: fields.number("visibility")? == 1,
         time: fields.number("time")?,
         version: fields.number("version")? as u32,
-        data: fields.data.ok_or_else(another)?,
+        data: fields.data.ok_or_else(unexpected_document_error)?,
     })
 }
 
 /// Node and type, and how many links: below zero for a moment, where a link that is being added is
 /// hidden before it is counted.
-pub(super) fn count_of(document: &RawDocument) -> Result<((u64, u64), i64)> {
+pub(super) fn parse_count(document: &RawDocument) -> Result<((u64, u64), i64)> {
     let fields = Fields::parse(document)?;
     let node = (fields.number("id")?, fields.number("link_type")?);
-    Ok((node, fields.signed("count")?))
+    Ok((node, fields.signed_number("count")?))
 }
 
 /// Of a link: its node and type.
-pub(super) fn place_of(document: &RawDocument) -> Result<(u64, u64)> {
+pub(super) fn parse_id1_and_kind(document: &RawDocument) -> Result<(u64, u64)> {
     let fields = Fields::parse(document)?;
     Ok((fields.number("id1")?, fields.number("link_type")?))
 }
@@ -118,12 +120,12 @@ impl<'d> Fields<'d> {
     fn parse(document: &'d RawDocument) -> Result<Self> {
         let mut fields = Self { numbers: [("", 0); 6], count: 0, data: None };
         for element in document {
-            let (name, value) = element.map_err(unread)?;
+            let (name, value) = element.map_err(unreadable_error)?;
             match value {
                 RawBsonRef::Binary(binary) if name == "data" => fields.data = Some(binary.bytes),
                 value => {
                     let free = fields.numbers.get_mut(fields.count);
-                    if let (Some(free), Some(number)) = (free, whole(value)) {
+                    if let (Some(free), Some(number)) = (free, to_integer(value)) {
                         *free = (name.as_str(), number);
                         fields.count += 1;
                     }
@@ -134,16 +136,19 @@ impl<'d> Fields<'d> {
     }
 
     fn number(&self, name: &str) -> Result<u64> {
-        self.signed(name)?.try_into().map_err(|_| another())
+        self.signed_number(name)?.try_into().map_err(|_| unexpected_document_error())
     }
 
-    fn signed(&self, name: &str) -> Result<i64> {
+    fn signed_number(&self, name: &str) -> Result<i64> {
         let mut numbers = self.numbers[..self.count].iter();
-        numbers.find(|(other, _)| *other == name).map(|(_, number)| *number).ok_or_else(another)
+        numbers
+            .find(|(other, _)| *other == name)
+            .map(|(_, number)| *number)
+            .ok_or_else(unexpected_document_error)
     }
 }
 
 /// The error for an unexpected document.
-fn another() -> Error {
-    nonsense("a document of other fields")
+fn unexpected_document_error() -> Error {
+    protocol_error("a document of other fields")
 }

@@ -7,10 +7,10 @@
 //! an error can be identified, but only an audit looks for them.
 
 use super::documents::{
-    count_ids, count_key, delete, large, link_fields, link_ids, link_key, update,
+    count_ids, count_key, delete, link_fields, link_ids, link_key, to_i64, update,
 };
 use super::{COUNTS, Handle, LINKS, TRANSACTIONS};
-use crate::answer::{unread, whole};
+use crate::answer::{to_integer, unreadable_error};
 use crate::bytes::{Document, Keys};
 use crate::client::{TRIES, concern};
 use crate::connection::{ADMIN, Target};
@@ -26,7 +26,7 @@ pub(super) enum Change<'l> {
 }
 
 impl Change<'_> {
-    fn at(&self) -> LinkKey {
+    fn key(&self) -> LinkKey {
         match self {
             Self::Add(link) => link.key,
             Self::Hide { at: key, .. } => *key,
@@ -41,7 +41,7 @@ impl Change<'_> {
     }
 
     /// What the count changes by, where the link was visible, hidden or not there before.
-    fn counted(&self, before: Option<bool>) -> i64 {
+    fn count_delta(&self, before: Option<bool>) -> i64 {
         match self {
             Self::Add(_) => (before != Some(true)).into(),
             Self::Hide { .. } => -i64::from(before == Some(true)),
@@ -90,7 +90,7 @@ impl Unit {
     }
 
     fn transaction<'d>(&self, doc: Document<'d>, part: Part) -> Document<'d> {
-        let doc = doc.inner("lsid", |lsid| lsid.uuid("id", &self.session));
+        let doc = doc.document("lsid", |lsid| lsid.uuid("id", &self.session));
         let doc = doc.long("txnNumber", self.number).flag("autocommit", false);
         if part == Part::First { doc.flag("startTransaction", true) } else { doc }
     }
@@ -104,34 +104,34 @@ impl Handle<'_> {
         match self.isolation {
             Isolation::None => {
                 let before = self.change_link(change, Part::Alone)?;
-                match change.counted(before) {
+                match change.count_delta(before) {
                     0 => {}
                     by => self.recount(change, by)?,
                 }
                 Ok(before)
             }
-            Isolation::TwoPhase => self.in_two_phases(change),
+            Isolation::TwoPhase => self.write_in_two_phases(change),
             Isolation::Transaction | Isolation::Latch => {
-                let done = self.in_a_transaction(change);
+                let done = self.write_in_transaction(change);
                 if done.is_err() {
                     // The server has aborted it already, unless it never received it.
-                    let _ = self.end("abortTransaction");
+                    let _ = self.end_transaction("abortTransaction");
                 }
                 done
             }
         }
     }
 
-    fn in_a_transaction(&mut self, change: &Change<'_>) -> Result<Option<bool>> {
+    fn write_in_transaction(&mut self, change: &Change<'_>) -> Result<Option<bool>> {
         let before = self.change_link(change, Part::First)?;
-        match change.counted(before) {
+        match change.count_delta(before) {
             0 => {}
             by => self.change_count(change, by, Part::Later)?,
         }
-        self.end("commitTransaction").map(|()| before)
+        self.end_transaction("commitTransaction").map(|()| before)
     }
 
-    fn end(&mut self, command: &str) -> Result<()> {
+    fn end_transaction(&mut self, command: &str) -> Result<()> {
         let (unit, journaled) = (&self.unit, self.journaled);
         let ended = self.connection.command(ADMIN, |doc| {
             concern(unit.transaction(doc.int(command, 1), Part::Later), journaled)
@@ -139,8 +139,8 @@ impl Handle<'_> {
         ended.map(drop)
     }
 
-    fn in_two_phases(&mut self, change: &Change<'_>) -> Result<Option<bool>> {
-        let (name, link) = (self.unit.name(), link_key(change.at()));
+    fn write_in_two_phases(&mut self, change: &Change<'_>) -> Result<Option<bool>> {
+        let (name, link) = (self.unit.name(), link_key(change.key()));
         self.insert(
             TRANSACTIONS,
             &[()],
@@ -152,7 +152,7 @@ impl Handle<'_> {
             Err(error) => {
                 if error.class == ErrorClass::Conflict {
                     // Nothing was changed: it may be repeated.
-                    let _ = self.forget(&name);
+                    let _ = self.delete_transaction(&name);
                 }
                 return Err(error);
             }
@@ -167,10 +167,10 @@ impl Handle<'_> {
 
     /// What follows the change of the link.
     fn finish(&mut self, change: &Change<'_>, before: Option<bool>, name: &[u8]) -> Result<()> {
-        let (by, link) = (change.counted(before), change.at());
+        let (by, link) = (change.count_delta(before), change.key());
         if by != 0 {
-            self.again(|handle| handle.change_count(change, by, Part::Marked))?;
-            self.applied(name)?;
+            self.retry_conflicts(|handle| handle.change_count(change, by, Part::Marked))?;
+            self.mark_applied(name)?;
         }
         if by != 0 || before.is_some() {
             self.unmark(LINKS, &link_key(link), name)?;
@@ -178,11 +178,11 @@ impl Handle<'_> {
         if by != 0 {
             self.unmark(COUNTS, &count_key(link.id1, link.kind), name)?;
         }
-        self.forget(name)
+        self.delete_transaction(name)
     }
 
     /// Of two concurrent inserts of a document, one must retry and finds it.
-    fn again(&mut self, mut once: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+    fn retry_conflicts(&mut self, mut once: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         for _ in 1..TRIES {
             match once(self) {
                 Err(error) if error.class == ErrorClass::Conflict => {}
@@ -192,14 +192,14 @@ impl Handle<'_> {
         once(self)
     }
 
-    fn applied(&mut self, name: &[u8]) -> Result<()> {
+    fn mark_applied(&mut self, name: &[u8]) -> Result<()> {
         let journaled = self.journaled;
         let applied = self.connection.write(|doc| {
             let doc = doc.text("update", TRANSACTIONS);
             let doc = update(
                 doc,
                 |q| q.binary("_id", name),
-                |u| u.inner("$set", |set| set.text("state", "applied")),
+                |u| u.document("$set", |set| set.text("state", "applied")),
                 false,
             );
             concern(doc, journaled)
@@ -215,7 +215,7 @@ impl Handle<'_> {
             let doc = update(
                 doc,
                 |q| q.key("_id", key, keys),
-                |u| u.inner("$pull", |pull| pull.binary("pending", name)),
+                |u| u.document("$pull", |pull| pull.binary("pending", name)),
                 false,
             );
             concern(doc, journaled)
@@ -223,7 +223,7 @@ impl Handle<'_> {
         result.map(drop)
     }
 
-    fn forget(&mut self, name: &[u8]) -> Result<()> {
+    fn delete_transaction(&mut self, name: &[u8]) -> Result<()> {
         let journaled = self.journaled;
         let removed = self.connection.write(|doc| {
             let doc = doc.text("delete", TRANSACTIONS);
@@ -234,10 +234,10 @@ impl Handle<'_> {
 
     /// Writes or hides the link: whether it was visible before.
     fn change_link(&mut self, change: &Change<'_>, part: Part) -> Result<Option<bool>> {
-        let (keys, name, changed_link) = (self.keys(), self.unit.name(), change.at());
+        let (keys, name, changed_link) = (self.keys(), self.unit.name(), change.key());
         let (unit, journaled) = (&self.unit, self.journaled);
         let reply = self.connection.command(Target::Ours, |doc| {
-            let doc = doc.text("findAndModify", LINKS).inner("query", |query| {
+            let doc = doc.text("findAndModify", LINKS).document("query", |query| {
                 let query = query.key("_id", &link_key(changed_link), keys);
                 if matches!(change, Change::Hide { .. }) {
                     query.int("visibility", 1)
@@ -245,28 +245,33 @@ impl Handle<'_> {
                     query
                 }
             });
-            let doc = doc.inner("update", |update| {
+            let doc = doc.document("update", |update| {
                 let update = match change {
                     Change::Add(link) => update
-                        .inner("$set", |set| link_fields(set, link))
-                        .inner("$setOnInsert", |new| link_ids(new, changed_link)),
-                    Change::Hide { .. } => update.inner("$set", |set| set.int("visibility", 0)),
+                        .document("$set", |set| link_fields(set, link))
+                        .document("$setOnInsert", |new| link_ids(new, changed_link)),
+                    Change::Hide { .. } => update.document("$set", |set| set.int("visibility", 0)),
                 };
-                marked(update, part, &name)
+                mark_pending(update, part, &name)
             });
             let doc = match keys {
                 Keys::Binary => {
-                    doc.inner("fields", |fields| fields.int("_id", 0).int("visibility", 1))
+                    doc.document("fields", |fields| fields.int("_id", 0).int("visibility", 1))
                 }
                 // `FerretDB` shows the whole document.
                 Keys::Hex => doc,
             };
             let doc = doc.flag("upsert", matches!(change, Change::Add(_)));
-            closed(doc, unit, part, journaled)
+            add_concern_or_transaction(doc, unit, part, journaled)
         });
-        match reply.map_err(|error| remedy(error, part))?.get("value").map_err(unread)? {
+        match reply
+            .map_err(|error| explain_unsupported(error, part))?
+            .get("value")
+            .map_err(unreadable_error)?
+        {
             Some(RawBsonRef::Document(before)) => {
-                let visible = before.get("visibility").map_err(unread)?.and_then(whole);
+                let visible =
+                    before.get("visibility").map_err(unreadable_error)?.and_then(to_integer);
                 Ok(Some(visible == Some(1)))
             }
             _ => Ok(None),
@@ -274,38 +279,38 @@ impl Handle<'_> {
     }
 
     fn change_count(&mut self, change: &Change<'_>, by: i64, part: Part) -> Result<()> {
-        let (keys, name, link) = (self.keys(), self.unit.name(), change.at());
+        let (keys, name, link) = (self.keys(), self.unit.name(), change.key());
         let (unit, journaled) = (&self.unit, self.journaled);
         let changed = self.connection.write(|doc| {
             let doc = update(
                 doc.text("update", COUNTS),
                 |q| q.key("_id", &count_key(link.id1, link.kind), keys),
                 |u| {
-                    let u = u.inner("$inc", |inc| inc.long("count", by).int("version", 1));
-                    let u = u.inner("$set", |set| set.long("time", large(change.time())));
-                    let u = u.inner("$setOnInsert", |new| count_ids(new, link.id1, link.kind));
-                    marked(u, part, &name)
+                    let u = u.document("$inc", |inc| inc.long("count", by).int("version", 1));
+                    let u = u.document("$set", |set| set.long("time", to_i64(change.time())));
+                    let u = u.document("$setOnInsert", |new| count_ids(new, link.id1, link.kind));
+                    mark_pending(u, part, &name)
                 },
                 true,
             );
-            closed(doc, unit, part, journaled)
+            add_concern_or_transaction(doc, unit, part, journaled)
         });
         changed.map(drop)
     }
 
     /// Reads a count and then writes it, without protection from concurrent writers.
     fn recount(&mut self, change: &Change<'_>, by: i64) -> Result<()> {
-        let (link, keys, journaled) = (change.at(), self.keys(), self.journaled);
+        let (link, keys, journaled) = (change.key(), self.keys(), self.journaled);
         let counted = self.count_links(link.id1, link.kind)?.saturating_add_signed(by);
-        self.again(|handle| {
+        self.retry_conflicts(|handle| {
             let changed = handle.connection.write(|doc| {
                 let doc = update(
                     doc.text("update", COUNTS),
                     |q| q.key("_id", &count_key(link.id1, link.kind), keys),
                     |u| {
-                        u.inner("$set", |set| {
+                        u.document("$set", |set| {
                             let set = count_ids(set, link.id1, link.kind);
-                            set.long("count", large(counted)).long("time", large(change.time()))
+                            set.long("count", to_i64(counted)).long("time", to_i64(change.time()))
                         })
                     },
                     true,
@@ -318,15 +323,20 @@ impl Handle<'_> {
 }
 
 /// Of which change it is.
-fn marked<'d>(update: Document<'d>, part: Part, name: &[u8]) -> Document<'d> {
+fn mark_pending<'d>(update: Document<'d>, part: Part, name: &[u8]) -> Document<'d> {
     if part != Part::Marked {
         return update;
     }
-    update.inner("$push", |push| push.binary("pending", name))
+    update.document("$push", |push| push.binary("pending", name))
 }
 
 /// When it is answered, and the transaction that it is part of.
-fn closed<'d>(doc: Document<'d>, unit: &Unit, part: Part, journaled: bool) -> Document<'d> {
+fn add_concern_or_transaction<'d>(
+    doc: Document<'d>,
+    unit: &Unit,
+    part: Part,
+    journaled: bool,
+) -> Document<'d> {
     match part {
         Part::Alone | Part::Marked => concern(doc, journaled),
         Part::First | Part::Later => unit.transaction(doc, part),
@@ -334,7 +344,7 @@ fn closed<'d>(doc: Document<'d>, unit: &Unit, part: Part, journaled: bool) -> Do
 }
 
 /// A server without transactions fails at the first begin.
-fn remedy(error: Error, part: Part) -> Error {
+fn explain_unsupported(error: Error, part: Part) -> Error {
     if part != Part::First || error.class != ErrorClass::Unsupported {
         return error;
     }

@@ -22,8 +22,8 @@ func main() {}
 func init() { kvdyno.Register[*database, *session](describe(), open) }
 
 type database struct {
-	db     *badger.DB
-	folder string
+	db  *badger.DB
+	dir string
 }
 
 func open(o *kvdyno.Opening) (*database, error) {
@@ -36,7 +36,7 @@ func open(o *kvdyno.Opening) (*database, error) {
 		"snappy": options.Snappy,
 		"zstd":   options.ZSTD,
 	}[o.Text("compression")]
-	opened := badger.DefaultOptions(o.Folder).
+	opened := badger.DefaultOptions(o.Dir).
 		WithLogger(nil).
 		WithSyncWrites(o.Durability == kvdyno.Commit).
 		WithMemTableSize(int64(o.Integer("mem_table_size"))).
@@ -53,7 +53,7 @@ func open(o *kvdyno.Opening) (*database, error) {
 	if err != nil {
 		return nil, classed(err)
 	}
-	return &database{db, o.Folder}, nil
+	return &database{db, o.Dir}, nil
 }
 
 func (d *database) OpenSession() (kvdyno.Session, error) { return &session{db: d.db}, nil }
@@ -65,7 +65,7 @@ func (d *database) Sync() error {
 		return err
 	}
 	for _, pattern := range []string{"*.mem", "*.vlog"} {
-		files, err := filepath.Glob(filepath.Join(d.folder, pattern))
+		files, err := filepath.Glob(filepath.Join(d.dir, pattern))
 		if err != nil {
 			return err
 		}
@@ -75,10 +75,11 @@ func (d *database) Sync() error {
 			}
 		}
 	}
-	return syncFile(d.folder)
+	return syncFile(d.dir)
 }
 
-// syncFile syncs a file, or the names in a folder; one that was flushed and removed meanwhile needs none.
+// syncFile syncs a file, or the names in a directory; one that was flushed and removed meanwhile
+// needs none.
 func syncFile(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

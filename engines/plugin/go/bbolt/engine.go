@@ -36,7 +36,7 @@ func open(o *kvdyno.Opening) (*database, error) {
 	options.NoFreelistSync = o.Bool("no_freelist_sync")
 	options.InitialMmapSize = int(o.Integer("initial_mmap_size"))
 	options.NoSync = o.Durability != kvdyno.Commit
-	db, err := bbolt.Open(filepath.Join(o.Folder, "bbolt.db"), 0o644, &options)
+	db, err := bbolt.Open(filepath.Join(o.Dir, "bbolt.db"), 0o644, &options)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,10 @@
-// Package kvdyno is kvdyno_engine.h for engines in Go. The main package of a plugin calls [Register]
-// in its init, and is built with
+// Package kvdyno is kvdyno_engine.h for engines in Go. The main package of a plugin calls
+// [Register] in its init, and is built with
 //
 //	go build -buildmode=c-shared -o libkvdyno-NAME.so
 //
-// The header tells what must hold. What is shown here (keys, values) is valid until the call returns.
+// The header tells what must hold. What is shown here (keys, values) is valid until the call
+// returns.
 package kvdyno
 
 import (
@@ -28,7 +29,7 @@ const (
 
 // Opening tells how to open a database.
 type Opening struct {
-	Folder         string
+	Dir            string
 	Durability     Durability
 	Records        uint64
 	RecordsMax     uint64
@@ -116,8 +117,8 @@ type Walker interface {
 	Walk(r Range, show func(key, value []byte) bool) error
 }
 
-// MultiGetter is a Session with capability native_multiget: it shows the values of the keys that exist,
-// each with its key's index, once.
+// MultiGetter is a Session with capability native_multiget: it shows the values of the keys that
+// exist, each with its key's index, once.
 type MultiGetter interface {
 	MultiGet(keys [][]byte, show func(index int, value []byte)) error
 }
@@ -217,8 +218,8 @@ func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // MemoryLimit is the option `gomemlimit`, for the description: Go's garbage collector must know of
-// the RAM limit, or it lets the process grow past it. `share` of RAM is its tuned value: memory that
-// the engine has from C is not Go's.
+// the RAM limit, or it lets the process grow past it. `share` of RAM is its tuned value: memory
+// that the engine has from C is not Go's.
 func MemoryLimit(share string) string {
 	return `{"name": "gomemlimit", "kind": "bytes", "default": 0,
 	"help": "Soft limit of memory that the Go runtime manages (GOMEMLIMIT); 0: none.",

@@ -31,8 +31,8 @@ var engine struct {
 	open        func(*Opening) (Database, error)
 }
 
-// Register says what the plugin is: its description as JSON, the function that opens a database, and
-// the types of its databases and sessions, whose methods tell what it has.
+// Register says what the plugin is: its description as JSON, the function that opens a database,
+// and the types of its databases and sessions, whose methods tell what it has.
 func Register[D Database, S Session](description string, open func(*Opening) (D, error)) {
 	engine.description = C.CString(description)
 	engine.open = func(o *Opening) (Database, error) { return open(o) }
@@ -110,7 +110,7 @@ func kvdynoGoDescribe() *C.char { return engine.description }
 //export kvdynoGoOpen
 func kvdynoGoOpen(opening *C.kvdyno_opening, database *unsafe.Pointer, message *C.char) C.int {
 	o := &Opening{
-		Folder:         C.GoString(opening.folder),
+		Dir:            C.GoString(opening.dir),
 		Durability:     Durability(opening.durability),
 		Records:        uint64(opening.records),
 		RecordsMax:     uint64(opening.records_max),

@@ -77,7 +77,7 @@ func open(o *kvdyno.Opening) (*database, error) {
 		last.FilterPolicy = pebble.NoFilterPolicy
 	}
 	var err error
-	d.db, err = pebble.Open(o.Folder, options)
+	d.db, err = pebble.Open(o.Dir, options)
 	return d, err
 }
 

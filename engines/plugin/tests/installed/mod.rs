@@ -5,9 +5,9 @@ use kvdyno_plugin::Plugin;
 
 /// Whether the plugin of `engine` is there to be tested; otherwise prints that the test is skipped.
 pub(crate) fn load(engine: &str, test: &str) -> bool {
-    let Some(newest) = library::installed(engine).into_iter().next() else {
+    let Some(newest) = library::list_installed(engine).into_iter().next() else {
         let why = format!("`kvdyno engines get {engine}` was not done");
-        kvdyno_testing::skipped(engine, test, &why);
+        kvdyno_testing::report_skip(engine, test, &why);
         return false;
     };
     Plugin::use_library(Some(&newest.path)).unwrap();

@@ -1,6 +1,6 @@
 //! Rows as they are received, and arrays as they are sent.
 
-use super::another;
+use super::unexpected_row_error;
 use kvdyno_engine::Result;
 use kvdyno_engine::graph::{Link, LinkKey, Node};
 
@@ -22,38 +22,39 @@ impl<'b> Row<'b> {
     }
 
     fn bytes(&mut self) -> Result<&'b [u8]> {
-        let (length, rest) = self.rest.split_first_chunk().ok_or_else(another)?;
-        let length = usize::try_from(i32::from_be_bytes(*length)).map_err(|_| another())?;
-        let (bytes, rest) = rest.split_at_checked(length).ok_or_else(another)?;
+        let (length, rest) = self.rest.split_first_chunk().ok_or_else(unexpected_row_error)?;
+        let length =
+            usize::try_from(i32::from_be_bytes(*length)).map_err(|_| unexpected_row_error())?;
+        let (bytes, rest) = rest.split_at_checked(length).ok_or_else(unexpected_row_error)?;
         self.rest = rest;
         Ok(bytes)
     }
 
     fn read<const N: usize>(&mut self) -> Result<[u8; N]> {
-        self.bytes()?.try_into().map_err(|_| another())
+        self.bytes()?.try_into().map_err(|_| unexpected_row_error())
     }
 
     /// A bigint.
-    pub(super) fn large(&mut self) -> Result<u64> {
+    pub(super) fn read_u64(&mut self) -> Result<u64> {
         self.read().map(u64::from_be_bytes)
     }
 
     /// An integer.
-    fn medium(&mut self) -> Result<u32> {
+    fn read_u32(&mut self) -> Result<u32> {
         self.read().map(u32::from_be_bytes)
     }
 
     /// Type, version, time, data.
     pub(super) fn node(&mut self) -> Result<Node<'b>> {
-        let (kind, version) = (self.medium()?, self.large()?);
-        Ok(Node { kind, version, time: self.medium()?, data: self.bytes()? })
+        let (kind, version) = (self.read_u32()?, self.read_u64()?);
+        Ok(Node { kind, version, time: self.read_u32()?, data: self.bytes()? })
     }
 
     /// Its second id, visibility, time, version, data.
     pub(super) fn link(&mut self, id1: u64, kind: u64) -> Result<Link<'b>> {
-        let key = LinkKey { id1, kind, id2: self.large()? };
-        let (visible, time) = (self.read()? == 1_u16.to_be_bytes(), self.large()?);
-        Ok(Link { key, visible, time, version: self.medium()?, data: self.bytes()? })
+        let key = LinkKey { id1, kind, id2: self.read_u64()? };
+        let (visible, time) = (self.read()? == 1_u16.to_be_bytes(), self.read_u64()?);
+        Ok(Link { key, visible, time, version: self.read_u32()?, data: self.bytes()? })
     }
 }
 
@@ -63,13 +64,13 @@ pub(super) struct Array(Vec<u8>);
 
 impl Array {
     /// Of bigint.
-    pub(super) fn large(&mut self, items: impl Iterator<Item = u64>) -> &[u8] {
-        self.encode(INT8, items.map(super::large))
+    pub(super) fn encode_bigints(&mut self, items: impl Iterator<Item = u64>) -> &[u8] {
+        self.encode(INT8, items.map(super::bigint))
     }
 
     /// Of integer.
-    pub(super) fn medium(&mut self, items: impl Iterator<Item = u32>) -> &[u8] {
-        self.encode(INT4, items.map(super::medium))
+    pub(super) fn encode_integers(&mut self, items: impl Iterator<Item = u32>) -> &[u8] {
+        self.encode(INT4, items.map(super::integer))
     }
 
     /// Of bytea.
@@ -105,7 +106,7 @@ mod tests {
         let mut array = Array::default();
         let head = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0, 0, 0, 2, 0, 0, 0, 1];
         let items = [0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 4, 0, 0, 0, 6];
-        assert_eq!(array.medium([5, 6].into_iter()), [&head[..], &items].concat());
+        assert_eq!(array.encode_integers([5, 6].into_iter()), [&head[..], &items].concat());
         assert_eq!(array.bytes([&b""[..]].into_iter()).len(), 24, "nothing is left of the last");
     }
 
@@ -113,8 +114,8 @@ mod tests {
     fn a_row_is_taken_column_by_column() {
         let row = b"\0\x02\0\0\0\x08\0\0\0\0\0\0\0\x07\0\0\0\x04\0\0\0\x05";
         let mut row = Row::new(row);
-        assert_eq!((row.large().unwrap(), row.medium().unwrap()), (7, 5));
-        assert!(row.medium().is_err(), "there is no third");
-        assert!(Row::new(b"\0\x01\xff\xff\xff\xff").large().is_err(), "NULL is none");
+        assert_eq!((row.read_u64().unwrap(), row.read_u32().unwrap()), (7, 5));
+        assert!(row.read_u32().is_err(), "there is no third");
+        assert!(Row::new(b"\0\x01\xff\xff\xff\xff").read_u64().is_err(), "NULL is none");
     }
 }

@@ -28,7 +28,7 @@ struct Figure<'s> {
 
 impl Figure<'_> {
     /// `12.3 k (11.9 k to 12.6 k)`.
-    fn spread(&self) -> String {
+    fn format_spread(&self) -> String {
         let spread = match (self.metric.n, self.metric.range()) {
             (2.., Some((low, high))) => format!("{} to {}", units::si(low), units::si(high)),
             _ => ONE_TRIAL.to_owned(),
@@ -44,26 +44,26 @@ impl<'s> Standing<'s> {
             let missing = metric.and_then(|metric| metric.missing.clone());
             format!("has no figure: {}", missing.as_deref().unwrap_or("it was not measured"))
         };
-        let fate = group.fate(figure.map_or(0, |figure| figure.metric.n));
+        let fate = group.describe_missing_figures(figure.map_or(0, |figure| figure.metric.n));
         Self { label, figure: figure.ok_or_else(why), fate }
     }
 }
 
 /// `LMDB reads 2.1 (1.9 to 2.3) times as many keys per second as RocksDB`; none without a figure.
 pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<String> {
-    let (ranked, without) = ranked(standings, |a, b| b.total_cmp(&a));
+    let (ranked, without) = rank_standings(standings, |a, b| b.total_cmp(&a));
     let Words { verb, noun } = words;
     // Without any operation there is nothing to compare.
     ranked.first().filter(|(_, figure)| figure.value > 0.0)?;
     let ((best, figure), others) = ranked.split_first()?;
     let text = match others {
-        [] => format!("{best} {verb} {} {noun} per second", figure.spread()),
+        [] => format!("{best} {verb} {} {noun} per second", figure.format_spread()),
         [(other, other_figure)] => match compare(figure, other_figure) {
             tied @ (Comparison::Equal | Comparison::Undecided) => format!(
                 "{} {best} and {other}: {best} {verb} {} {noun} per second, {other} {}",
-                tied.between(),
-                figure.spread(),
-                other_figure.spread()
+                tied.tie_phrase(),
+                figure.format_spread(),
+                other_figure.format_spread()
             ),
             Comparison::None => {
                 format!("{best} {verb} {} {noun} per second, {other} none", units::si(figure.value))
@@ -82,9 +82,9 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
             let all: Vec<String> = ranked.iter().map(|(label, _)| (*label).to_owned()).collect();
             format!(
                 "{} {}: {best} {verb} {} {noun} per second",
-                tied.between(),
+                tied.tie_phrase(),
                 list(&all),
-                figure.spread()
+                figure.format_spread()
             )
         }
         several => {
@@ -96,7 +96,7 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
 
 /// The engine that is significantly ahead of all others.
 pub(super) fn leader(standings: Vec<Standing<'_>>) -> Option<&str> {
-    let (ranked, _) = ranked(standings, |a, b| b.total_cmp(&a));
+    let (ranked, _) = rank_standings(standings, |a, b| b.total_cmp(&a));
     let [(best, figure), others @ ..] = ranked.as_slice() else { return None };
     let is_behind = |other: &Figure<'_>| matches!(compare(figure, other), Comparison::Times(_));
     let leads = !others.is_empty() && others.iter().all(|(_, other)| is_behind(other));
@@ -109,7 +109,7 @@ pub(super) fn responses(
     role: &str,
     offered: Option<f64>,
 ) -> Option<String> {
-    let (ranked, without) = ranked(standings, |a, b| a.total_cmp(&b));
+    let (ranked, without) = rank_standings(standings, |a, b| a.total_cmp(&b));
     if ranked.is_empty() {
         return None;
     }
@@ -131,7 +131,7 @@ pub(super) fn describe_behind(rows: &[(&str, &RoleRow)]) -> Option<String> {
 }
 
 /// The entries with figures, the best first; and a clause for the others.
-fn ranked(
+fn rank_standings(
     standings: Vec<Standing<'_>>,
     order: impl Fn(f64, f64) -> std::cmp::Ordering,
 ) -> (Vec<(&str, Figure<'_>)>, String) {
@@ -165,7 +165,7 @@ enum Comparison {
 
 impl Comparison {
     /// The words before the names of engines that are not told apart.
-    fn between(&self) -> &'static str {
+    fn tie_phrase(&self) -> &'static str {
         if matches!(self, Self::Equal) { "no difference between" } else { "undecided between" }
     }
 }

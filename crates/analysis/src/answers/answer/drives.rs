@@ -6,7 +6,7 @@ use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::group::{Group, RoleRow, RunRow};
 use crate::figures::job::drive_words;
-use crate::figures::lists::{several, together};
+use crate::figures::lists::{group_equal, has_several};
 use crate::figures::ratio::format_factor;
 use crate::figures::relative::{RelativeTo, Significance};
 use crate::judge::claim::{ClaimPoint, ClaimVerdict, Claimed};
@@ -67,10 +67,10 @@ fn find_row_value(figures: &Figures, cell: &Cell, volume: Option<&str>) -> Optio
         group.is_called(&cell.engine) && (volume.is_none() || group.volume.as_deref() == volume)
     });
     let roles = groups.filter_map(|group| group.run(&cell.phase)).flat_map(|run| &run.roles);
-    let operations = roles.flat_map(RoleRow::by_operation);
+    let operations = roles.flat_map(RoleRow::metrics_by_operation);
     let mut of_cell = operations.filter(|(op, _)| Some(*op) == cell.op.as_deref());
     let (_, metrics) = of_cell.next().filter(|_| of_cell.next().is_none())?;
-    metrics.named(&cell.figure)?.value
+    metrics.get_by_name(&cell.figure)?.value
 }
 
 /// `14.7 k writes/s, p99 263 us at depth 1`: for each volume the job with the least in flight, and
@@ -83,8 +83,8 @@ fn jobs(figures: &Figures, claimed: &[&str]) -> Option<String> {
     // fio's rate is beside that of the same job.
     let is_twin = |group: &Group| figures.groups.iter().any(|own| is_fio_twin(own, group));
     let jobs = measured.filter(|(group, run)| rate(run).is_some() && !is_twin(group));
-    let volumes = together(jobs, |(a, _), (b, _)| a.volume == b.volume);
-    let named = several(volumes.iter().map(|jobs| &jobs[0].0.volume));
+    let volumes = group_equal(jobs, |(a, _), (b, _)| a.volume == b.volume);
+    let named = has_several(volumes.iter().map(|jobs| &jobs[0].0.volume));
     let one = |jobs: &Vec<(&Group, &RunRow)>| {
         let least = jobs.iter().min_by_key(|(group, run)| (in_flight(run), group.threads))?;
         let most = jobs.iter().max_by(|a, b| order(rate(a.1), rate(b.1)))?;
@@ -124,14 +124,14 @@ fn describe_fio(figures: &Figures, group: &Group, run: &RunRow) -> Option<String
     let others = role.metrics.get(&c::OPS_PER_S)?;
     let ratio = RelativeTo::between("kvdyno's", (group, own), (other, others))?;
     let rate = units::si(others.value?);
-    Some(format!("; fio itself: {rate} {}{}", name_unit(role), describe_ratio(&ratio)))
+    Some(format!("; fio itself: {rate} {}{}", rate_unit(role), describe_ratio(&ratio)))
 }
 
 /// `14.7 k writes/s, p99 263 us at depth 1`.
 fn job(run: &RunRow, claimed: &[&str]) -> Option<String> {
     let role = run.roles.first()?;
     let rate = units::si(rate(run)?);
-    let operations = role.by_operation().filter(|(op, _)| !claimed.contains(op));
+    let operations = role.metrics_by_operation().filter(|(op, _)| !claimed.contains(op));
     let times = operations.filter_map(|(op, metrics)| {
         let op = if role.is_mix() { format!("{} ", drive_words(op).0) } else { String::new() };
         Some(format!("{op}p99 {}", time(metrics.value(role.p99())?)))
@@ -142,14 +142,14 @@ fn job(run: &RunRow, claimed: &[&str]) -> Option<String> {
         1 => String::new(),
         n => format!(", {n} threads"),
     };
-    let unit = if run.job.is_some() { name_unit(role) } else { words::per_second(role) };
+    let unit = if run.job.is_some() { rate_unit(role) } else { words::per_second(role) };
     let depth = if run.job.is_some() { format!(" at depth {depth}") } else { String::new() };
     let ratio = role.relative_volume.as_ref().map_or_else(String::new, describe_ratio);
     Some(format!("{rate} {unit}{ratio}{times}{depth}{threads}"))
 }
 
 /// What a drive's rate counts: `writes/s`, or `I/Os/s` of several kinds.
-fn name_unit(role: &RoleRow) -> String {
+fn rate_unit(role: &RoleRow) -> String {
     let mut summed = role.mix.split('+').filter(|op| OpInfo::is_summed(op));
     match (summed.next(), summed.next()) {
         (Some(op), None) => format!("{}/s", drive_words(op).1),

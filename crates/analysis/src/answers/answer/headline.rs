@@ -9,7 +9,7 @@ use crate::figures::Figures;
 use crate::figures::catalogue as c;
 use crate::figures::engines::title;
 use crate::figures::group::{Group, RoleRow};
-use crate::figures::lists::{list, together, unique};
+use crate::figures::lists::{group_equal, list, unique};
 use crate::figures::metric::{Definition, Direction, Metric, Metrics};
 use crate::figures::ratio::format_factor;
 use crate::figures::relative::{RelativeTo, Significance};
@@ -42,9 +42,9 @@ pub(super) fn headline(
     let runs = run_lines(&settings);
     // A load is no answer to what was to be measured after it.
     let measures = || settings.iter().any(|setting| !setting.phases().is_empty());
-    let fates = runs.is_none().then(|| fates(figures)).flatten().filter(|_| measures());
+    let fates = runs.is_none().then(|| format_fates(figures)).flatten().filter(|_| measures());
     let line = runs.or(fates).or_else(|| settings.iter().find_map(Setting::load_line));
-    line.or_else(|| self::fates(figures))
+    line.or_else(|| format_fates(figures))
 }
 
 /// The line of the first setting that has a figure, the leaders of its later phases, and those of
@@ -71,7 +71,7 @@ fn run_lines(settings: &[Setting<'_>]) -> Option<String> {
 
 /// `. Also b: LMDB 3.1x RocksDB; f, d: undecided`: workloads with their leaders.
 fn join_leaders(leaders: Vec<(String, String)>) -> String {
-    let same = together(leaders, |(_, a), (_, b)| a == b);
+    let same = group_equal(leaders, |(_, a), (_, b)| a == b);
     let each = same.iter().map(|same| {
         let workloads: Vec<&str> = same.iter().map(|(workload, _)| workload.as_str()).collect();
         format!("{}: {}", workloads.join(", "), same[0].1)
@@ -86,10 +86,11 @@ fn join_leaders(leaders: Vec<(String, String)>) -> String {
 }
 
 /// The outcomes of engines that have no figure.
-fn fates(figures: &Figures) -> Option<String> {
+fn format_fates(figures: &Figures) -> Option<String> {
     let groups = figures.groups.iter().filter(|group| group.competes());
-    let fate =
-        |group: &Group| Some(format!("{} {}", title(&figures.engines, group), group.fate(0)?));
+    let fate = |group: &Group| {
+        Some(format!("{} {}", title(&figures.engines, group), group.describe_missing_figures(0)?))
+    };
     let mut fates = unique(groups.filter_map(fate));
     fates.truncate(FATES_MAX);
     (!fates.is_empty()).then(|| format!("no figures: {}", list(&fates)))
@@ -124,11 +125,11 @@ impl<'s> Setting<'s> {
     /// A phase, and its leader if its first role is not paced. Its conditions in `known` are left
     /// out: the line says them already.
     fn find_leader(&self, phase: &str, known: &[String]) -> Option<(String, String)> {
-        let chosen = self.chosen(phase)?;
+        let chosen = self.pick_peers(phase)?;
         let roles = &chosen[0].run(phase)?.roles;
         let role = roles.first().filter(|role| !role.open_loop && !role.paced)?;
         let metrics = |group: &'s Group| Some(&group.run(phase)?.roles.first()?.metrics);
-        let entrants = self.entrants(&chosen, metrics, &c::OPS_PER_S);
+        let entrants = self.rank_entrants(&chosen, metrics, &c::OPS_PER_S);
         let leader = match entrants.as_slice() {
             [best, ..] if best.value <= 0.0 => return None,
             [best, second, ..] => describe_lead(best, second)?,
@@ -154,11 +155,11 @@ impl<'s> Setting<'s> {
     }
 
     fn phase_line(&self, phase: &str) -> Option<String> {
-        let chosen = self.chosen(phase)?;
+        let chosen = self.pick_peers(phase)?;
         let run = chosen[0].run(phase)?;
         if chosen.iter().any(|group| group.is_counted()) {
             let counted = |group: &'s Group| Some(&group.run(phase)?.metrics);
-            let entrants = self.entrants(&chosen, counted, &c::INSTRUCTIONS_PER_OP);
+            let entrants = self.rank_entrants(&chosen, counted, &c::INSTRUCTIONS_PER_OP);
             return line("", &entrants, "instructions/op", None);
         }
         let several = run.roles.len() > 1;
@@ -168,15 +169,15 @@ impl<'s> Setting<'s> {
             let rows = self.role_rows(&chosen, phase, role);
             if row.open_loop {
                 let rate = row.metrics.value(&c::OFFERED_OPS_PER_S).map(units::rate);
-                let entrants = self.entrants(&chosen, metrics, row.p99());
+                let entrants = self.rank_entrants(&chosen, metrics, row.p99());
                 let p99 = entrants.first().and_then(|first| p99(first.name, &rows, true));
                 let all: Vec<String> =
                     p99.into_iter().chain(clause::describe_behind(&rows)).collect();
                 let rate = rate.unwrap_or_default();
                 return (!all.is_empty()).then(|| format!("{name}at {rate}: {}", all.join("; ")));
             }
-            let entrants = self.entrants(&chosen, metrics, &c::OPS_PER_S);
-            let threads = (!several).then(|| words::of_threads(row.threads));
+            let entrants = self.rank_entrants(&chosen, metrics, &c::OPS_PER_S);
+            let threads = (!several).then(|| words::format_threads(row.threads));
             let p99 = p99(entrants.first()?.name, &rows, false);
             line(&name, &entrants, &words::per_second(row), threads.as_deref()).map(|text| {
                 match &p99 {
@@ -201,7 +202,7 @@ impl<'s> Setting<'s> {
         } else {
             (&c::RECORDS_PER_S, "records/s loaded")
         };
-        let entrants = self.entrants(&loads, metrics, figure);
+        let entrants = self.rank_entrants(&loads, metrics, figure);
         Some(format!("{}{}", self.prefix("", ": "), line("", &entrants, unit, None)?))
     }
 
@@ -223,7 +224,7 @@ impl<'s> Setting<'s> {
     }
 
     /// The groups that have a value, the best first.
-    fn entrants(
+    fn rank_entrants(
         &self,
         groups: &[&'s Group],
         metrics: impl Fn(&'s Group) -> Option<&'s Metrics>,
@@ -244,10 +245,12 @@ impl<'s> Setting<'s> {
     /// `; redb did not fit`.
     fn missing(&self, chosen: &[&Group], phase: &str) -> String {
         let has = |group: &&&Group| {
-            group.run(phase).is_some_and(|run| run.roles.iter().any(|role| role.metrics.any()))
+            group
+                .run(phase)
+                .is_some_and(|run| run.roles.iter().any(|role| role.metrics.has_values()))
         };
         let fate = |group: &&Group| {
-            let fate = group.fate(0)?;
+            let fate = group.describe_missing_figures(0)?;
             let word = fate.split(" (0 of ").next().unwrap_or(&fate);
             Some(format!("{} {word}", self.name(group)))
         };
@@ -357,13 +360,13 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
         let verdict = if undecided.is_empty() { "equal:" } else { "undecided between" };
         write!(text, "{verdict} {}{threads_text}: {} {unit}", list(&names), list(&each))
     } else {
-        let against = not_behind(&equal, &undecided);
+        let against = format_ties(&equal, &undecided);
         write!(text, "{} fastest{against}{threads_text}, {}", best.name, figure(best)).and_then(
             |()| match behind.last() {
                 Some(last) => {
                     let (name, times, interval) = (last.0.name, times(last), interval(last));
                     let before = behind.iter().rev().skip(1).map(|(entrant, _)| *entrant);
-                    let against = not_ahead(before, last.0);
+                    let against = describe_ties(before, last.0);
                     write!(text, "; {name} slowest{against}, {times}x{interval}{few}")
                 }
                 None => Ok(()),
@@ -374,7 +377,7 @@ fn line(role: &str, all: &[Entrant<'_>], unit: &str, threads: Option<&str>) -> O
 }
 
 /// Those of `others` that `last` is not surely behind: ` (undecided against redb)`.
-fn not_ahead<'e>(others: impl Iterator<Item = &'e Entrant<'e>>, last: &Entrant<'_>) -> String {
+fn describe_ties<'e>(others: impl Iterator<Item = &'e Entrant<'e>>, last: &Entrant<'_>) -> String {
     let ties = others.filter_map(|other| {
         let lead = other.lead_over(last)?;
         (lead.verdict == Significance::NotDistinguishable).then_some((other.name, lead.decided))
@@ -383,11 +386,11 @@ fn not_ahead<'e>(others: impl Iterator<Item = &'e Entrant<'e>>, last: &Entrant<'
     let names = |ties: Vec<(&'e str, bool)>| -> Vec<&'e str> {
         ties.into_iter().map(|(name, _)| name).collect()
     };
-    not_behind(&names(equal), &names(undecided))
+    format_ties(&names(equal), &names(undecided))
 }
 
 /// ` (tied with LMDB; undecided against redb)`; empty if the best differs from all.
-fn not_behind(equal: &[&str], undecided: &[&str]) -> String {
+fn format_ties(equal: &[&str], undecided: &[&str]) -> String {
     let all = [("tied with", equal), ("undecided against", undecided)];
     let all = all.into_iter().filter(|(_, names)| !names.is_empty());
     let all: Vec<_> = all.map(|(words, names)| format!("{words} {}", names.join(", "))).collect();
@@ -398,10 +401,10 @@ fn not_behind(equal: &[&str], undecided: &[&str]) -> String {
 fn p99(leader: &str, rows: &[(&str, &RoleRow)], by_name: bool) -> Option<String> {
     let (_, first) = rows.iter().find(|(name, _)| *name == leader)?;
     let value = |row: &RoleRow, op: &str| {
-        let mut operations = row.by_operation();
+        let mut operations = row.metrics_by_operation();
         operations.find(|(name, _)| *name == op)?.1.value(row.p99())
     };
-    let by_op = first.by_operation().filter_map(|(op, _)| Some((op, value(first, op)?)));
+    let by_op = first.metrics_by_operation().filter_map(|(op, _)| Some((op, value(first, op)?)));
     let (op, longest) = by_op.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let (scale, unit) = scale(longest);
     let others: Vec<(&str, f64)> = rows
@@ -442,7 +445,7 @@ fn short(value: f64) -> String {
         ..0.0995 => format!("{value:.3}"),
         ..0.995 => format!("{value:.2}"),
         ..99.95 => format!("{value:.1}"),
-        _ => units::grouped(value.round() as u64),
+        _ => units::group_digits(value.round() as u64),
     }
 }
 
@@ -458,9 +461,9 @@ mod tests {
 
     #[test]
     fn only_equal_engines_are_tied() {
-        assert_eq!(not_behind(&[], &[]), "");
-        assert_eq!(not_behind(&["LMDB"], &[]), " (tied with LMDB)");
-        let both = not_behind(&["LMDB"], &["redb", "SQLite"]);
+        assert_eq!(format_ties(&[], &[]), "");
+        assert_eq!(format_ties(&["LMDB"], &[]), " (tied with LMDB)");
+        let both = format_ties(&["LMDB"], &["redb", "SQLite"]);
         assert_eq!(both, " (tied with LMDB; undecided against redb, SQLite)");
     }
 }

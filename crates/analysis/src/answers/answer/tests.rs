@@ -38,9 +38,9 @@ fn an_engine_on_two_volumes_is_compared_with_itself() {
         "LMDB".clone_into(&mut case.record.case.label);
     }
     let drive = Drive { name: "loop0".to_owned(), ..Drive::default() };
-    fixture.on_volume("_rocksdb_", "xfs", &drive, true);
-    fixture.on_volume("_lmdb_", "ext4", &drive, true);
-    fixture.on_volume("_null_", "ext4", &drive, true);
+    fixture.put_on_volume("_rocksdb_", "xfs", &drive, true);
+    fixture.put_on_volume("_lmdb_", "ext4", &drive, true);
+    fixture.put_on_volume("_null_", "ext4", &drive, true);
     let summary = fixture.summary();
     let text = sentences(&summary);
     let by_volume: Vec<_> = text.iter().filter(|text| text.contains("by volume")).collect();
@@ -135,7 +135,7 @@ fn the_share_of_the_drive_has_its_uncertainty() {
         answers.into_iter().find(|answer| answer.workload == "measure").unwrap().sentence
     };
     let sure = sentence(4);
-    let words = "Of the raw-device baseline (2 threads at queue depth 1, psync: 9.29 k I/Os of \
+    let words = "Of the raw-device ceiling (2 threads at queue depth 1, psync: 9.29 k I/Os of \
                  4.00 KiB per second), LMDB reaches 87 % (83 to 93 %), limited by the latency of \
                  single reads; RocksDB reaches 62 % (59 to 66 %), limited by the CPU.";
     assert!(sure.ends_with(words), "{sure}");
@@ -186,11 +186,11 @@ fn the_headline_is_the_answer() {
     let headline = |fixture: &Fixture| fixture.summary().answer[0].clone();
     // Of a mix, the line names the slowest operation: fast reads must not hide its p99.
     assert_eq!(
-        headline(&Fixture::mixed(4)),
+        headline(&Fixture::with_mixed_role(4)),
         "LMDB: 11.9 k ops/s at 1 thread, 1.19x RocksDB (1.19 to 1.19); update p99 722 us (RocksDB \
          497)"
     );
-    let mut alone = Fixture::mixed(4);
+    let mut alone = Fixture::with_mixed_role(4);
     alone.cases.retain(|case| case.record.case.engine == "lmdb");
     alone.plan.cases.retain(|case| case.engine == "lmdb");
     assert_eq!(headline(&alone), "LMDB: 22.5 k ops/s at 2 threads; update p99 722 us");
@@ -200,7 +200,7 @@ fn the_headline_is_the_answer() {
          RocksDB 1.97 k updates/s, 1.45x LMDB (1 trial), p99 476 us (LMDB 691)"
     );
     assert_eq!(
-        headline(&Fixture::of_drive_alone(3)),
+        headline(&Fixture::with_drive_alone(3)),
         "9.34 k reads/s, p99 202 us at depth 1, 2 threads (psync-2); 58.8 k reads/s, p99 513 us at \
          depth 32 (uring-32)"
     );
@@ -229,7 +229,7 @@ fn the_headline_is_the_answer() {
 /// A job that fio ran as well has fio's rate beside its own, and fio's is no job of its own.
 #[test]
 fn what_fio_makes_of_a_job_is_beside_it() {
-    let mut fixture = Fixture::of_drive_alone(4);
+    let mut fixture = Fixture::with_drive_alone(4);
     let by_fio = |case: &mut FixtureCase| {
         let planned = &mut case.record.case;
         planned.engine = "fio".to_owned();
@@ -260,7 +260,7 @@ fn a_claim_about_a_drive_is_the_headline() {
         ..Cell::default()
     };
     let headline = |bound: f64, short: bool| {
-        let mut fixture = Fixture::of_drive_alone(4);
+        let mut fixture = Fixture::with_drive_alone(4);
         for case in &mut fixture.cases {
             if case.record.case.label != "mix-70-30" {
                 continue;

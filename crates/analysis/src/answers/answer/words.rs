@@ -32,16 +32,16 @@ impl Words {
 
 /// `gets/s`, of a mix `ops/s`.
 pub(super) fn per_second(role: &RoleRow) -> String {
-    if role.is_mix() { "ops/s".to_owned() } else { format!("{}/s", of_operation(&role.mix)) }
+    if role.is_mix() { "ops/s".to_owned() } else { format!("{}/s", format_operations(&role.mix)) }
 }
 
 /// `gets`.
-pub(super) fn of_operation(op: &str) -> String {
+pub(super) fn format_operations(op: &str) -> String {
     format!("{op}s")
 }
 
 /// `1 thread`.
-pub(super) fn of_threads(threads: u32) -> String {
+pub(super) fn format_threads(threads: u32) -> String {
     format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
 }
 

@@ -43,7 +43,7 @@ impl Member {
         let facts = machine.chain(verdict).chain(programs).chain(entry.engines.clone());
         Ok(Self {
             facts: facts.chain(settings).collect(),
-            drive_health: health.map(DriveHealth::in_words),
+            drive_health: health.map(DriveHealth::to_text),
             name: host.hostname.clone(),
             machine_id: host.machine_id.clone(),
             entry,

@@ -4,7 +4,7 @@
 use super::{History, Release, Step, Steps, VersionSeries};
 use crate::figures::Figures;
 use crate::figures::evidence::Evidence;
-use crate::figures::lists::{together, unique};
+use crate::figures::lists::{group_equal, unique};
 use crate::judge::versus::judge::{Row, Sample};
 use crate::judge::versus::{FigureChoice, Question, Record, Sides, Versus};
 use kvdyno_record::library::Library;
@@ -33,7 +33,7 @@ fn lines(evidence: &Evidence) -> Vec<(String, Vec<Release>)> {
             Release { label: case.label.clone(), version: version.clone(), build: build.clone() };
         Some(((case.engine.as_str(), rest), release))
     });
-    let lines = together(releases, |(a, _), (b, _)| a == b).into_iter().map(|releases| {
+    let lines = group_equal(releases, |(a, _), (b, _)| a == b).into_iter().map(|releases| {
         let (keys, releases): (Vec<_>, Vec<_>) = releases.into_iter().unzip();
         (keys[0].1.clone(), unique(releases))
     });
@@ -61,7 +61,7 @@ impl History {
                 }
             }
         }
-        history.name_cases();
+        history.clear_single_cases();
         history
     }
 
@@ -98,7 +98,7 @@ impl History {
     }
 
     /// Clears a figure's case where only one case has the figure.
-    fn name_cases(&mut self) {
+    fn clear_single_cases(&mut self) {
         let keys: Vec<_> = self
             .figures
             .iter()

@@ -79,5 +79,5 @@ fn a_change_has_its_interval_and_the_largest_comes_first() {
     ];
     assert_eq!(history.changes(), expected);
     let steps = history.figures.iter().flat_map(|series| series.judgement.steps.iter().flatten());
-    assert_eq!(steps.map(Step::mark).collect::<Vec<_>>(), [" +30%", "", " -50%"]);
+    assert_eq!(steps.map(Step::format_change).collect::<Vec<_>>(), [" +30%", "", " -50%"]);
 }

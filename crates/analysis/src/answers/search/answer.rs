@@ -30,7 +30,7 @@ pub fn answer(evidence: &Evidence) -> Result<Option<SearchResult>, RecordError> 
     let stopped = points.iter().chain(&fastest).any(|point| point.void.is_some());
     let next = match (&edge, &fastest) {
         _ if stopped || points.iter().chain(&fastest).any(|point| !point.complete) => None,
-        (Some(edge), _) => edge.next().map(Next::At),
+        (Some(edge), _) => edge.next_value().map(Next::At),
         (None, None) => Some(Next::Fastest),
         (None, Some(_)) => None,
     };
@@ -61,7 +61,7 @@ pub fn answer(evidence: &Evidence) -> Result<Option<SearchResult>, RecordError> 
 
 /// What the points that are over say.
 fn edge(search: &Search, between: Between, points: &[Point]) -> Edge {
-    let mut edge = Edge::new(wanted(&search.axis), (between.low, between.high), search.within);
+    let mut edge = Edge::new(search_goal(&search.axis), (between.low, between.high), search.within);
     for point in points.iter().filter(|point| point.complete && point.void.is_none()) {
         if let Some(value) = point.value {
             edge.record(value, Votes { met: point.met, of: point.trials });
@@ -81,7 +81,7 @@ pub fn points_most(search: &Search) -> u32 {
     }
 }
 
-fn wanted(axis: &Axis) -> Goal {
+fn search_goal(axis: &Axis) -> Goal {
     match axis {
         Axis::Ram => Goal::Smallest,
         Axis::Rate { .. } => Goal::Largest,
@@ -167,7 +167,7 @@ fn point(
         },
         cached_more: trials
             .iter()
-            .filter_map(|(case, _)| judge::cached_more(case.phase(&search.phase).ok()?))
+            .filter_map(|(case, _)| judge::cache_growth(case.phase(&search.phase).ok()?))
             .reduce(f64::max),
         whys: unique(trials.iter().filter_map(|(_, trial)| match &trial.verdict {
             TargetVerdict::Missed(why) => why.clone(),

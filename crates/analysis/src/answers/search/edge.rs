@@ -27,12 +27,12 @@ pub(super) struct Votes {
 
 impl Votes {
     /// Every trial did: the point counts as met. One that missed is a target not to rely upon.
-    pub(super) fn all(self) -> bool {
+    pub(super) fn all_met(self) -> bool {
         self.of > 0 && self.met == self.of
     }
 
     /// No trial did.
-    pub(super) fn none(self) -> bool {
+    pub(super) fn none_met(self) -> bool {
         self.met == 0
     }
 }
@@ -60,19 +60,19 @@ impl Edge {
     }
 
     /// The value to try next; nothing: the search is over.
-    pub(super) fn next(&self) -> Option<u64> {
+    pub(super) fn next_value(&self) -> Option<u64> {
         let Some(easiest) = self.votes.get(&self.easiest) else { return Some(self.easiest) };
-        if !easiest.all() {
+        if !easiest.all_met() {
             return None;
         }
         let Some(hardest) = self.votes.get(&self.hardest) else { return Some(self.hardest) };
-        if hardest.all() {
+        if hardest.all_met() {
             return None;
         }
         // First where all trials meet it, then how far some still do.
-        let (met, missed) = self.met_side()?;
+        let (met, missed) = self.all_met_bracket()?;
         self.middle(met, missed).or_else(|| {
-            let (some, none) = self.missed_side()?;
+            let (some, none) = self.some_met_bracket()?;
             self.middle(some, none)
         })
     }
@@ -84,28 +84,28 @@ impl Edge {
 
     /// What is known; nothing before the ends were tried.
     pub(super) fn outcome(&self) -> Option<Outcome> {
-        if !self.votes.get(&self.easiest)?.all() {
+        if !self.votes.get(&self.easiest)?.all_met() {
             return Some(Outcome::Never { easiest: self.easiest });
         }
-        if self.votes.get(&self.hardest)?.all() {
+        if self.votes.get(&self.hardest)?.all_met() {
             return Some(Outcome::Always { hardest: self.hardest });
         }
-        let (met, missed) = self.met_side()?;
-        let surely_missed = self.missed_side().map(|(_, none)| none);
-        let close = self.next().is_none();
+        let (met, missed) = self.all_met_bracket()?;
+        let surely_missed = self.some_met_bracket().map(|(_, none)| none);
+        let close = self.next_value().is_none();
         Some(Outcome::Between { met, missed, surely_missed, close })
     }
 
     /// Values that met the target in all trials although an easier one did not.
     pub(super) fn contradictions(&self) -> Vec<u64> {
-        let harder = self.ascent().skip_while(|(_, votes)| votes.all());
-        harder.filter(|(_, votes)| votes.all()).map(|(value, _)| value).collect()
+        let harder = self.ascent().skip_while(|(_, votes)| votes.all_met());
+        harder.filter(|(_, votes)| votes.all_met()).map(|(value, _)| value).collect()
     }
 
     /// The most points that are still to be tried where trials agree from here on.
     pub(super) fn points_left(&self) -> u32 {
         let tried = |value: u64| self.votes.contains_key(&value);
-        if self.next().is_none() {
+        if self.next_value().is_none() {
             return 0;
         }
         let steps = |(one, other): (u64, u64)| {
@@ -117,15 +117,15 @@ impl Edge {
             let ends = if self.easiest == self.hardest { 1 } else { 2 };
             return ends - u32::from(tried(self.easiest)) + steps((self.easiest, self.hardest));
         }
-        let met = self.met_side().map_or(0, steps);
-        if met > 0 { met } else { self.missed_side().map_or(0, steps) }
+        let met = self.all_met_bracket().map_or(0, steps);
+        if met > 0 { met } else { self.some_met_bracket().map_or(0, steps) }
     }
 
     /// The last value that met the target from the easiest on, and the next harder one.
-    fn met_side(&self) -> Option<(u64, u64)> {
+    fn all_met_bracket(&self) -> Option<(u64, u64)> {
         let mut met = None;
         for (value, votes) in self.ascent() {
-            if !votes.all() {
+            if !votes.all_met() {
                 return Some((met?, value));
             }
             met = Some(value);
@@ -134,9 +134,9 @@ impl Edge {
     }
 
     /// The hardest value at which some trial met the target, and the next harder one.
-    fn missed_side(&self) -> Option<(u64, u64)> {
+    fn some_met_bracket(&self) -> Option<(u64, u64)> {
         let ascent: Vec<(u64, Votes)> = self.ascent().collect();
-        let last = ascent.iter().rposition(|(_, votes)| !votes.none())?;
+        let last = ascent.iter().rposition(|(_, votes)| !votes.none_met())?;
         Some((ascent[last].0, ascent.get(last + 1)?.0))
     }
 
@@ -185,7 +185,7 @@ mod tests {
 
     fn search(mut edge: Edge, votes: impl Fn(u64) -> Votes) -> (Edge, u32) {
         let mut points = 0;
-        while let Some(value) = edge.next() {
+        while let Some(value) = edge.next_value() {
             edge.record(value, votes(value));
             points += 1;
             assert!(points < 200, "{edge:?}");
@@ -259,11 +259,11 @@ mod tests {
             edge.record(value, votes);
         }
         assert_eq!(edge.contradictions(), [30]);
-        let found =
+        let outcome =
             Outcome::Between { met: 1000, missed: 100, surely_missed: Some(1), close: false };
-        assert_eq!(edge.outcome(), Some(found));
+        assert_eq!(edge.outcome(), Some(outcome));
         // The side that is met comes first.
-        assert_eq!(edge.next(), Some(316));
+        assert_eq!(edge.next_value(), Some(316));
     }
 
     /// Numbers that look drawn, the same at each run.

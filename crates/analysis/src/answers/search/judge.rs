@@ -5,7 +5,7 @@ use crate::figures::evidence::{CaseEvidence, Evidence, Latencies};
 use crate::figures::lists::unique;
 use crate::figures::metric::{Reading, Why};
 use crate::figures::spent::Spent;
-use crate::figures::trials::{role as role_result, samples_of};
+use crate::figures::trials::{merge_samples, role as role_result};
 use crate::figures::turns;
 use crate::stats;
 use hdrhistogram::Histogram;
@@ -37,7 +37,7 @@ pub(in crate::answers) struct JudgedTrial {
 }
 
 impl JudgedTrial {
-    fn without(target: &Target, verdict: TargetVerdict) -> Self {
+    fn without_values(target: &Target, verdict: TargetVerdict) -> Self {
         Self { verdict, values: vec![None; target.clauses.len()] }
     }
 }
@@ -58,12 +58,14 @@ pub(in crate::answers) fn judge(
     needs_limit: bool,
 ) -> Result<JudgedTrial, RecordError> {
     if let Some(verdict) = without_figures(evidence, case, needs_limit) {
-        return Ok(JudgedTrial::without(target, verdict));
+        return Ok(JudgedTrial::without_values(target, verdict));
     }
     let MeasuredPhase { name, mix } = measured;
     let phase = match case.phase(name) {
         Ok(phase) => phase,
-        Err(why) => return Ok(JudgedTrial::without(target, TargetVerdict::Void(why.to_string()))),
+        Err(why) => {
+            return Ok(JudgedTrial::without_values(target, TargetVerdict::Void(why.to_string())));
+        }
     };
     let latencies = case.latencies()?;
     let figures = target.clauses.iter().map(|clause| match clause.figure.unit() {
@@ -72,9 +74,9 @@ pub(in crate::answers) fn judge(
     });
     let figures: Vec<Result<f64, String>> = figures.collect();
     let missed = |(clause, figure): (&Clause, &Result<f64, String>)| {
-        figure.as_ref().is_ok_and(|value| !clause.holds(*value))
+        figure.as_ref().is_ok_and(|value| !clause.is_met(*value))
     };
-    let verdict = if let Some(why) = behind(phase, mix) {
+    let verdict = if let Some(why) = describe_behind(phase, mix) {
         TargetVerdict::Missed(Some(why))
     } else if target.clauses.iter().zip(&figures).any(missed) {
         TargetVerdict::Missed(None)
@@ -102,39 +104,41 @@ fn without_figures(
         }
         Outcome::Done => None,
         outcome @ (Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. }) => {
-            Some(TargetVerdict::Missed(Some(outcome.word().to_owned())))
+            Some(TargetVerdict::Missed(Some(outcome.as_str().to_owned())))
         }
         Outcome::NotRun { message } => {
             let loaded_by = &case.case.database.loaded_by;
-            let load = evidence.recorded().find(|(load, _)| load.case.id == *loaded_by);
+            let load = evidence.recorded_cases().find(|(load, _)| load.case.id == *loaded_by);
             Some(match load.map(|(_, record)| &record.outcome) {
                 Some(outcome @ (Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. })) => {
-                    TargetVerdict::Missed(Some(format!("its load: {}", outcome.word())))
+                    TargetVerdict::Missed(Some(format!("its load: {}", outcome.as_str())))
                 }
                 Some(outcome) if outcome.is_final() && *outcome != Outcome::Done => {
-                    TargetVerdict::Void(format!("its load: {}", ended(outcome)))
+                    TargetVerdict::Void(format!("its load: {}", describe_ending(outcome)))
                 }
                 Some(outcome @ Outcome::DiskFull { .. }) => {
-                    TargetVerdict::Open(Some(format!("its load: {}", ended(outcome))))
+                    TargetVerdict::Open(Some(format!("its load: {}", describe_ending(outcome))))
                 }
                 // What is missing may be there the next time.
                 _ => TargetVerdict::Void(message.clone()),
             })
         }
-        outcome if outcome.is_final() => Some(TargetVerdict::Void(ended(outcome))),
-        Outcome::DiskFull { .. } => Some(TargetVerdict::Open(Some(ended(&record.outcome)))),
+        outcome if outcome.is_final() => Some(TargetVerdict::Void(describe_ending(outcome))),
+        Outcome::DiskFull { .. } => {
+            Some(TargetVerdict::Open(Some(describe_ending(&record.outcome))))
+        }
         _ => Some(TargetVerdict::Open(None)),
     }
 }
 
 /// How a case ended, in its words.
-fn ended(outcome: &Outcome) -> String {
-    format!("{}: {}", outcome.word(), outcome.message().unwrap_or_default())
+fn describe_ending(outcome: &Outcome) -> String {
+    format!("{}: {}", outcome.as_str(), outcome.message().unwrap_or_default())
 }
 
 /// Roles of a phase that have fallen behind their schedule: response times of what was begun tell
 /// too little of it.
-fn behind(phase: &PhaseRecord, mix: &Mix) -> Option<String> {
+fn describe_behind(phase: &PhaseRecord, mix: &Mix) -> Option<String> {
     let roles = mix.roles.iter().filter(|role| role.rate.is_some());
     let behind = roles.filter_map(|role| {
         let result = role_result(phase, &role.name).ok()?;
@@ -151,7 +155,7 @@ pub(super) fn operations_per_s(phase: &PhaseRecord, role: &str) -> Option<f64> {
 }
 
 /// By how much of the database the page cache grew.
-pub(super) fn cached_more(phase: &PhaseRecord) -> Option<f64> {
+pub(super) fn cache_growth(phase: &PhaseRecord) -> Option<f64> {
     let (before, after) = (phase.resident_before.as_ref()?, phase.resident_after.as_ref()?);
     let grown = after.resident_bytes as f64 - before.resident_bytes as f64;
     (after.file_bytes > 0).then(|| grown / after.file_bytes as f64)
@@ -205,14 +209,14 @@ fn figure(
                 Quantity::Percentile(thousandths) => percentile(clause, thousandths, &samples),
                 _ if samples.is_empty() => Err(format!("{} did no {op}", role.name)),
                 Quantity::Mean => Ok(samples.mean()),
-                _ => Ok(longest(op, role, result, &samples)),
+                _ => Ok(longest_call_ns(op, role, result, &samples)),
             });
         }
     }
     // A miss of one role is enough, whatever the others lack.
     let worst = values.iter().flatten().copied().reduce(f64::max);
     match (worst, values.into_iter().find_map(Result::err)) {
-        (Some(worst), Some(_)) if !clause.holds(worst) => Ok(worst),
+        (Some(worst), Some(_)) if !clause.is_met(worst) => Ok(worst),
         (Some(worst), None) => Ok(worst),
         (_, Some(why)) => Err(why),
         (None, None) => Err("the phase has no such role".to_owned()),
@@ -246,11 +250,11 @@ fn rate(clause: &Clause, result: &RoleResult, deferred_ns: u64) -> Result<f64, S
 /// Times from the schedule where there is one, of the calls where there is none.
 fn samples(op: &str, phase: &str, role: &Role, latencies: &Latencies) -> Histogram<u64> {
     let kind = if role.rate.is_some() { Kind::Response } else { Kind::Service };
-    samples_of(latencies, (phase, &role.name, kind), |other| other == op)
+    merge_samples(latencies, (phase, &role.name, kind), |other| other == op)
 }
 
 /// A bucket's upper end can lie above the longest call there was, which is known exactly.
-fn longest(op: &str, role: &Role, result: &RoleResult, samples: &Histogram<u64>) -> f64 {
+fn longest_call_ns(op: &str, role: &Role, result: &RoleResult, samples: &Histogram<u64>) -> f64 {
     let longest = samples.max() as f64;
     let exact = result.ops.get(op).map_or(0, |calls| calls.service_ns_max);
     if role.rate.is_some() { longest } else { longest.min(exact as f64) }
@@ -266,15 +270,15 @@ fn percentile(clause: &Clause, thousandths: u32, samples: &Histogram<u64>) -> Re
     let value = samples.value_at_quantile(q) as f64;
     let kept = samples.count_between(0, clause.bound as u64);
     let beyond = samples.len().saturating_sub(kept) as f64;
-    if beyond >= stats::SAMPLES_BEYOND && !clause.holds(value) {
+    if beyond >= stats::SAMPLES_BEYOND && !clause.is_met(value) {
         return Ok(value);
     }
     let (needed, had) = (stats::samples_needed(q), samples.len());
     Err(format!(
         "{} stands on {} samples, and a trial had {}; measure longer, or ask for less",
         clause.about,
-        units::grouped(needed),
-        units::grouped(had)
+        units::group_digits(needed),
+        units::group_digits(had)
     ))
 }
 
@@ -301,11 +305,11 @@ mod tests {
     #[test]
     fn a_latency_is_to_be_kept_by_each_operation() {
         use crate::fixture::Fixture;
-        let folder = crate::fixture::make_folder();
-        let run = Fixture::mixed(1).write(&folder.path().join("run"));
+        let dir = crate::fixture::make_dir();
+        let run = Fixture::with_mixed_role(1).write(&dir.path().join("run"));
         let evidence = Evidence::read(&run).unwrap();
         let case = evidence.cases.iter().find(|case| case.case.id.contains("_lmdb_t1_")).unwrap();
-        let found = case.case.phases.iter().find_map(|phase| match &phase.work {
+        let measured_phase = case.case.phases.iter().find_map(|phase| match &phase.work {
             kvdyno_record::workload::Activity::Measure(mix) => {
                 Some(MeasuredPhase { name: &phase.name, mix })
             }
@@ -313,7 +317,7 @@ mod tests {
         });
         let judged = |text: &str| {
             let target = Target::parse(text).unwrap();
-            judge(&evidence, case, &target, found.unwrap(), true).unwrap()
+            judge(&evidence, case, &target, measured_phase.unwrap(), true).unwrap()
         };
         assert_eq!(judged("get.p50 < 100us").verdict, TargetVerdict::Met);
         let all = judged("p50 < 100us");

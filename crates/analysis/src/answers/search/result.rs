@@ -143,7 +143,7 @@ impl SearchResult {
     }
 
     /// The point at which the search could not go on: nothing can be said of it.
-    pub fn void(&self) -> Option<&Point> {
+    pub fn void_point(&self) -> Option<&Point> {
         self.points.iter().chain(&self.fastest).find(|point| point.void.is_some())
     }
 }

@@ -91,7 +91,7 @@ impl Unit {
     }
 
     /// A value in words.
-    pub fn words(self, value: f64) -> String {
+    pub fn format_value(self, value: f64) -> String {
         match self {
             Self::Time => units::duration(value as u64),
             Self::Rate => units::rate(value),
@@ -101,7 +101,7 @@ impl Unit {
     }
 
     /// Whether a value meets a bound.
-    pub(super) fn keeps(self, inclusive: bool, bound: f64, value: f64) -> bool {
+    pub(super) fn meets_bound(self, inclusive: bool, bound: f64, value: f64) -> bool {
         match (self.sign(), inclusive) {
             ('<', false) => value < bound,
             ('<', true) => value <= bound,
@@ -144,7 +144,7 @@ impl Target {
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         let mut clauses = Vec::new();
         for span in clause_spans(text) {
-            clauses.push(clause(text, span)?);
+            clauses.push(parse_clause(text, span)?);
         }
         Ok(Self { text: text.trim().to_owned(), clauses })
     }
@@ -155,7 +155,7 @@ impl Target {
         let Some(clause) = self.clauses.iter().find(is_missing) else { return Ok(()) };
         let has: Vec<String> = mix.roles.iter().map(role_words).collect();
         let problem = format!("`{}`: expected such a figure, the phase has none", clause.about);
-        Err(self.wrong(clause, problem, format!("its roles: {}", has.join("; "))))
+        Err(self.clause_error(clause, problem, format!("its roles: {}", has.join("; "))))
     }
 
     /// Checks that no condition is on the rate of the role whose rate is searched.
@@ -171,10 +171,10 @@ impl Target {
             clause.bound as u64,
             (clause.bound as u64).saturating_mul(16)
         );
-        Err(self.wrong(clause, problem, hint))
+        Err(self.clause_error(clause, problem, hint))
     }
 
-    fn wrong(&self, clause: &Clause, problem: String, hint: String) -> TargetError {
+    fn clause_error(&self, clause: &Clause, problem: String, hint: String) -> TargetError {
         TargetError { text: self.text.clone(), span: clause.span.clone(), problem, hint }
     }
 }
@@ -187,8 +187,8 @@ impl fmt::Display for Target {
 
 impl Clause {
     /// Whether a value meets the bound.
-    pub fn holds(&self, value: f64) -> bool {
-        self.figure.unit().keeps(self.inclusive, self.bound, value)
+    pub fn is_met(&self, value: f64) -> bool {
+        self.figure.unit().meets_bound(self.inclusive, self.bound, value)
     }
 
     /// Whether it applies to a role with some of its operations.
@@ -201,7 +201,7 @@ impl Clause {
     pub fn counts(&self, op: &str) -> bool {
         let kind = match self.figure {
             Quantity::Reads => reads(op),
-            Quantity::Writes => OpInfo::named(op).is_some_and(|info| info.writes),
+            Quantity::Writes => OpInfo::find_by_name(op).is_some_and(|info| info.writes),
             // A flush is no operation on data; its times count.
             Quantity::Operations => self.op.is_some() || OpInfo::is_summed(op),
             Quantity::Percentile(_) | Quantity::Mean | Quantity::Longest | Quantity::Hits => true,
@@ -222,25 +222,25 @@ fn clause_spans(text: &str) -> Vec<Range<usize>> {
     let (mut start, mut position) = (0, 0);
     for word in text.split_inclusive(char::is_whitespace) {
         if word.trim().eq_ignore_ascii_case("and") {
-            spans.push(trimmed(text, start..position));
+            spans.push(trim_span(text, start..position));
             start = position + word.len();
         }
         position += word.len();
     }
-    spans.push(trimmed(text, start..text.len()));
+    spans.push(trim_span(text, start..text.len()));
     spans
 }
 
-fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
+fn trim_span(text: &str, span: Range<usize>) -> Range<usize> {
     let part = &text[span.clone()];
     let start = span.start + (part.len() - part.trim_start().len());
     start..start + part.trim().len()
 }
 
-fn clause(text: &str, span: Range<usize>) -> Result<Clause, TargetError> {
+fn parse_clause(text: &str, span: Range<usize>) -> Result<Clause, TargetError> {
     let wrong = |span: Range<usize>, problem: String, hint: &str| TargetError {
         // Spans are relative to the trimmed target.
-        span: shifted(text, &span),
+        span: shift_span(text, &span),
         text: text.trim().to_owned(),
         problem,
         hint: hint.to_owned(),
@@ -257,10 +257,10 @@ fn clause(text: &str, span: Range<usize>) -> Result<Clause, TargetError> {
     };
     let sign_length = part[at..].chars().take_while(|c| "<>=".contains(*c)).count();
     let sign_span = span.start + at..span.start + at + sign_length;
-    let about_span = trimmed(text, span.start..sign_span.start);
-    let bound_span = trimmed(text, sign_span.end..span.end);
+    let about_span = trim_span(text, span.start..sign_span.start);
+    let bound_span = trim_span(text, sign_span.end..span.end);
     let about = &text[about_span.clone()];
-    let Some((role, op, figure)) = figure(about) else {
+    let Some((role, op, figure)) = parse_figure(about) else {
         return Err(wrong(about_span, format!("unknown figure `{about}`"), FIGURES));
     };
     let (sign, wanted) = (&text[sign_span.clone()], figure.unit().sign());
@@ -274,22 +274,22 @@ fn clause(text: &str, span: Range<usize>) -> Result<Clause, TargetError> {
             format!("{what} its bound: expected `{wanted}` or `{wanted}=`, found `{sign}`");
         return Err(wrong(sign_span, problem, EXAMPLE));
     }
-    let bound = bound(figure, &text[bound_span.clone()])
+    let bound = parse_bound(figure, &text[bound_span.clone()])
         .map_err(|(problem, hint)| wrong(bound_span, problem, hint))?;
-    let span = shifted(text, &span);
+    let span = shift_span(text, &span);
     let inclusive = sign.len() > 1;
     Ok(Clause { about: about.to_owned(), role, op, figure, inclusive, bound, span })
 }
 
 /// A span of `text`, relative to the trimmed text.
-fn shifted(text: &str, span: &Range<usize>) -> Range<usize> {
+fn shift_span(text: &str, span: &Range<usize>) -> Range<usize> {
     let cut = text.len() - text.trim_start().len();
     let most = text.trim().len();
     let at = |byte: usize| byte.saturating_sub(cut).min(most);
     at(span.start)..at(span.end)
 }
 
-fn bound(figure: Quantity, text: &str) -> Result<f64, (String, &'static str)> {
+fn parse_bound(figure: Quantity, text: &str) -> Result<f64, (String, &'static str)> {
     const TIMES: &str = "add a unit to the time: 800us, 1ms, 1.5ms, 2s";
     const RATES: &str = "give the rate per second: 50k/s, 1.5M/s, 800/s";
     const SHARES: &str = "give a share below the whole: 99%, 0.999";
@@ -313,8 +313,8 @@ fn bound(figure: Quantity, text: &str) -> Result<f64, (String, &'static str)> {
 }
 
 /// `p99`, `readers.p99.9`, `readers.get.max`, `readers.get`: role, operation and figure.
-fn figure(text: &str) -> Option<(Option<String>, Option<&'static str>, Quantity)> {
-    let op = |name: &str| OpInfo::named(name).map(|op| op.name);
+fn parse_figure(text: &str) -> Option<(Option<String>, Option<&'static str>, Quantity)> {
+    let op = |name: &str| OpInfo::find_by_name(name).map(|op| op.name);
     let role = |name: &str| (!name.is_empty()).then(|| name.to_owned());
     // The drive's reads are of all roles together.
     if text == "hits" {
@@ -388,9 +388,9 @@ mod tests {
                 (None, None, Quantity::Hits, false, 0.999),
             ]
         );
-        assert!(target.clauses[0].holds(999_999.0) && !target.clauses[0].holds(1e6));
-        assert!(target.clauses[2].holds(5e6) && !target.clauses[2].holds(5e6 + 1.0));
-        assert!(target.clauses[1].holds(50_001.0) && !target.clauses[1].holds(50_000.0));
+        assert!(target.clauses[0].is_met(999_999.0) && !target.clauses[0].is_met(1e6));
+        assert!(target.clauses[2].is_met(5e6) && !target.clauses[2].is_met(5e6 + 1.0));
+        assert!(target.clauses[1].is_met(50_001.0) && !target.clauses[1].is_met(50_000.0));
         assert_eq!(target.clauses[2].about, "readers.p99.9");
         assert_eq!(target.to_string(), text.trim());
     }

@@ -16,7 +16,7 @@ impl SearchResult {
     /// A point's result: `512 MiB meets it in 3 of 3 trials: p99 880 us, reads 61 k/s`.
     pub fn describe_point(&self, point: &Point) -> String {
         let value_text =
-            point.value.map_or_else(|| "as fast as it goes".to_owned(), |v| self.words(v));
+            point.value.map_or_else(|| "as fast as it goes".to_owned(), |v| self.format_value(v));
         if let Some(why) = &point.void {
             return format!("{value_text} cannot be judged: {why}");
         }
@@ -31,16 +31,16 @@ impl SearchResult {
         let mut what: Vec<String> = Vec::new();
         for (condition, values) in self.conditions.iter().zip(&point.figures) {
             let middle = median(&values.iter().flatten().copied().collect::<Vec<_>>());
-            what.extend(
-                middle.map(|value| format!("{} {}", condition.about, condition.unit.words(value))),
-            );
+            what.extend(middle.map(|value| {
+                format!("{} {}", condition.about, condition.unit.format_value(value))
+            }));
         }
         what.extend(point.whys.iter().cloned());
         format!("{value_text} {how} it in {number} of {total} trials: {}", what.join(", "))
     }
 
     /// A value of the axis in words: `512 MiB`, `43.2 k/s`.
-    pub fn words(&self, value: u64) -> String {
+    pub fn format_value(&self, value: u64) -> String {
         match self.axis {
             Axis::Ram => units::bytes_in_words(value),
             Axis::Rate { .. } => units::rate(value as f64),
@@ -49,7 +49,7 @@ impl SearchResult {
 }
 
 /// The value in the syntax of `--between`.
-fn typed(axis: &Axis, value: u64) -> String {
+fn format_between_value(axis: &Axis, value: u64) -> String {
     match axis {
         Axis::Ram => units::exact_bytes(value),
         Axis::Rate { .. } => value.to_string(),
@@ -58,16 +58,16 @@ fn typed(axis: &Axis, value: u64) -> String {
 
 /// All sentences, the answer first.
 pub(super) fn sentences(answer: &SearchResult) -> Vec<String> {
-    let mut all = vec![first(answer)];
+    let mut all = vec![result_sentence(answer)];
     let goes_on = !answer.sealed;
     match answer.result {
         Outcome::Open => {}
         Outcome::Stopped => all.push("Earlier measurements are valid.".to_owned()),
-        Outcome::Never { easiest } => all.push(after_never(answer, easiest)),
-        Outcome::Always { hardest } => all.push(after_always(answer, hardest)),
+        Outcome::Never { easiest } => all.push(never_met_advice(answer, easiest)),
+        Outcome::Always { hardest } => all.push(always_met_advice(answer, hardest)),
         Outcome::Between { met, missed, surely_missed, close } => {
             all.push(interval(answer, met, missed, surely_missed));
-            if let Some((place_text, why)) = stopped(answer).filter(|_| !close) {
+            if let Some((place_text, why)) = stopping_point(answer).filter(|_| !close) {
                 all.push(format!(
                     "It is not within {}: the search had to stop {place_text}: {why}.",
                     units::percent(answer.within)
@@ -77,8 +77,8 @@ pub(super) fn sentences(answer: &SearchResult) -> Vec<String> {
                     "The search ended before it was within {}: `--between {}..{}` continues from \
                      here.",
                     units::percent(answer.within),
-                    typed(&answer.axis, met.min(surely_missed.unwrap_or(missed))),
-                    typed(&answer.axis, met.max(surely_missed.unwrap_or(missed))),
+                    format_between_value(&answer.axis, met.min(surely_missed.unwrap_or(missed))),
+                    format_between_value(&answer.axis, met.max(surely_missed.unwrap_or(missed))),
                 ));
             }
         }
@@ -98,7 +98,7 @@ pub(super) fn sentences(answer: &SearchResult) -> Vec<String> {
     all.extend(filling(answer));
     if !answer.contradictions.is_empty() {
         let values: Vec<String> =
-            answer.contradictions.iter().map(|value| answer.words(*value)).collect();
+            answer.contradictions.iter().map(|value| answer.format_value(*value)).collect();
         let (easier, harder) = match answer.axis {
             Axis::Ram => ("more", "less"),
             Axis::Rate { .. } => ("a lower rate", "a higher one"),
@@ -113,12 +113,12 @@ pub(super) fn sentences(answer: &SearchResult) -> Vec<String> {
     all
 }
 
-fn first(answer: &SearchResult) -> String {
+fn result_sentence(answer: &SearchResult) -> String {
     let SearchResult { engine, target, .. } = answer;
-    let words = |value: u64| answer.words(value);
-    let (with, suffix) = around(answer);
+    let words = |value: u64| answer.format_value(value);
+    let (with, suffix) = axis_words(answer);
     match answer.result {
-        Outcome::Open | Outcome::Stopped => match stopped(answer) {
+        Outcome::Open | Outcome::Stopped => match stopping_point(answer) {
             Some((place_text, why)) => {
                 format!("{engine}: the search of `{target}` had to stop {place_text}: {why}.")
             }
@@ -127,7 +127,7 @@ fn first(answer: &SearchResult) -> String {
         Outcome::Never { easiest } => format!(
             "{engine} does not meet `{target}`, not even {with} {} {suffix}{}.",
             words(easiest),
-            failing(answer, easiest)
+            describe_failures(answer, easiest)
         ),
         Outcome::Always { hardest } => format!(
             "{engine} meets `{target}` even {with} {} {suffix}, the {} that was tried.",
@@ -142,13 +142,13 @@ fn first(answer: &SearchResult) -> String {
             words(met),
             share_of_data(answer, met),
             words(missed),
-            failing(answer, missed)
+            describe_failures(answer, missed)
         ),
     }
 }
 
 /// The words before and after a value of the axis.
-fn around(answer: &SearchResult) -> (&'static str, String) {
+fn axis_words(answer: &SearchResult) -> (&'static str, String) {
     match &answer.axis {
         Axis::Ram => ("with", "of RAM".to_owned()),
         Axis::Rate { role } => ("at", format!("offered to {role}")),
@@ -156,14 +156,14 @@ fn around(answer: &SearchResult) -> (&'static str, String) {
 }
 
 /// The point at which the search stopped, and why.
-fn stopped(answer: &SearchResult) -> Option<(String, &str)> {
+fn stopping_point(answer: &SearchResult) -> Option<(String, &str)> {
     let mut points = answer.points.iter().chain(&answer.fastest);
     let (point, why) = points
         .find_map(|point| Some((point, point.void.as_deref().or(point.stopped.as_deref())?)))?;
-    let (with, suffix) = around(answer);
+    let (with, suffix) = axis_words(answer);
     let place_text = point.value.map_or_else(
         || "as fast as it goes".to_owned(),
-        |value| format!("{with} {} {suffix}", answer.words(value)),
+        |value| format!("{with} {} {suffix}", answer.format_value(value)),
     );
     Some((place_text, why))
 }
@@ -179,15 +179,17 @@ fn share_of_data(answer: &SearchResult, bytes: u64) -> String {
 }
 
 /// ` in 2 of 3 trials: p99 1.31 ms (1.20 ms to 1.44 ms)`.
-fn failing(answer: &SearchResult, value: u64) -> String {
+fn describe_failures(answer: &SearchResult, value: u64) -> String {
     let Some(point) = answer.point(value) else { return String::new() };
     let mut what: Vec<String> = answer
         .conditions
         .iter()
         .zip(&point.figures)
-        .filter(|(condition, values)| values.iter().flatten().any(|value| !condition.holds(*value)))
+        .filter(|(condition, values)| {
+            values.iter().flatten().any(|value| !condition.is_met(*value))
+        })
         .filter_map(|(condition, values)| {
-            Some(format!("{} {}", condition.about, spread(condition, values)?))
+            Some(format!("{} {}", condition.about, format_spread(condition, values)?))
         })
         .collect();
     what.extend(point.whys.iter().map(|why| match why.as_str() {
@@ -202,17 +204,17 @@ fn failing(answer: &SearchResult, value: u64) -> String {
 }
 
 /// `1.31 ms (1.20 ms to 1.44 ms)`: the median of the trials that have a figure, and their range.
-pub fn spread(condition: &Condition, values: &[Option<f64>]) -> Option<String> {
+pub fn format_spread(condition: &Condition, values: &[Option<f64>]) -> Option<String> {
     let values: Vec<f64> = values.iter().flatten().copied().collect();
     let middle = median(&values)?;
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(0.0, f64::max);
-    let [middle, low, high] = [middle, low, high].map(|value| condition.unit.words(value));
+    let [middle, low, high] = [middle, low, high].map(|value| condition.unit.format_value(value));
     Some(if low == high { middle } else { format!("{middle} ({low} to {high})") })
 }
 
 fn interval(answer: &SearchResult, met: u64, missed: u64, surely_missed: Option<u64>) -> String {
-    let words = |value: u64| answer.words(value);
+    let words = |value: u64| answer.format_value(value);
     let what = match answer.axis {
         Axis::Ram => "The least RAM",
         Axis::Rate { .. } => "The highest rate",
@@ -253,7 +255,8 @@ fn interval(answer: &SearchResult, met: u64, missed: u64, surely_missed: Option<
 /// The points at which trials disagree, or a note that points contradict each other.
 fn disagreeing(answer: &SearchResult) -> String {
     let mixed = answer.points.iter().filter(|point| point.met > 0 && point.met < point.trials);
-    let values: Vec<String> = mixed.filter_map(|point| Some(answer.words(point.value?))).collect();
+    let values: Vec<String> =
+        mixed.filter_map(|point| Some(answer.format_value(point.value?))).collect();
     if values.is_empty() {
         "points contradict each other".to_owned()
     } else {
@@ -261,9 +264,9 @@ fn disagreeing(answer: &SearchResult) -> String {
     }
 }
 
-fn after_never(answer: &SearchResult, easiest: u64) -> String {
-    let doubled = typed(&answer.axis, easiest.saturating_mul(4));
-    let from = typed(&answer.axis, easiest);
+fn never_met_advice(answer: &SearchResult, easiest: u64) -> String {
+    let doubled = format_between_value(&answer.axis, easiest.saturating_mul(4));
+    let from = format_between_value(&answer.axis, easiest);
     let measured = |point: &Point| point.figures.iter().flatten().any(Option::is_some);
     let ran = answer.point(easiest).is_some_and(measured);
     match answer.axis {
@@ -277,22 +280,22 @@ fn after_never(answer: &SearchResult, easiest: u64) -> String {
             "`--between {}..{from}` searches below; a lower rate does not help a latency that is \
              missed at nearly no load. A busy machine misses it with any engine: `--engine null` \
              with the same options shows what is the machine's own.",
-            typed(&answer.axis, (easiest / 16).max(1))
+            format_between_value(&answer.axis, (easiest / 16).max(1))
         ),
     }
 }
 
-fn after_always(answer: &SearchResult, hardest: u64) -> String {
-    let hardest_text = typed(&answer.axis, hardest);
+fn always_met_advice(answer: &SearchResult, hardest: u64) -> String {
+    let hardest_text = format_between_value(&answer.axis, hardest);
     match answer.axis {
         Axis::Ram => {
             format!(
                 "`--between {}..{hardest_text}` searches below.",
-                typed(&answer.axis, hardest / 4)
+                format_between_value(&answer.axis, hardest / 4)
             )
         }
         Axis::Rate { .. } => {
-            let above = typed(&answer.axis, hardest.saturating_mul(4));
+            let above = format_between_value(&answer.axis, hardest.saturating_mul(4));
             format!("`--between {hardest_text}..{above}` searches above.")
         }
     }
@@ -318,7 +321,7 @@ fn filling(answer: &SearchResult) -> Option<String> {
     let grew = |point: &&Point| point.cached_more.is_some_and(|share| share > FILLING);
     let mut values = answer.points.iter().filter(grew).filter_map(|point| point.value).peekable();
     values.peek()?;
-    let values: Vec<String> = values.map(|value| answer.words(value)).collect();
+    let values: Vec<String> = values.map(|value| answer.format_value(value)).collect();
     Some(format!(
         "The page cache was still filling at {}: a longer warmup, or a longer phase before it \
          (`fill`), would change the result.",
@@ -328,7 +331,7 @@ fn filling(answer: &SearchResult) -> Option<String> {
 
 impl Condition {
     /// Whether a value keeps the bound.
-    pub fn holds(&self, value: f64) -> bool {
-        self.unit.keeps(self.inclusive, self.bound, value)
+    pub fn is_met(&self, value: f64) -> bool {
+        self.unit.meets_bound(self.inclusive, self.bound, value)
     }
 }

@@ -59,7 +59,7 @@ pub struct RowRef {
 impl StudyComparison {
     /// Compares a study with a run; none where there is no study of that name.
     pub fn from_figures(id: &str, figures: &Figures) -> Option<Self> {
-        let study = super::named(id)?;
+        let study = super::study_by_id(id)?;
         let mut published = Vec::new();
         for table in &study.table {
             let candidates = table.matches.map(|kind| Candidates::for_table(kind, table, figures));
@@ -115,11 +115,12 @@ fn published_row(
     candidates: Option<&Candidates<'_>>,
 ) -> Published {
     let selectors = row.selectors.or(&table.selectors);
-    let (rows, why_none) = match candidates.map(|candidates| candidates.like(&selectors)) {
-        Some(Ok(rows)) => (rows, None),
-        Some(Err(why)) => (Vec::new(), Some(why)),
-        None => (Vec::new(), None),
-    };
+    let (rows, why_none) =
+        match candidates.map(|candidates| candidates.find_matching_rows(&selectors)) {
+            Some(Ok(rows)) => (rows, None),
+            Some(Err(why)) => (Vec::new(), Some(why)),
+            None => (Vec::new(), None),
+        };
     let unit = |name: &str| {
         let in_catalogue = catalogue::ALL.iter().find(|known| known.name == name);
         let in_study =

@@ -55,7 +55,7 @@ impl<'s> Candidates<'s> {
     pub(super) fn for_table(place: TableKind, table: &StudyTable, figures: &'s Figures) -> Self {
         let groups = figures.groups.iter().enumerate();
         let rows: Vec<_> = groups.flat_map(|(at, group)| rows(place, at, group)).collect();
-        let said = |read: fn(&Selectors) -> Option<u64>| {
+        let published_values = |read: fn(&Selectors) -> Option<u64>| {
             table.row.iter().filter_map(|row| read(&row.selectors.or(&table.selectors))).collect()
         };
         // A part of a suite has a scale of its own.
@@ -66,59 +66,62 @@ impl<'s> Candidates<'s> {
         let own = |read: fn(&Group) -> Option<u64>| {
             rows.iter().filter(part).filter_map(|row| read(row.group)).collect()
         };
-        let records = Scale::from_values(said(records), own(|group| Some(group.records)));
-        let ram = Scale::from_values(said(ram), own(|group| group.ram_limit_bytes));
+        let records =
+            Scale::from_values(published_values(records), own(|group| Some(group.records)));
+        let ram = Scale::from_values(published_values(ram), own(|group| group.ram_limit_bytes));
         Self { rows, records, ram }
     }
 
     /// The rows that are of all that `published` says, or the first of it that none is of.
-    pub(super) fn like(&self, published: &Selectors) -> Result<Vec<RowRef>, String> {
+    pub(super) fn find_matching_rows(&self, published: &Selectors) -> Result<Vec<RowRef>, String> {
         let mut rows: Narrowed<&Candidate<'_>> = Narrowed::new(self.rows.iter().collect());
         // A run that has none of them does not tell them apart.
-        let told = |said: &Option<String>, own: fn(&Group) -> Option<&String>| {
-            said.clone().filter(|_| self.rows.iter().any(|row| own(row.group).is_some()))
+        let condition = |value: &Option<String>, own: fn(&Group) -> Option<&String>| {
+            value.clone().filter(|_| self.rows.iter().any(|row| own(row.group).is_some()))
         };
-        let part = told(&published.part, |group| group.part.as_ref());
-        let volume = told(&published.volume, |group| group.volume.as_ref());
-        let tier = told(&published.tier, |group| group.tier.as_ref());
-        let eq = |own: Option<&str>, said: &Option<String>| own == said.as_deref();
-        rows.keep("part", part, |row| row.group.part == published.part)?;
-        rows.keep("engine", published.engine.as_ref(), |row| {
+        let part = condition(&published.part, |group| group.part.as_ref());
+        let volume = condition(&published.volume, |group| group.volume.as_ref());
+        let tier = condition(&published.tier, |group| group.tier.as_ref());
+        let eq = |own: Option<&str>, value: &Option<String>| own == value.as_deref();
+        rows.keep_matching("part", part, |row| row.group.part == published.part)?;
+        rows.keep_matching("engine", published.engine.as_ref(), |row| {
             published.engine.as_deref().is_some_and(|name| row.group.is_called(name))
         })?;
-        rows.keep("volume", volume, |row| row.group.volume == published.volume)?;
-        rows.keep("tier", tier, |row| row.group.tier == published.tier)?;
-        rows.keep("phase", published.phase.as_ref(), |row| {
+        rows.keep_matching("volume", volume, |row| row.group.volume == published.volume)?;
+        rows.keep_matching("tier", tier, |row| row.group.tier == published.tier)?;
+        rows.keep_matching("phase", published.phase.as_ref(), |row| {
             published.phase.as_deref().is_some_and(|phase| is_same_phase(row.phase, phase))
         })?;
-        rows.keep("I/O", published.io.as_ref(), |row| {
+        rows.keep_matching("I/O", published.io.as_ref(), |row| {
             eq(row.job.map(|job| job.io.as_str()), &published.io)
         })?;
         let block = published.block.as_ref().and_then(|block| units::parse_bytes(block).ok());
-        rows.keep("block", published.block.as_ref(), |row| {
+        rows.keep_matching("block", published.block.as_ref(), |row| {
             row.job.map(|job| job.block_bytes) == block
         })?;
-        rows.keep("depth", published.depth, |row| row.job.map(|job| job.depth) == published.depth)?;
-        rows.keep("client group", published.role.as_ref(), |row| {
+        rows.keep_matching("depth", published.depth, |row| {
+            row.job.map(|job| job.depth) == published.depth
+        })?;
+        rows.keep_matching("role", published.role.as_ref(), |row| {
             eq(row.role.map(|role| role.role.as_str()), &published.role)
         })?;
-        rows.keep("threads", published.threads, |row| {
+        rows.keep_matching("threads", published.threads, |row| {
             row.group.threads == published.threads
                 || row.role.map(|role| role.threads) == published.threads
         })?;
         let records = records(published);
-        rows.keep("a number of records like", published.records.as_ref(), |row| {
+        rows.keep_matching("a number of records like", published.records.as_ref(), |row| {
             records.is_some_and(|records| self.records.is_like(records, row.group.records))
         })?;
         let ram = ram(published);
-        rows.keep("RAM like", published.ram.as_ref(), |row| {
+        rows.keep_matching("RAM like", published.ram.as_ref(), |row| {
             let limits = ram.zip(row.group.ram_limit_bytes);
             limits.is_some_and(|(ram, own)| self.ram.is_like(ram, own))
         })?;
-        if rows.left().is_empty() {
+        if rows.remaining().is_empty() {
             return Err("nothing of the kind was measured".to_owned());
         }
-        Ok(rows.into_left().into_iter().map(|row| row.seat.clone()).collect())
+        Ok(rows.into_remaining().into_iter().map(|row| row.seat.clone()).collect())
     }
 }
 

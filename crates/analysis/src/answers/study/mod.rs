@@ -30,7 +30,7 @@ const FILES: [(&str, &str); 5] = [
 ];
 
 /// A study by its id; none: there is none of that name.
-pub fn named(id: &str) -> Option<Study> {
+pub fn study_by_id(id: &str) -> Option<Study> {
     let (_, text) = FILES.iter().find(|(known, _)| *known == id)?;
     // A test reads each of them.
     toml::from_str(text).ok()

@@ -228,7 +228,7 @@ impl Selectors {
     }
 
     /// What has no counterpart in a run: words that tell rows apart.
-    pub fn words(&self) -> Vec<&str> {
+    pub fn details(&self) -> Vec<&str> {
         let all = [&self.detail, &self.drive, &self.setting, &self.printed];
         all.into_iter().flatten().map(String::as_str).collect()
     }

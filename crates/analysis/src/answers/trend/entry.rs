@@ -87,7 +87,7 @@ impl Entry {
             let program: String = worker.sha256.chars().take(12).collect();
             Some((engine.label.clone(), format!("{} ({program})", worker.version)))
         };
-        let naming = Naming::for_groups(&summary.groups.iter().collect::<Vec<_>>());
+        let naming = Naming::from_groups(&summary.groups.iter().collect::<Vec<_>>());
         let is_judged = is_judged(&summary.groups);
         let series = |group| series(group, &naming, !is_judged(group));
         Ok(Self {
@@ -106,12 +106,12 @@ impl Entry {
     }
 
     /// Its name in tables.
-    pub fn called(&self) -> &str {
+    pub fn display_name(&self) -> &str {
         self.label.as_deref().unwrap_or_else(|| self.run.split('_').next().unwrap_or(&self.run))
     }
 
     /// What changed since the run before.
-    pub(super) fn differs(&self, before: &Self) -> Vec<String> {
+    pub(super) fn list_differences(&self, before: &Self) -> Vec<String> {
         let mut differs = Vec::new();
         let mut compare = |what: &str, old: &str, new: &str| {
             if old != new {
@@ -165,7 +165,7 @@ fn series(group: &Group, naming: &Naming, surroundings: bool) -> Vec<ScopeFigure
             load: false,
             open_loop: false,
             surroundings,
-            offered_ops_per_s: group.run(phase).map(offered).unwrap_or_default(),
+            offered_ops_per_s: group.run(phase).map(offered_rates).unwrap_or_default(),
             figures: figures.collect(),
         }
     };
@@ -178,7 +178,7 @@ fn series(group: &Group, naming: &Naming, surroundings: bool) -> Vec<ScopeFigure
             let each = role.comparable().into_iter();
             each.map(|(op, metrics)| ScopeFigures {
                 open_loop: role.open_loop,
-                ..one(&run.phase, Some(&role.place(op)), &metrics)
+                ..one(&run.phase, Some(&role.operation_label(op)), &metrics)
             })
         });
         std::iter::once(one(&run.phase, None, &run.metrics)).chain(roles)
@@ -187,7 +187,7 @@ fn series(group: &Group, naming: &Naming, surroundings: bool) -> Vec<ScopeFigure
 }
 
 /// What the schedules of a phase ask for, by role.
-fn offered(run: &RunRow) -> Vec<f64> {
+fn offered_rates(run: &RunRow) -> Vec<f64> {
     run.roles.iter().filter_map(|role| role.metrics.value(&c::OFFERED_OPS_PER_S)).collect()
 }
 

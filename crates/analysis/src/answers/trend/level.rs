@@ -4,7 +4,7 @@ use super::RunSeries;
 use crate::answers::series::present;
 use crate::figures::metric::Direction;
 use crate::judge::rule::{self, LEAST, Margins, Mean};
-use crate::judge::versus::gate::{GateLists, NotJudged, beyond_allowed};
+use crate::judge::versus::gate::{GateLists, NotJudged, subtract_allowed};
 use kvdyno_record::units::percent;
 
 /// A level is stable from this many runs on.
@@ -20,7 +20,7 @@ fn compare_newest(series: &RunSeries) -> Result<Mean, String> {
     if newest + 1 < series.values.len() {
         return Err("the newest run has no value".to_owned());
     }
-    let Some(level) = stable(series, before) else {
+    let Some(level) = last_stable_level(series, before) else {
         let before = before.len();
         return Err(format!(
             "expected {STABLE} earlier runs at one level, found too few among {before}"
@@ -45,7 +45,7 @@ pub(super) fn judge_newest(figures: &[RunSeries], allowed: f64) -> GateLists {
         match compare_newest(series) {
             Ok(mean) => {
                 let figure = (series.figure, series.judgement.direction);
-                beyond.push(beyond_allowed(mean, allowed, figure));
+                beyond.push(subtract_allowed(mean, allowed, figure));
                 judged.push((series, mean));
             }
             Err(why) => lists.not_judged.push(NotJudged {
@@ -55,7 +55,7 @@ pub(super) fn judge_newest(figures: &[RunSeries], allowed: f64) -> GateLists {
             }),
         }
     }
-    let judged = judged.into_iter().zip(&beyond).zip(rule::above(&beyond, 0.0));
+    let judged = judged.into_iter().zip(&beyond).zip(rule::means_above(&beyond, 0.0));
     for (((series, mean), beyond), worse) in judged {
         // The share of the level that is lost, or that came on top.
         let share = |log: f64| match series.judgement.direction {
@@ -73,7 +73,7 @@ pub(super) fn judge_newest(figures: &[RunSeries], allowed: f64) -> GateLists {
 }
 
 /// The values of the last level with enough runs, without the newest run's.
-fn stable(series: &RunSeries, before: &[(usize, f64)]) -> Option<Vec<f64>> {
+fn last_stable_level(series: &RunSeries, before: &[(usize, f64)]) -> Option<Vec<f64>> {
     let mut end = before.len();
     for from in series.judgement.changes.iter().rev().map(|change| change.run_index).chain([0]) {
         let start = before.partition_point(|(index, _)| *index < from).min(end);

@@ -35,7 +35,7 @@ fn gated(entries: &[Entry]) -> Gate {
 #[test]
 fn a_run_is_a_line_and_comes_back_as_it_was() {
     let entry = Entry::from_summary(&Fixture::new().summary(), Some("abc123".to_owned())).unwrap();
-    assert_eq!((entry.format, entry.called()), (FORMAT, "abc123"));
+    assert_eq!((entry.format, entry.display_name()), (FORMAT, "abc123"));
     assert!(entry.series.len() > 4 && entry.engines.contains_key("LMDB"));
     let line = serde_json::to_string(&entry).unwrap();
     assert!(!line.contains('\n'));
@@ -58,7 +58,7 @@ fn the_first_slower_run_is_named() {
     let [change] = &series.judgement.changes[..] else { panic!("{series:?}") };
     assert_eq!((change.run_index, change.verdict), (12, Verdict::Regressed));
     assert!((change.ratio.unwrap() - 0.9).abs() < 0.01, "{change:?}");
-    assert_eq!(trend.by_run().len(), 1);
+    assert_eq!(trend.changes_by_run().len(), 1);
     assert_eq!(trend.runs[12].label, "2026-11-13T10-15-02Z");
 }
 

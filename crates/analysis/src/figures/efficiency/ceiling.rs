@@ -1,11 +1,11 @@
 //! Which of the bare drive's cases an engine is compared with.
 
-use super::standing::{ABOVE_PERCENT, BaselineCase, ONE_IO_BYTES};
+use super::standing::{ABOVE_PERCENT, CeilingCase, ONE_IO_BYTES};
 use crate::figures::catalogue as c;
 use crate::figures::group::{Group, RoleRow, RunRow};
 use crate::figures::job::DriveJob;
 use crate::figures::metric::{Definition, Metric, Reading};
-use crate::figures::rates::in_window;
+use crate::figures::rates::window_rate;
 use kvdyno_record::units;
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ const SAME_MIX: f64 = 0.1;
 /// Mean sizes that differ by a larger factor are not compared: past a few KiB bytes bind a drive.
 const SAME_SIZE: f64 = 2.0;
 
-/// Mean sizes of baselines that differ by less count as one size.
+/// Mean sizes of ceilings that differ by less count as one size.
 const SIZE_TOLERANCE: f64 = 1.1;
 
 /// What a phase did at the device: medians.
@@ -99,10 +99,10 @@ pub(super) struct Ceiling {
 
 /// A bare drive counts its own I/Os: the device may have counted fewer (mmap finds pages in
 /// memory), or more (another process's).
-fn own_rate(run: &RunRow, share: f64, device: &Metric) -> Metric {
+fn cap_at_own_rate(run: &RunRow, share: f64, device: &Metric) -> Metric {
     let own_per_s = |trial: usize| -> Option<f64> {
         let of_role =
-            |role: &RoleRow| in_window(&role.metrics)?.per_trial.get(trial)?.as_ref().copied();
+            |role: &RoleRow| window_rate(&role.metrics)?.per_trial.get(trial)?.as_ref().copied();
         run.roles.iter().map(of_role).sum()
     };
     let of_trial = |(trial, counted): (usize, &Option<f64>)| -> Reading {
@@ -115,8 +115,8 @@ fn own_rate(run: &RunRow, share: f64, device: &Metric) -> Metric {
 /// Share of reads among a job's own operations.
 fn reads_share(run: &RunRow) -> f64 {
     let (mut reads, mut all) = (0.0, 0.0);
-    for (op, metrics) in run.roles.iter().flat_map(RoleRow::by_operation) {
-        let per_s = in_window(metrics).and_then(|metric| metric.value).unwrap_or(0.0);
+    for (op, metrics) in run.roles.iter().flat_map(RoleRow::metrics_by_operation) {
+        let per_s = window_rate(metrics).and_then(|metric| metric.value).unwrap_or(0.0);
         all += per_s;
         reads += if op == "get" { per_s } else { 0.0 };
     }
@@ -132,7 +132,7 @@ pub(super) fn all(groups: &[Group]) -> Vec<Ceiling> {
         let one_io_each = job.block_bytes <= ONE_IO_BYTES;
         let rate = |reads_alone: bool, share: f64| {
             let device = rate(run, reads_alone);
-            if one_io_each { own_rate(run, share, &device) } else { device }
+            if one_io_each { cap_at_own_rate(run, share, &device) } else { device }
         };
         Some(Ceiling {
             label: group.label.clone(),
@@ -166,10 +166,10 @@ impl Ceiling {
         self.rate(reads_alone).value.unwrap_or(0.0)
     }
 
-    pub(super) fn named(&self, reads_alone: bool) -> BaselineCase {
+    pub(super) fn to_case(&self, reads_alone: bool) -> CeilingCase {
         let (per_s, rate) = (self.per_s(reads_alone), self.rate(reads_alone));
         let (low, high) = rate.range().unwrap_or((per_s, per_s));
-        BaselineCase {
+        CeilingCase {
             job: self.label.clone(),
             volume: self.volume.clone(),
             method: self.job.method.clone(),
@@ -189,9 +189,9 @@ impl Ceiling {
 #[derive(Debug)]
 pub(super) struct Matched {
     /// The ceiling with as many I/Os in flight, or why there is none.
-    pub(super) equal: Result<BaselineCase, String>,
+    pub(super) equal: Result<CeilingCase, String>,
     /// The highest of all comparable ceilings.
-    pub(super) most: BaselineCase,
+    pub(super) most: CeilingCase,
     /// Compares reads alone: no ceiling covers the writes.
     pub(super) reads_alone: bool,
 }
@@ -216,19 +216,19 @@ pub(super) fn match_ceilings(
     let ceilings: Vec<&Ceiling> = ceilings.iter().filter(on_volume).collect();
     if ceilings.is_empty() {
         let drive = volume.map_or_else(|| traffic.device.clone(), |name| format!("volume {name}"));
-        return Err(format!("no raw-device baseline was taken on {drive}"));
+        return Err(format!("no raw-device ceiling was taken on {drive}"));
     }
     let (mut candidates, reads_alone) = with_same_mix(&traffic, &ceilings)?;
-    // A baseline that found everything in memory (mmap) did not measure the drive.
+    // A ceiling that found everything in memory (mmap) did not measure the drive.
     candidates.retain(|ceiling| ceiling.per_s(reads_alone) > 0.0);
     if candidates.is_empty() {
-        return Err("the raw-device baselines made no I/O: they were not the drive's".to_owned());
+        return Err("the raw-device ceilings made no I/O: they were not the drive's".to_owned());
     }
     let candidates = with_same_size(&traffic, candidates, reads_alone)?;
     let by_rate =
         |a: &&&Ceiling, b: &&&Ceiling| a.per_s(reads_alone).total_cmp(&b.per_s(reads_alone));
-    let most = candidates.iter().max_by(by_rate).ok_or("no raw-device baseline was taken")?;
-    // For an engine that waits for each I/O, a baseline that waits comes first.
+    let most = candidates.iter().max_by(by_rate).ok_or("no raw-device ceiling was taken")?;
+    // For an engine that waits for each I/O, a ceiling that waits comes first.
     let waits = run.roles.iter().all(|role| role.depth.is_none());
     let with = |in_flight: u32, blocking: bool| {
         let equal = candidates.iter().filter(|ceiling| {
@@ -236,20 +236,20 @@ pub(super) fn match_ceilings(
         });
         equal.max_by(by_rate)
     };
-    let depths = in_flight(run, &traffic, swept, reads_alone);
+    let depths = likely_depths(run, &traffic, swept, reads_alone);
     let equal = depths
         .iter()
         .find_map(|n| waits.then(|| with(*n, true)).flatten().or_else(|| with(*n, false)));
-    let equal = equal.map(|equal| equal.named(reads_alone)).ok_or_else(|| {
+    let equal = equal.map(|equal| equal.to_case(reads_alone)).ok_or_else(|| {
         let measured: BTreeSet<u32> = candidates.iter().map(|ceiling| ceiling.in_flight).collect();
         let measured: Vec<String> = measured.iter().map(ToString::to_string).collect();
         format!(
-            "no raw-device baseline with {} in flight, only with {}",
+            "no raw-device ceiling with {} in flight, only with {}",
             depths[0],
             measured.join(", ")
         )
     });
-    Ok(Matched { equal, most: most.named(reads_alone), reads_alone })
+    Ok(Matched { equal, most: most.to_case(reads_alone), reads_alone })
 }
 
 /// The ceilings with the same mix of reads and writes; else those of reads, for its reads alone.
@@ -268,7 +268,7 @@ fn with_same_mix<'c>(
     let reading = with_reads(1.0);
     if reading.is_empty() || traffic.reads() < SAME_MIX {
         let writes = units::percent(1.0 - traffic.reads());
-        return Err(format!("{writes} of its I/Os were writes: no baseline has such a mix"));
+        return Err(format!("{writes} of its I/Os were writes: no ceiling has such a mix"));
     }
     Ok((reading, true))
 }
@@ -282,11 +282,11 @@ fn with_same_size<'c>(
     let size = |ceiling: &&Ceiling| ceiling.io_bytes(reads_alone);
     let factor = |size: f64| (size / bytes).max(bytes / size);
     let nearest = ceilings.iter().filter_map(size).min_by(|a, b| factor(*a).total_cmp(&factor(*b)));
-    let Some(near) = nearest else { return Err("the baselines' sizes are unknown".to_owned()) };
+    let Some(near) = nearest else { return Err("the ceilings' sizes are unknown".to_owned()) };
     if factor(near) > SAME_SIZE {
-        let [mean, baseline] = [bytes, near].map(|b| units::bytes(b.round() as u64));
+        let [mean, ceiling] = [bytes, near].map(|b| units::bytes(b.round() as u64));
         return Err(format!(
-            "its I/Os have {mean} on average, those of the nearest baseline {baseline}"
+            "its I/Os have {mean} on average, those of the nearest ceiling {ceiling}"
         ));
     }
     let of_size = |ceiling: &&Ceiling| {
@@ -298,7 +298,12 @@ fn with_same_size<'c>(
 /// How many I/Os it may have had in flight, the best guess first: those of all roles, since the
 /// device counts all I/Os (an update may read first); those of the roles that made most I/Os; the
 /// number that the suite swept.
-fn in_flight(run: &RunRow, traffic: &Traffic, swept: Option<u32>, reads_alone: bool) -> Vec<u32> {
+fn likely_depths(
+    run: &RunRow,
+    traffic: &Traffic,
+    swept: Option<u32>,
+    reads_alone: bool,
+) -> Vec<u32> {
     let sum = |counts: &dyn Fn(&RoleRow) -> bool| -> u32 {
         run.roles.iter().filter(|role| counts(role)).map(RoleRow::in_flight).sum()
     };
@@ -320,16 +325,16 @@ fn in_flight(run: &RunRow, traffic: &Traffic, swept: Option<u32>, reads_alone: b
 
 impl Matched {
     /// Its I/Os per second in percent of a ceiling that they exceed.
-    pub(super) fn above(&self, run: &RunRow, against: &BaselineCase) -> Option<f64> {
+    pub(super) fn above_percent(&self, run: &RunRow, against: &CeilingCase) -> Option<f64> {
         let percent = against.percent(rate(run, self.reads_alone).value?);
         (percent > ABOVE_PERCENT).then_some(percent)
     }
 
     /// The shares of a ceiling, for each trial.
-    pub(super) fn shares(&self, run: &RunRow, against: &BaselineCase) -> Vec<Reading> {
+    pub(super) fn trial_shares(&self, run: &RunRow, against: &CeilingCase) -> Vec<Reading> {
         let rate = rate(run, self.reads_alone);
         let why = rate.missing.clone().unwrap_or_default();
-        if let Some(above) = self.above(run, against) {
+        if let Some(above) = self.above_percent(run, against) {
             let why = format!("{above:.0} % of {}, so that was not its limit", against.name());
             return vec![Err(why.into()); rate.per_trial.len()];
         }

@@ -6,7 +6,7 @@ use crate::figures::group::RunRow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Trials of a drive vary by this much; a baseline that an engine exceeds by more is no limit.
+/// Trials of a drive vary by this much; a ceiling that an engine exceeds by more is no limit.
 pub(super) const ABOVE_PERCENT: f64 = 110.0;
 
 /// I/Os of at most this size are never split; a device may split larger ones.
@@ -18,9 +18,9 @@ pub struct Efficiency {
     /// Operations in flight: threads of all roles, times their depth.
     pub in_flight: u32,
     /// The bare drive with as many in flight; null: none is comparable.
-    pub ceiling: Option<BaselineCase>,
+    pub ceiling: Option<CeilingCase>,
     /// The most that the bare drive did in this run; null: none is comparable.
-    pub drive: Option<BaselineCase>,
+    pub drive: Option<CeilingCase>,
     /// Its I/Os per second in percent of the ceiling's, above 110 %: the ceiling was no limit, and
     /// there is no share of it. Null: below that, or nothing to compare.
     pub above_percent: Option<f64>,
@@ -44,7 +44,7 @@ impl RunRow {
     /// share is of the ceiling's median.
     pub fn ceiling_share_range(&self) -> Option<(f64, f64)> {
         let (low, high) = self.metrics.get(&c::CEILING_SHARE)?.range()?;
-        let BaselineCase { ios_per_s, ios_per_s_low, ios_per_s_high, .. } =
+        let CeilingCase { ios_per_s, ios_per_s_low, ios_per_s_high, .. } =
             self.efficiency.as_ref()?.ceiling.as_ref()?;
         Some((low * ios_per_s / ios_per_s_high, high * ios_per_s / ios_per_s_low))
     }
@@ -52,7 +52,7 @@ impl RunRow {
 
 /// A case of the bare drive that serves as a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct BaselineCase {
+pub struct CeilingCase {
     /// Its label: the job.
     pub job: String,
     /// The suite's name of its volume; null: it has none.
@@ -77,7 +77,7 @@ pub struct BaselineCase {
     pub n: usize,
 }
 
-impl BaselineCase {
+impl CeilingCase {
     /// `psync 4k x 2`, as fio writes sizes.
     pub fn name(&self) -> String {
         let method = if self.method.is_empty() { &self.job } else { &self.method };

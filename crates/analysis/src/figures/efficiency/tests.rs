@@ -1,6 +1,6 @@
-//! Which baseline an engine is compared with, when there is none, and what limits it.
+//! Which ceiling an engine is compared with, when there is none, and what limits it.
 
-use super::{BaselineCase, Efficiency};
+use super::{CeilingCase, Efficiency};
 use crate::answers::summary::Summary;
 use crate::figures::catalogue as c;
 use crate::figures::explain::Cause;
@@ -102,15 +102,15 @@ fn what_the_bare_drive_did_not_do_is_no_ceiling() {
     let elsewhere = why(|fixture| {
         recount(fixture, "drive", |device, _| device.device = "nvme0n1".to_owned());
     });
-    assert_eq!(elsewhere, "no raw-device baseline was taken on vda");
+    assert_eq!(elsewhere, "no raw-device ceiling was taken on vda");
     let larger = why(|fixture| {
         recount(fixture, "lmdb", |device, before| {
             device.read_bytes += (device.reads - before) * 60_000;
         });
     });
-    assert_eq!(larger, "its I/Os have 62.6 KiB on average, those of the nearest baseline 4.00 KiB");
+    assert_eq!(larger, "its I/Os have 62.6 KiB on average, those of the nearest ceiling 4.00 KiB");
     let writes = why(|fixture| recount(fixture, "lmdb", |device, _| device.writes += 4_000_000));
-    assert_eq!(writes, "98.1 % of its I/Os were writes: no baseline has such a mix");
+    assert_eq!(writes, "98.1 % of its I/Os were writes: no ceiling has such a mix");
     let idle = why(|fixture| {
         recount(fixture, "lmdb", |device, before| {
             device.reads = before;
@@ -125,16 +125,16 @@ fn what_the_bare_drive_did_not_do_is_no_ceiling() {
 fn on_volumes_the_volume_counts_and_not_its_devices_name() {
     let drive = |name: &str| Drive { name: name.to_owned(), ..Drive::default() };
     let mut fixture = Fixture::with_drive(2);
-    fixture.on_volume("_", "ext4", &drive("loop0"), true);
+    fixture.put_on_volume("_", "ext4", &drive("loop0"), true);
     recount(&mut fixture, "drive", |device, _| device.device = "loop1".to_owned());
     let summary = fixture.summary();
     let ceiling = standing(&summary, 1).ceiling.clone().unwrap();
     assert_eq!(ceiling.volume.as_deref(), Some("ext4"));
     let elsewhere = why(|fixture| {
-        fixture.on_volume("_", "xfs", &drive("loop0"), true);
-        fixture.on_volume("_lmdb_", "ext4", &drive("loop0"), true);
+        fixture.put_on_volume("_", "xfs", &drive("loop0"), true);
+        fixture.put_on_volume("_lmdb_", "ext4", &drive("loop0"), true);
     });
-    assert_eq!(elsewhere, "no raw-device baseline was taken on volume ext4");
+    assert_eq!(elsewhere, "no raw-device ceiling was taken on volume ext4");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn another_number_in_flight_is_no_ceiling_and_the_drives_most_stays() {
     let summary = without(&["psync-2", "psync-3"]);
     assert_eq!(share(&summary, 1, &c::CEILING_SHARE), None);
     let why = standing(&summary, 1).why_no_share.as_deref();
-    assert_eq!(why, Some("no raw-device baseline with 2 in flight, only with 32"));
+    assert_eq!(why, Some("no raw-device ceiling with 2 in flight, only with 32"));
     assert!(share(&summary, 1, &c::DRIVE_SHARE).is_some());
 }
 
@@ -173,7 +173,7 @@ fn writes_that_no_ceiling_covers_leave_the_reads_alone() {
 
 /// Engines read blocks and pages of other sizes than 4 KiB.
 #[test]
-fn of_baselines_of_several_sizes_the_nearest_counts() {
+fn of_ceilings_of_several_sizes_the_nearest_counts() {
     let against = |bytes: u64| {
         let mut fixture = Fixture::with_drive(2);
         let planned = fixture.plan.cases.iter_mut();
@@ -185,7 +185,7 @@ fn of_baselines_of_several_sizes_the_nearest_counts() {
         recount(&mut fixture, "lmdb", |device, before| {
             device.read_bytes += (device.reads - before) * (bytes - 4_096);
         });
-        standing(&fixture.summary(), 1).ceiling.as_ref().map(BaselineCase::name)
+        standing(&fixture.summary(), 1).ceiling.as_ref().map(CeilingCase::name)
     };
     assert_eq!(against(11_000), Some("psync 16k x 2".to_owned()));
     assert_eq!(against(9_000), Some("psync 16k x 2".to_owned()));
@@ -212,7 +212,7 @@ fn a_ceiling_that_made_no_io_is_none() {
             device.writes = 500;
         });
     });
-    assert_eq!(all, "the raw-device baselines made no I/O: they were not the drive's");
+    assert_eq!(all, "the raw-device ceilings made no I/O: they were not the drive's");
 }
 
 /// One decision: the table of times, the table of limits, the answer and the findings agree about a

@@ -39,7 +39,7 @@ pub enum Cause {
 
 impl Cause {
     /// In a table cell.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::CpuUser => "CPU user",
             Self::CpuSystem => "CPU sys",

@@ -51,8 +51,8 @@ impl Facts {
         let device = |pick: fn(&DeviceUsage) -> u64| {
             sum(&move |phase: &PhaseRecord| Spent::from_phase(phase).device(pick).ok())
         };
-        let flushes = sum(&|phase| counted(phase, |device| device.flushes));
-        let flush_ns = sum(&|phase| counted(phase, |device| device.flush_ns));
+        let flushes = sum(&|phase| counter_difference(phase, |device| device.flushes));
+        let flush_ns = sum(&|phase| counter_difference(phase, |device| device.flush_ns));
         let by_watch = watched.and_then(|watched| {
             let rows = watched.rows.iter().filter(|row| row.kind == IoKind::Flush);
             let ns = rows.clone().map(|row| row.latency_ns_mean * row.count as f64).sum::<f64>();
@@ -99,7 +99,7 @@ impl Facts {
     }
 
     /// The facts of one role with its own threads: its own faults by its own operations.
-    pub(super) fn of_role(&self, phases: &[&PhaseRecord], name: &str) -> Self {
+    pub(super) fn role_facts(&self, phases: &[&PhaseRecord], name: &str) -> Self {
         let roles =
             || phases.iter().flat_map(|phase| &phase.roles).filter(|role| role.role == name);
         let faults = roles()
@@ -132,7 +132,7 @@ impl DeviceSums {
 }
 
 /// The difference of a whole device's counter, which not every kernel has.
-fn counted(phase: &PhaseRecord, pick: fn(&DeviceUsage) -> Option<u64>) -> Option<f64> {
+fn counter_difference(phase: &PhaseRecord, pick: fn(&DeviceUsage) -> Option<u64>) -> Option<f64> {
     let read = |device: &Option<DeviceUsage>| pick(device.as_ref()?);
     let (before, after) = (read(&phase.before.device)?, read(&phase.after.device)?);
     after.checked_sub(before).map(|count| count as f64)

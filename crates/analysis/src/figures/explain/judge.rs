@@ -62,15 +62,15 @@ pub(super) fn judge(role: &RoleTime<'_>) -> Option<(Cause, String)> {
     let share = |parts: &[Part]| role.time.share(parts);
     let cpu = share(&[Part::User, Part::System]);
     let (cause, words) = if cpu >= MAIN {
-        role.computing()
+        role.judge_cpu_time()
     } else if share(&Part::AT_DEVICE) >= MAIN {
-        role.at_device()
+        role.judge_device_wait()
     } else if share(&[Part::RunQueue]) >= MAIN {
-        (Cause::NoCpu, role.without_cpu())
+        (Cause::NoCpu, role.format_cpu_wait())
     } else if share(&[Part::Stall]) >= MAIN {
-        (Cause::Stalls, role.held_up())
+        (Cause::Stalls, role.format_stalls())
     } else if share(&[Part::Lock]) >= MAIN {
-        role.locked()
+        role.judge_lock_wait()
     } else if share(&[Part::Idle]) >= MAIN {
         let percent = role.percent(&[Part::Idle]);
         (
@@ -85,7 +85,7 @@ pub(super) fn judge(role: &RoleTime<'_>) -> Option<(Cause, String)> {
     } else {
         return Some((Cause::Turns, role.turns()));
     };
-    Some((cause, format!("{} {words}{}", role.subject, role.other_parts(cause))))
+    Some((cause, format!("{} {words}{}", role.subject, role.format_other_parts(cause))))
 }
 
 impl RoleTime<'_> {
@@ -97,7 +97,7 @@ impl RoleTime<'_> {
     }
 
     /// Its CPU time, by mode.
-    fn computing(&self) -> (Cause, String) {
+    fn judge_cpu_time(&self) -> (Cause, String) {
         let (user, system) = (self.time.ns(Part::User), self.time.ns(Part::System));
         let cause = if system > user { Cause::CpuSystem } else { Cause::CpuUser };
         let mut words = format!(
@@ -119,7 +119,7 @@ impl RoleTime<'_> {
     }
 
     /// Its wait for the device, by kind of request, with the device's latency.
-    fn at_device(&self) -> (Cause, String) {
+    fn judge_device_wait(&self) -> (Cause, String) {
         let waited =
             format!("waited {} of the time for the device", self.percent(&Part::AT_DEVICE));
         let by = |part| self.time.ns(part);
@@ -129,7 +129,7 @@ impl RoleTime<'_> {
         if let Some(each) = flushes.filter(|_| !reading && self.may_be_flushes()) {
             return (
                 Cause::Flushes,
-                format!("{waited}: {}{}", self.flushes(each), self.main_kind()),
+                format!("{waited}: {}{}", self.format_flushes(each), self.format_main_kind()),
             );
         }
         let full = self.of_drive_percent.filter(|percent| DRIVE_FULL.contains(percent));
@@ -139,7 +139,7 @@ impl RoleTime<'_> {
             return (Cause::DriveFull, words);
         }
         let Some(device) = self.facts.device else {
-            return (self.kind(read, write, sync), format!("{waited}{}", self.main_kind()));
+            return (self.kind(read, write, sync), format!("{waited}{}", self.format_main_kind()));
         };
         if let Some(words) = self.no_more_bytes(&device) {
             return (Cause::DriveFull, format!("{waited}: {words}"));
@@ -147,9 +147,9 @@ impl RoleTime<'_> {
         let cause = self.kind(read, write, sync);
         let words = match cause {
             Cause::Reads => self.reads(&device),
-            _ => self.written(&device),
+            _ => self.format_writes(&device),
         };
-        (cause, format!("{waited}{words}{}", self.main_kind()))
+        (cause, format!("{waited}{words}{}", self.format_main_kind()))
     }
 
     /// A drive that was busy with many large requests. Without a measured limit there is no better
@@ -196,7 +196,7 @@ impl RoleTime<'_> {
         sampled_ns > 0.0 || self.facts.writes >= self.facts.ops
     }
 
-    fn flushes(&self, each: f64) -> String {
+    fn format_flushes(&self, each: f64) -> String {
         let long = self.facts.flush_ns_mean;
         let long = long.map_or_else(String::new, |ns| format!(" of {} each", duration(ns as u64)));
         format!("{} flushes per write{long}", number(each))
@@ -221,14 +221,14 @@ impl RoleTime<'_> {
         format!(": {} reads per operation, {long} each", number(each))
     }
 
-    fn written(&self, device: &DeviceSums) -> String {
+    fn format_writes(&self, device: &DeviceSums) -> String {
         let Some(ns) = device.write_ns_mean() else { return String::new() };
         let per_s = device.write_bytes * 1e9 / self.facts.wall_ns.max(1.0);
         format!(": it wrote {}, {} per request", byte_rate(per_s), duration(ns as u64))
     }
 
     /// The kind of call in which most samples of the wait fell.
-    fn main_kind(&self) -> String {
+    fn format_main_kind(&self) -> String {
         let device = Part::AT_DEVICE.map(|part| self.time.ns(part)).iter().sum::<f64>();
         let kinds = [
             (Part::Sync, "in fsync and its like"),
@@ -243,7 +243,7 @@ impl RoleTime<'_> {
         })
     }
 
-    fn without_cpu(&self) -> String {
+    fn format_cpu_wait(&self) -> String {
         let mut words =
             format!("was ready but without a CPU {} of the time", self.percent(&[Part::RunQueue]));
         if let Some(cpus) = self.facts.cpu_ns.and_then(|ns| mean(ns, self.facts.wall_ns)) {
@@ -255,24 +255,24 @@ impl RoleTime<'_> {
     }
 
     /// Stalls, with the device's load: it shows whether the engine's background work waits for it.
-    fn held_up(&self) -> String {
+    fn format_stalls(&self) -> String {
         let percent = self.percent(&[Part::Stall]);
         let by = if self.facts.stalls_counted { "counts" } else { "reports" };
         let words = format!("lost {percent} of the time to the engine's stalls, as it {by} them");
         let Some(device) = self.facts.device else { return words };
         let busy = 100.0 * self.facts.busy().unwrap_or(0.0);
-        let written = self.written(&device);
+        let written = self.format_writes(&device);
         format!("{words}, while the device was busy for {busy:.0} %{written}")
     }
 
     /// A wait for another thread; where that thread waits for the drive, a wait for the drive.
-    fn locked(&self) -> (Cause, String) {
+    fn judge_lock_wait(&self) -> (Cause, String) {
         let percent = self.percent(&[Part::Lock]);
         let mut words = format!("waited {percent} of the time for other threads (futex)");
         if let Some(each) = self.queued_for_flushes() {
             words += &format!(
                 ": they queue for the single writer, which waits for the drive's flush ({})",
-                self.flushes(each)
+                self.format_flushes(each)
             );
             return (Cause::Flushes, words);
         }
@@ -316,7 +316,7 @@ impl RoleTime<'_> {
     }
 
     /// Other parts of a tenth or more that distort a figure.
-    fn other_parts(&self, cause: Cause) -> String {
+    fn format_other_parts(&self, cause: Cause) -> String {
         let mut words = Vec::new();
         let mut add = |main, part, text: &str| {
             if cause != main && self.time.share(&[part]) >= REPORTED_MIN {

@@ -100,7 +100,7 @@ pub(crate) fn read(
         let stalls_counted = trials.iter().flatten().all(|trial| trial.counted);
         let facts = Facts::from_phases(&records, block_io.iter().find(matches));
         let facts = Facts { server, stalls_counted, ..facts };
-        all.extend(of_phase(&phase, &trials, &records, &facts));
+        all.extend(explain_phase(&phase, &trials, &records, &facts));
     }
     Ok(all)
 }
@@ -145,7 +145,7 @@ fn trial<'e>(
     let begin = record.started_unix_ns;
     let window = (begin, begin.saturating_add(record.wall_ns));
     let events = case.stalls()?;
-    let stalls_reported = stalls::within(&events, window);
+    let stalls_reported = stalls::window_stalls(&events, window);
     let lasted: u64 =
         stalls_reported.iter().filter_map(|s| s.end_ns?.checked_sub(s.start_ns)).sum();
     let counted = stalls::counted_ns(&counters.before, &counters.after);
@@ -167,7 +167,7 @@ fn writes(role: &RoleResult) -> bool {
     role.ops.keys().any(|op| !reads(op))
 }
 
-fn of_phase(
+fn explain_phase(
     phase: &GroupPhase<'_>,
     trials: &[Result<TrialPhase<'_>, Why>],
     records: &[&PhaseRecord],
@@ -176,14 +176,14 @@ fn of_phase(
     let explain_role = |&(role, threads): &(&str, u32)| {
         let pooled = trials.iter().flatten().filter_map(|trial| wait_samples(trial.phase, role));
         let pooled = pooled.reduce(|a, b| time::samples_together(&a, &b));
-        let times = of_trials(trials, |trial| of_role(trial, role, pooled));
-        let facts = facts.of_role(records, role);
-        explained(phase, (role, threads), &times, &facts)
+        let times = trial_times(trials, |trial| role_time(trial, role, pooled));
+        let facts = facts.role_facts(records, role);
+        explain_times(phase, (role, threads), &times, &facts)
     };
     phase.roles.iter().map(explain_role).collect()
 }
 
-fn of_trials(
+fn trial_times(
     trials: &[Result<TrialPhase<'_>, Why>],
     read: impl Fn(&TrialPhase<'_>) -> Result<Time, Why>,
 ) -> Vec<Result<Time, Why>> {
@@ -198,7 +198,7 @@ fn wait_samples(phase: &PhaseRecord, role: &str) -> Option<WaitSamples> {
 }
 
 /// A role's time in one trial. With too few samples of its own, it uses those of all trials.
-fn of_role(trial: &TrialPhase<'_>, name: &str, pooled: Option<WaitSamples>) -> Result<Time, Why> {
+fn role_time(trial: &TrialPhase<'_>, name: &str, pooled: Option<WaitSamples>) -> Result<Time, Why> {
     let role = trials::role(trial.phase, name)?;
     let usage = role.usage.ok_or_else(|| Why::from("its threads' usage was not recorded"))?;
     let samples = wait_samples(trial.phase, name);
@@ -217,7 +217,7 @@ fn service_ns(role: &RoleResult) -> f64 {
     role.ops.values().map(|op| op.service_ns as f64).sum()
 }
 
-fn explained(
+fn explain_times(
     phase: &GroupPhase<'_>,
     (role, threads): (&str, u32),
     times: &[Result<Time, Why>],
@@ -227,10 +227,14 @@ fn explained(
     for (definition, parts) in SHARES {
         let share = |time: &Result<Time, Why>| -> Reading {
             let time = time.as_ref().map_err(Why::clone)?;
-            if let Some(why) = time.why_unknown(parts) {
+            if let Some(why) = time.unknown_reason(parts) {
                 return Err(why.clone());
             }
-            super::spent::over(100.0 * time.share(parts), f64::from(time.total_ns() > 0.0), NO_TIME)
+            super::spent::quotient(
+                100.0 * time.share(parts),
+                f64::from(time.total_ns() > 0.0),
+                NO_TIME,
+            )
         };
         metrics.add(definition, times.iter().map(share).collect());
     }

@@ -276,7 +276,7 @@ fn computing_says_where_and_what_with() {
         let usage = Some(ThreadsUsage { minor_faults: faults, ..usage(1, 1, 0) });
         let mut case = Fixture::new().case("lmdb_t1_r1").phase("measure").clone();
         case.roles.iter_mut().filter(|role| role.role == name).for_each(|role| role.usage = usage);
-        Facts::from_phases(&[&case], None).of_role(&[&case], name).faults_per_op
+        Facts::from_phases(&[&case], None).role_facts(&[&case], name).faults_per_op
     };
     assert_eq!((role("readers", 0), role("writer", 0)), (Some(0.0), Some(0.0)));
     assert!(role("writer", 1000) > role("readers", 1000), "it does fewer operations");

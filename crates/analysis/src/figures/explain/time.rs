@@ -161,7 +161,7 @@ impl Time {
     }
 
     /// Why all of these parts are unknown; null: at least one is known.
-    pub(super) fn why_unknown(&self, parts: &[Part]) -> Option<&Why> {
+    pub(super) fn unknown_reason(&self, parts: &[Part]) -> Option<&Why> {
         let covers = |unknown: &&Unknown| parts.iter().all(|part| unknown.parts.contains(part));
         self.unknown.iter().find(covers).map(|unknown| &unknown.why)
     }
@@ -212,17 +212,17 @@ pub(super) fn is_enough(wait_samples: &WaitSamples) -> bool {
 
 /// The samples between two readings.
 pub(super) fn samples_between(before: Option<&WaitSamples>, after: &WaitSamples) -> WaitSamples {
-    each(before.unwrap_or(&WaitSamples::default()), after, |before, after| {
+    combine_samples(before.unwrap_or(&WaitSamples::default()), after, |before, after| {
         after.saturating_sub(before)
     })
 }
 
 /// The samples of two trials.
 pub(super) fn samples_together(one: &WaitSamples, other: &WaitSamples) -> WaitSamples {
-    each(one, other, |one, other| one + other)
+    combine_samples(one, other, |one, other| one + other)
 }
 
-fn each(a: &WaitSamples, b: &WaitSamples, combine: fn(u64, u64) -> u64) -> WaitSamples {
+fn combine_samples(a: &WaitSamples, b: &WaitSamples, combine: fn(u64, u64) -> u64) -> WaitSamples {
     WaitSamples {
         running: combine(a.running, b.running),
         read: combine(a.read, b.read),

@@ -6,7 +6,7 @@ use crate::figures::evidence::Evidence;
 use crate::figures::ranks::{Pace, paces, undone, upper_median};
 use kvdyno_record::case::BEHIND;
 use kvdyno_record::crew::RankResult;
-use kvdyno_record::units::{duration, grouped, percent};
+use kvdyno_record::units::{duration, group_digits, percent};
 
 /// A rank whose pace differs from the median rank's by more than this factor is an outlier. Similar
 /// ranks differ by far less: four on one processor next to their server by 1 % (docs/crew.md).
@@ -19,24 +19,25 @@ const OPERATIONS_MIN: f64 = 400.0;
 /// Ranks that started further apart than this part of a slice share less than nine tenths of it.
 const SKEW_MAX: f64 = 0.1;
 
-pub(super) fn uneven(evidence: &Evidence) -> Option<Finding> {
-    Finding::of_phases(Id::ClientsUneven, evidence, |measured| {
+pub(super) fn uneven_clients(evidence: &Evidence) -> Option<Finding> {
+    Finding::from_phases(Id::ClientsUneven, evidence, |measured| {
         let open = measured.mix.roles.iter().any(|role| role.rate.is_some());
         let closed = measured.mix.roles.iter().any(|role| role.rate.is_none());
-        let pace = closed.then(|| pace(measured)).flatten();
-        let behind = open.then(|| behind(measured)).flatten();
-        let all = [pace, behind, began_apart(measured)];
+        let pace = closed.then(|| uneven_pace(measured)).flatten();
+        let behind = open.then(|| late_rank(measured)).flatten();
+        let all = [pace, behind, uneven_start(measured)];
         let words: Vec<String> = all.into_iter().flatten().collect();
         (!words.is_empty()).then(|| format!("{}: {}", measured.phase.name, words.join("; ")))
     })
 }
 
 /// The rank whose pace is furthest from the median rank's.
-fn pace(measured: &Measured<'_>) -> Option<String> {
+fn uneven_pace(measured: &Measured<'_>) -> Option<String> {
     let paces = paces(measured.phase);
     let seconds = measured.phase.wall_ns as f64 / 1e9;
     let distance = |pace: &Pace| {
-        let share = pace.share().filter(|_| pace.expected_per_s * seconds >= OPERATIONS_MIN)?;
+        let share =
+            pace.ratio_to_median().filter(|_| pace.expected_per_s * seconds >= OPERATIONS_MIN)?;
         Some(share.min(1.0 / share))
     };
     let outliers: Vec<(usize, f64)> = paces
@@ -54,17 +55,17 @@ fn pace(measured: &Measured<'_>) -> Option<String> {
         "{} made {} operations/s, {} of what its threads would have at the median rank's pace; \
          its worker had {:.2} CPUs, the median one's {:.2}{}",
         rank_name(row, measured),
-        grouped(pace.per_s.round() as u64),
-        percent(pace.share()?),
+        group_digits(pace.per_s.round() as u64),
+        percent(pace.ratio_to_median()?),
         cpus(row),
         upper_median(&all)?,
-        others(outliers.len())
+        format_outliers(outliers.len())
     ))
 }
 
 /// The rank that is furthest behind its schedule, where half of the ranks kept it. (A crew that is
 /// behind as a whole is another finding.)
-fn behind(measured: &Measured<'_>) -> Option<String> {
+fn late_rank(measured: &Measured<'_>) -> Option<String> {
     let undone = undone(measured.phase);
     let mut sorted = undone.clone();
     sorted.sort_by(f64::total_cmp);
@@ -79,12 +80,12 @@ fn behind(measured: &Measured<'_>) -> Option<String> {
         rank_name(row, measured),
         percent(*share),
         percent(median),
-        others(late.len())
+        format_outliers(late.len())
     ))
 }
 
 /// The ranks that started first and last, within the error of their clocks.
-fn began_apart(measured: &Measured<'_>) -> Option<String> {
+fn uneven_start(measured: &Measured<'_>) -> Option<String> {
     let ranks = &measured.phase.ranks;
     let clock_error = |row: &RankResult| row.clock_error_ns as i64;
     let first = ranks.iter().min_by_key(|row| row.skew_ns + clock_error(row))?;
@@ -106,6 +107,6 @@ fn rank_name(row: &RankResult, measured: &Measured<'_>) -> String {
     format!("rank {} of {} ({})", row.rank, measured.phase.ranks.len(), row.host)
 }
 
-fn others(outliers: usize) -> String {
+fn format_outliers(outliers: usize) -> String {
     if outliers < 2 { String::new() } else { format!("; {outliers} ranks are that far apart") }
 }

@@ -6,7 +6,8 @@ use crate::figures::evidence::Evidence;
 use kvdyno_record::units::bytes;
 use kvdyno_record::workload::{self, Mix, Phase};
 
-pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 3] = [shared, too_small, compressed];
+pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 3] =
+    [shared_database, small_database, compressed_database];
 
 /// A store may compress better than its values are made for, but not by more than this factor.
 const PACKS_AT_MOST: u64 = 2;
@@ -15,7 +16,7 @@ const SMALL_DATA: u64 = 1 << 20;
 
 /// Finds files that were removed while an engine had them open: reads of them bypass limit and
 /// eviction.
-fn too_small(evidence: &Evidence) -> Option<Finding> {
+fn small_database(evidence: &Evidence) -> Option<Finding> {
     let small = |measured: &Measured<'_>| {
         let (database, case) =
             (measured.phase.database.filter(|_| is_engine(measured))?, &measured.case.case);
@@ -32,13 +33,13 @@ fn too_small(evidence: &Evidence) -> Option<Finding> {
             )
         })
     };
-    Finding::of_phases(Id::DatabaseTooSmall, evidence, small)
+    Finding::from_phases(Id::DatabaseTooSmall, evidence, small)
 }
 
 /// Files below this share of the data in them are compressed.
 const COMPRESSED: f64 = 0.8;
 
-fn compressed(evidence: &Evidence) -> Option<Finding> {
+fn compressed_database(evidence: &Evidence) -> Option<Finding> {
     let smaller = |measured: &Measured<'_>| {
         let database = measured.phase.database.filter(|_| is_engine(measured))?;
         let case = &measured.case.case;
@@ -48,7 +49,7 @@ fn compressed(evidence: &Evidence) -> Option<Finding> {
         (data >= SMALL_DATA && !shrinks && is_small)
             .then(|| format!("{} of data in {} of files", bytes(data), bytes(used)))
     };
-    Finding::of_phases(Id::DatabaseCompressed, evidence, smaller)
+    Finding::from_phases(Id::DatabaseCompressed, evidence, smaller)
 }
 
 /// Not a bare drive: its blocks are overwritten in place, and the rule of steadiness covers it.
@@ -56,7 +57,7 @@ fn is_engine(measured: &Measured<'_>) -> bool {
     !measured.case.is_bare_drive()
 }
 
-fn shared(evidence: &Evidence) -> Option<Finding> {
+fn shared_database(evidence: &Evidence) -> Option<Finding> {
     let wrote = |id: &&String| {
         // What the load writes once is there for all.
         let users = evidence.cases.iter().filter(|case| !case.case.makes_database());
@@ -70,5 +71,5 @@ fn shared(evidence: &Evidence) -> Option<Finding> {
         (!before.is_empty())
             .then(|| format!("its database had been written to by {}", before.join(", ")))
     };
-    Finding::of_phases(Id::DatabaseShared, evidence, shared)
+    Finding::from_phases(Id::DatabaseShared, evidence, shared)
 }

@@ -1,12 +1,12 @@
 //! What lies under the databases: whether it is a drive, and what the figures do not cover.
 
-use super::finding::{Finding, measured};
+use super::finding::{Finding, measured_phases};
 use super::kinds::Id;
 use super::storage::{self, CaseStorage};
 use crate::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::engine::Value;
 use kvdyno_record::host::Drive;
-use kvdyno_record::units::{bytes, grouped, percent};
+use kvdyno_record::units::{bytes, group_digits, percent};
 
 /// Random reads suffer above this, the kernel's default.
 const READAHEAD_MAX: u64 = 128 << 10;
@@ -18,21 +18,29 @@ const SMALL: f64 = 0.1;
 const READAHEAD: &str = "readahead";
 
 pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
-    let rules: [fn(&Evidence, &CaseStorage<'_>) -> Option<Finding>; 7] =
-        [in_memory, overlay, uncounted, readahead, throttled, discards, unwell];
+    let rules: [fn(&Evidence, &CaseStorage<'_>) -> Option<Finding>; 7] = [
+        memory_filesystem,
+        overlay,
+        uncounted_drive,
+        readahead,
+        throttled_writes,
+        discards,
+        unwell_drive,
+    ];
     let all = storage::all(evidence);
     let each = all.iter().flat_map(|storage| rules.iter().map(move |rule| rule(evidence, storage)));
     let mut findings = merge(each.flatten());
     // Several volumes can lie on one drive; these are reported once per drive.
-    let drives =
-        storage::merged(all.into_iter(), |storage| storage.storing_drive.map(|drive| &drive.name));
+    let drives = storage::merge_by_key(all.into_iter(), |storage| {
+        storage.storing_drive.map(|drive| &drive.name)
+    });
     findings.extend(
         drives
             .iter()
-            .flat_map(|storage| [virtual_drive(evidence, storage), small(storage)])
+            .flat_map(|storage| [virtual_drive(evidence, storage), small_database(storage)])
             .flatten(),
     );
-    findings.extend(inside(evidence));
+    findings.extend(unseen_internals(evidence));
     findings
 }
 
@@ -58,7 +66,7 @@ fn merge(each: impl Iterator<Item = Finding>) -> Vec<Finding> {
     all
 }
 
-fn in_memory(_: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
+fn memory_filesystem(_: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
     let (what, kind) = storage.storing_words();
     ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"].contains(&kind).then(|| {
         storage
@@ -76,7 +84,7 @@ fn overlay(_: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
     })
 }
 
-fn uncounted(_: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
+fn uncounted_drive(_: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
     let mut phases = storage.cases.iter().flat_map(|(_, record)| &record.phases).peekable();
     phases.peek()?;
     let none = !phases.any(|phase| phase.before.device.is_some());
@@ -132,16 +140,16 @@ fn readahead(_: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
         "set the engine's option {READAHEAD} = false{alternative}; keep both as variants to see \
          the difference"
     );
-    Some(Finding::of_cases(Id::ReadaheadLarge, cases)?.with_advice(advice))
+    Some(Finding::from_cases(Id::ReadaheadLarge, cases)?.with_advice(advice))
 }
 
 /// wbt, the kernel's throttling of writeback: reported where a case wrote.
-fn throttled(evidence: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
+fn throttled_writes(evidence: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
     let drive = storage.drive?;
     let us = drive.queue.get("wbt_lat_usec").filter(|us| *us != "0")?;
-    let writers = measured(evidence).filter(|measured| {
+    let writers = measured_phases(evidence).filter(|measured| {
         storage.has(&measured.case.case.id)
-            && !measured.of_load_generator()
+            && !measured.measures_load_generator()
             && measured.mix.writes()
     });
     let words = format!("background writes wait while reads of {} take over {us} us", drive.name);
@@ -152,7 +160,7 @@ fn throttled(evidence: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> 
          only with machines that do the same{alternative}"
     );
     let finding =
-        Finding::of_cases(Id::WritesThrottled, writers.map(|at| (at.id(), words.clone())));
+        Finding::from_cases(Id::WritesThrottled, writers.map(|at| (at.id(), words.clone())));
     Some(finding?.with_advice(advice))
 }
 
@@ -161,7 +169,8 @@ fn discards(evidence: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
     let filesystem = storage.filesystem?;
     let mut options = filesystem.options.split(',');
     let way = options.find(|option| option.split('=').next() == Some("discard"))?;
-    let on_storage = measured(evidence).filter(|measured| storage.has(&measured.case.case.id));
+    let on_storage =
+        measured_phases(evidence).filter(|measured| storage.has(&measured.case.case.id));
     let discarded_cases = on_storage.filter_map(|measured| {
         let phase = measured.phase;
         let (before, after) = (phase.before.device.as_ref()?, phase.after.device.as_ref()?);
@@ -169,7 +178,7 @@ fn discards(evidence: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
         let discarded = after.discard_bytes.saturating_sub(before.discard_bytes);
         let words = format!(
             "mounted with {way}: {} discards of {} in all reached the drive during the measurement",
-            grouped(discards),
+            group_digits(discards),
             bytes(discarded)
         );
         Some((measured.id(), words))
@@ -182,10 +191,10 @@ fn discards(evidence: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
         ),
     };
     let advice = format!("discards delay other I/O: {advice}");
-    Some(Finding::of_cases(Id::DiscardOnline, discarded_cases)?.with_advice(advice))
+    Some(Finding::from_cases(Id::DiscardOnline, discarded_cases)?.with_advice(advice))
 }
 
-fn unwell(evidence: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
+fn unwell_drive(evidence: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
     let after = evidence.run.host_after.as_ref().and_then(|host| host.drive.as_ref());
     let is_drive = |after: &&Drive| storage.drive.is_some_and(|drive| drive.name == after.name);
     let drives = after.filter(is_drive).into_iter().chain(storage.drive);
@@ -193,11 +202,11 @@ fn unwell(evidence: &Evidence, storage: &CaseStorage<'_>) -> Option<Finding> {
     let (drive, health) = drives_with_health.into_iter().find(|(_, health)| health.is_unwell())?;
     Some(storage.finding(
         Id::DriveUnwell,
-        format!("{}: {} ({})", drive.name, health.in_words(), health.source),
+        format!("{}: {} ({})", drive.name, health.to_text(), health.source),
     ))
 }
 
-fn small(storage: &CaseStorage<'_>) -> Option<Finding> {
+fn small_database(storage: &CaseStorage<'_>) -> Option<Finding> {
     let drive = storage.storing_drive.filter(|drive| drive.bytes > 0)?;
     let phases = storage.cases.iter().flat_map(|(_, record)| &record.phases);
     let sizes = phases.filter_map(|phase| phase.database);
@@ -218,13 +227,13 @@ fn small(storage: &CaseStorage<'_>) -> Option<Finding> {
 }
 
 /// Pitfalls 2, 3 and 6 of Didona et al., VLDB 2021.
-fn inside(evidence: &Evidence) -> Option<Finding> {
+fn unseen_internals(evidence: &Evidence) -> Option<Finding> {
     let has_writes = evidence
-        .recorded()
+        .recorded_cases()
         .flat_map(|(_, record)| &record.phases)
         .any(|phase| phase.synced.as_ref().is_some_and(|(reading, _)| reading.device.is_some()));
     has_writes.then(|| {
-        Finding::of_run(
+        Finding::new(
             Id::DriveInsideUnseen,
             "write amplification is counted at the kernel: the drive's internal writes and its \
              state before the run are unknown",

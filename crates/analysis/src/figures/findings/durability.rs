@@ -7,12 +7,12 @@ use super::storage;
 use crate::figures::block_io::{flushes_and_fua, writes};
 use crate::figures::evidence::Evidence;
 use crate::figures::group::without_part;
-use crate::figures::lists::{several, together, unique};
+use crate::figures::lists::{group_equal, has_several, unique};
 use kvdyno_record::blockio::{BlockIo, Cell, IoOwner, Watch};
 use kvdyno_record::engine::Durability;
-use kvdyno_record::files::{CaseFolder, RecordError};
+use kvdyno_record::files::{CaseDir, RecordError};
 use kvdyno_record::host::Drive;
-use kvdyno_record::units::{grouped, percent};
+use kvdyno_record::units::{group_digits, percent};
 use kvdyno_record::workload::{Mix, Phase};
 
 /// With fewer commits there is no finding.
@@ -23,7 +23,8 @@ const COMMITS_MIN: u64 = 1000;
 const SHARE: f64 = 0.01;
 
 pub(super) fn findings(evidence: &Evidence) -> Result<Vec<Finding>, RecordError> {
-    let findings = [unflushed(evidence)?, foreign(evidence)?, unequal_promises(evidence)];
+    let findings =
+        [unflushed_commits(evidence)?, foreign_io(evidence)?, unequal_promises(evidence)];
     Ok(findings.into_iter().flatten().collect())
 }
 
@@ -37,28 +38,28 @@ fn unequal_promises(evidence: &Evidence) -> Option<Finding> {
         let engine = without_part(&case.case.label, case.case.part.as_deref());
         Some((case.case.options.durability, case.power_loss()?, engine))
     });
-    let by_class = together(unique(promises), |a, b| a.0 == b.0);
+    let by_class = group_equal(unique(promises), |a, b| a.0 == b.0);
     let class =
-        by_class.into_iter().find(|class| several(class.iter().map(|promise| promise.1)))?;
+        by_class.into_iter().find(|class| has_several(class.iter().map(|promise| promise.1)))?;
     let class_name = class[0].0.as_str();
     let engines = class.iter().map(|(_, lost, engine)| format!("{engine} {}", lost.as_str()));
     let engines: Vec<String> = engines.collect();
     let text = format!("in class {class_name}, in a power loss {}", engines.join(", "));
-    Some(Finding::of_run(Id::PowerLossDiffers, text))
+    Some(Finding::new(Id::PowerLossDiffers, text))
 }
 
-fn unflushed(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
-    Finding::of_files(Id::CommitNotFlushed, evidence, |measured| {
+fn unflushed_commits(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
+    Finding::from_files(Id::CommitNotFlushed, evidence, |measured| {
         let drive =
             storage::case_storage(evidence, measured.record).and_then(|storage| storage.drive);
         // Data in a drive without a cache, or with a protected cache, is durable.
         let cached = |drive: &&Drive| drive.write_cache.as_deref() == Some("write back");
-        drive.filter(cached).map_or(Ok(None), |drive| not_flushed(evidence, measured, drive))
+        drive.filter(cached).map_or(Ok(None), |drive| unflushed_evidence(evidence, measured, drive))
     })
 }
 
 /// The evidence that a phase committed without flushing; none where it flushed.
-fn not_flushed(
+fn unflushed_evidence(
     evidence: &Evidence,
     measured: &Measured<'_>,
     drive: &Drive,
@@ -69,24 +70,24 @@ fn not_flushed(
     let stored = measured.phase.database.is_some_and(|size| size.used_bytes > 0);
     if class != Durability::Commit
         || commits < COMMITS_MIN
-        || measured.of_load_generator()
+        || measured.measures_load_generator()
         || !stored
     {
         return Ok(None);
     }
-    let Some((flushes, words)) = flushed(evidence, measured, drive)? else { return Ok(None) };
+    let Some((flushes, words)) = count_flushes(evidence, measured, drive)? else { return Ok(None) };
     let writers = writers(measured).max(1);
     let needed = commits as f64 / writers as f64;
     let none = (flushes as f64) < SHARE * needed;
     Ok(none.then(|| {
         let by = if writers == 1 { "1 writer".to_owned() } else { format!("{writers} writers") };
-        format!("{} commits by {by}, {words}", grouped(commits))
+        format!("{} commits by {by}, {words}", group_digits(commits))
     }))
 }
 
 /// Flushes and writes with FUA, with the words for them. None where they were not counted, or not
 /// all.
-fn flushed(
+fn count_flushes(
     evidence: &Evidence,
     measured: &Measured<'_>,
     drive: &Drive,
@@ -95,7 +96,7 @@ fn flushed(
     let (before, after) =
         (counted(&measured.phase.before.device), counted(&measured.phase.after.device));
     let of_disk = before.zip(after).and_then(|(before, after)| after.checked_sub(before));
-    if let Some(io) = watched(evidence, measured)? {
+    if let Some(io) = load_block_io(evidence, measured)? {
         let (flushes, fua) = flushes_and_fua(&io);
         let flushes_in_all = flushes.max(of_disk.unwrap_or(0)) + fua + io.lost.requests();
         let words = format!("{} and {fua} FUA writes at {}", count_words(flushes), drive.name);
@@ -117,15 +118,18 @@ fn writers(measured: &Measured<'_>) -> u64 {
 }
 
 fn count_words(flushes: u64) -> String {
-    if flushes == 1 { "1 flush".to_owned() } else { format!("{} flushes", grouped(flushes)) }
+    if flushes == 1 { "1 flush".to_owned() } else { format!("{} flushes", group_digits(flushes)) }
 }
 
 /// The block I/O of a phase, where it was traced.
-fn watched(evidence: &Evidence, measured: &Measured<'_>) -> Result<Option<BlockIo>, RecordError> {
+fn load_block_io(
+    evidence: &Evidence,
+    measured: &Measured<'_>,
+) -> Result<Option<BlockIo>, RecordError> {
     if evidence.run.block_io == Watch::Off {
         return Ok(None);
     }
-    let file = measured.case.folder().map(CaseFolder::block_io).transpose()?.flatten();
+    let file = measured.case.dir().map(CaseDir::block_io).transpose()?.flatten();
     let phases = file.map_or_else(Vec::new, |file| file.phases);
     let phase = phases.into_iter().find(|phase| phase.phase == measured.phase.name);
     Ok(phase.map(|phase| phase.io))
@@ -135,16 +139,16 @@ fn watched(evidence: &Evidence, measured: &Measured<'_>) -> Result<Option<BlockI
 const FOREIGN_SHARE: f64 = 0.01;
 const FOREIGN_MIN: u64 = 100;
 
-fn foreign(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
-    Finding::of_files(Id::ForeignIo, evidence, |measured| {
-        if measured.of_load_generator() {
+fn foreign_io(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
+    Finding::from_files(Id::ForeignIo, evidence, |measured| {
+        if measured.measures_load_generator() {
             return Ok(None);
         }
-        Ok(watched(evidence, measured)?.and_then(|io| of_others(&io)))
+        Ok(load_block_io(evidence, measured)?.and_then(|io| foreign_io_evidence(&io)))
     })
 }
 
-fn of_others(io: &BlockIo) -> Option<String> {
+fn foreign_io_evidence(io: &BlockIo) -> Option<String> {
     let sum = |counts: &dyn Fn(&&Cell) -> bool| -> u64 {
         io.cells.iter().filter(counts).map(|cell| cell.count).sum()
     };
@@ -152,5 +156,5 @@ fn of_others(io: &BlockIo) -> Option<String> {
     let share = foreign as f64 / all.max(1) as f64;
     let words = "of the requests at the drive came from other processes";
     (foreign >= FOREIGN_MIN && share >= FOREIGN_SHARE)
-        .then(|| format!("{} ({}) {words}", grouped(foreign), percent(share)))
+        .then(|| format!("{} ({}) {words}", group_digits(foreign), percent(share)))
 }

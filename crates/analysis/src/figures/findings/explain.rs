@@ -6,7 +6,7 @@ use super::kinds::Id;
 use crate::figures::catalogue as c;
 use crate::figures::explain::{Cause, Explained};
 use crate::figures::group::Group;
-use crate::figures::lists::together;
+use crate::figures::lists::group_equal;
 
 /// Threads that wait a tenth of their time for a CPU have rates that are a tenth too low.
 const RUNQUEUE_PERCENT: f64 = 10.0;
@@ -23,31 +23,31 @@ pub(super) fn findings(groups: &[Group], explained: &[Explained]) -> Vec<Finding
     let mut findings = Vec::new();
     for (id, causes) in kinds {
         let has_cause = |one: &&Explained| one.cause.is_some_and(|cause| causes.contains(&cause));
-        findings.extend(each_engine(id, groups, explained.iter().filter(has_cause)));
+        findings.extend(findings_by_engine(id, groups, explained.iter().filter(has_cause)));
     }
     let wanting = explained.iter().filter(|one| {
         one.metrics.value(&c::TIME_RUNQUEUE).is_some_and(|percent| percent >= RUNQUEUE_PERCENT)
     });
-    findings.extend(each_engine(Id::CpuWanting, groups, wanting));
+    findings.extend(findings_by_engine(Id::CpuWanting, groups, wanting));
     findings
 }
 
 /// One finding of a kind per engine.
-fn each_engine<'e>(
+fn findings_by_engine<'e>(
     id: Id,
     groups: &[Group],
     explained: impl Iterator<Item = &'e Explained>,
 ) -> Vec<Finding> {
     let cases = explained.filter_map(|one| {
         let group = groups.get(one.group).filter(|group| group.competes())?;
-        Some((&group.label, (group.trials.first()?.case.clone(), words(id, one))))
+        Some((&group.label, (group.trials.first()?.case.clone(), format_evidence(id, one))))
     });
-    let engines = together(cases, |(a, _), (b, _)| a == b).into_iter();
+    let engines = group_equal(cases, |(a, _), (b, _)| a == b).into_iter();
     let cases = engines.map(|cases| cases.into_iter().map(|(_, case)| case));
-    cases.filter_map(|cases| Finding::of_cases(id, cases)).collect()
+    cases.filter_map(|cases| Finding::from_cases(id, cases)).collect()
 }
 
-fn words(id: Id, one: &Explained) -> String {
+fn format_evidence(id: Id, one: &Explained) -> String {
     match (id, &one.sentence) {
         (Id::CpuWanting, _) | (_, None) => {
             let percent = one.metrics.value(&c::TIME_RUNQUEUE).unwrap_or(0.0);

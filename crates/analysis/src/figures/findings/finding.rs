@@ -26,13 +26,13 @@ pub struct Finding {
 
 impl Finding {
     /// About the whole run.
-    pub(super) fn of_run(id: Id, evidence: impl Into<String>) -> Self {
+    pub(super) fn new(id: Id, evidence: impl Into<String>) -> Self {
         let (evidence, advice) = (evidence.into(), id.advice().to_owned());
         Self { id, severity: id.severity(), evidence, advice, cases: Vec::new() }
     }
 
     /// About cases: each has its evidence, and the first is quoted. None without cases.
-    pub(super) fn of_cases(
+    pub(super) fn from_cases(
         id: Id,
         evidence: impl IntoIterator<Item = (String, String)>,
     ) -> Option<Self> {
@@ -44,11 +44,11 @@ impl Finding {
                 cases.push(case);
             }
         }
-        Some(Self { cases, ..Self::of_run(id, quoted?) })
+        Some(Self { cases, ..Self::new(id, quoted?) })
     }
 
     /// About cases, from their records.
-    pub(super) fn of_records<'e>(
+    pub(super) fn from_records<'e>(
         id: Id,
         evidence: &'e Evidence,
         shown: impl Fn(&'e CaseEvidence, &'e CaseRecord) -> Option<String>,
@@ -56,35 +56,36 @@ impl Finding {
         let evidence_of = |(case, record): (&'e CaseEvidence, &'e CaseRecord)| {
             Some((case.case.id.clone(), shown(case, record)?))
         };
-        Self::of_cases(id, evidence.recorded().filter_map(evidence_of))
+        Self::from_cases(id, evidence.recorded_cases().filter_map(evidence_of))
     }
 
     /// About cases, from their measured phases; those of the load generator are left out.
-    pub(super) fn of_phases<'e>(
+    pub(super) fn from_phases<'e>(
         id: Id,
         evidence: &'e Evidence,
         shown: impl Fn(&Measured<'e>) -> Option<String>,
     ) -> Option<Self> {
         let evidence_of = |measured: Measured<'e>| Some((measured.id(), shown(&measured)?));
-        Self::of_cases(
+        Self::from_cases(
             id,
-            measured(evidence)
-                .filter(|measured| !measured.of_load_generator())
+            measured_phases(evidence)
+                .filter(|measured| !measured.measures_load_generator())
                 .filter_map(evidence_of),
         )
     }
 
     /// The same from files of the record, including those of the load generator.
-    pub(super) fn of_files<'e>(
+    pub(super) fn from_files<'e>(
         id: Id,
         evidence: &'e Evidence,
         shown: impl Fn(&Measured<'e>) -> Result<Option<String>, RecordError>,
     ) -> Result<Option<Self>, RecordError> {
         let evidence_of =
             |measured: Measured<'e>| Ok(shown(&measured)?.map(|words| (measured.id(), words)));
-        let cases: Result<Vec<_>, RecordError> =
-            measured(evidence).filter_map(|measured| evidence_of(measured).transpose()).collect();
-        Ok(Self::of_cases(id, cases?))
+        let cases: Result<Vec<_>, RecordError> = measured_phases(evidence)
+            .filter_map(|measured| evidence_of(measured).transpose())
+            .collect();
+        Ok(Self::from_cases(id, cases?))
     }
 
     /// With advice that depends on the evidence.
@@ -94,8 +95,8 @@ impl Finding {
 }
 
 /// Every measured phase, with its plan.
-pub(super) fn measured(evidence: &Evidence) -> impl Iterator<Item = Measured<'_>> {
-    evidence.recorded().flat_map(|(case, record)| {
+pub(super) fn measured_phases(evidence: &Evidence) -> impl Iterator<Item = Measured<'_>> {
+    evidence.recorded_cases().flat_map(|(case, record)| {
         record.phases.iter().filter_map(move |phase| {
             let planned = case.case.phases.iter().find(|planned| planned.name == phase.name)?;
             let Activity::Measure(mix) = &planned.work else { return None };
@@ -136,7 +137,7 @@ impl Measured<'_> {
     }
 
     /// Its engine stores nothing.
-    pub(super) fn of_load_generator(&self) -> bool {
+    pub(super) fn measures_load_generator(&self) -> bool {
         self.case.stores_nothing()
     }
 }

@@ -186,10 +186,10 @@ kinds! {
          are too high by as much: stop what reads or writes there, and run again";
     /// An engine made more I/Os than the bare drive could.
     AboveCeiling = Warning,
-        "the raw-device baseline or the count is wrong: readahead or background threads keep more \
+        "the raw-device ceiling or the count is wrong: readahead or background threads keep more \
          in flight than the operations do, another process used the drive (its counters are of \
-         the whole device), or the drive was slower during the baseline: compare KB/op with \
-         reads/op, and take more trials";
+         the whole device), or the drive was slower while the ceiling was taken: compare KB/op \
+         with reads/op, and take more trials";
     /// The drive is virtual: the host may cache it.
     DriveVirtual = Info,
         "figures are valid for comparing engines here; figures of a drive need the drive itself";

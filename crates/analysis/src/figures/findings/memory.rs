@@ -1,11 +1,11 @@
 //! Whether the RAM limit was enforced and effective.
 
-use super::finding::{Finding, Measured, measured};
+use super::finding::{Finding, Measured, measured_phases};
 use super::kinds::Id;
 use crate::figures::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::case::CaseRecord;
 use kvdyno_record::host::settings::MEMORY_ABOVE;
-use kvdyno_record::units::{bytes, grouped};
+use kvdyno_record::units::{bytes, group_digits};
 use kvdyno_record::workload::{Activity, Choice};
 
 /// With fewer lookups, the absence of device reads proves nothing.
@@ -20,10 +20,17 @@ const NEAR_MEMORY: f64 = 0.5;
 /// Data in memory has less read from the drive for each lookup: a page for a hundred of them.
 const MEMORY_READ_BYTES_MAX: f64 = 4096.0 / 100.0;
 
-pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 7] =
-    [not_held, not_real, all_cached, not_cached, swap_on, damon_on, limit_above];
+pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 7] = [
+    missing_limit,
+    ineffective_limit,
+    all_cached,
+    uncached_data,
+    active_swap,
+    active_damon,
+    outer_limit,
+];
 
-fn not_held(evidence: &Evidence) -> Option<Finding> {
+fn missing_limit(evidence: &Evidence) -> Option<Finding> {
     let open = |_: &CaseEvidence, record: &CaseRecord| {
         let requested = record.ram_limit.requested_bytes?;
         // A case that never started has no limit.
@@ -41,14 +48,17 @@ fn not_held(evidence: &Evidence) -> Option<Finding> {
     } else {
         "run as root, or in a memory cgroup of your own: `kvdyno doctor` explains how"
     };
-    Some(Finding::of_records(Id::RamLimitNotHeld, evidence, open)?.with_advice(advice))
+    Some(Finding::from_records(Id::RamLimitNotHeld, evidence, open)?.with_advice(advice))
 }
 
 /// A limit has no effect on pages that another process cached: they are charged to that process.
-fn not_real(evidence: &Evidence) -> Option<Finding> {
-    let void = measured(evidence).filter(|measured_phase| !measured_phase.of_load_generator());
+fn ineffective_limit(evidence: &Evidence) -> Option<Finding> {
+    let void = measured_phases(evidence)
+        .filter(|measured_phase| !measured_phase.measures_load_generator());
     let void: Vec<_> = void
-        .filter_map(|measured_phase| Some((measured_phase, outside_limit(&measured_phase)?)))
+        .filter_map(|measured_phase| {
+            Some((measured_phase, ineffective_limit_evidence(&measured_phase)?))
+        })
         .collect();
     let evicted = void.iter().any(|(measured_phase, _)| {
         measured_phase.case.case.phases.iter().any(|phase| phase.work == Activity::Evict)
@@ -60,10 +70,10 @@ fn not_real(evidence: &Evidence) -> Option<Finding> {
         "add an `evict` phase before the measured one, so that the data is cached inside the limit"
     };
     let void = void.into_iter().map(|(measured_phase, words)| (measured_phase.id(), words));
-    Some(Finding::of_cases(Id::RamLimitNotReal, void)?.with_advice(advice))
+    Some(Finding::from_cases(Id::RamLimitNotReal, void)?.with_advice(advice))
 }
 
-fn outside_limit(measured_phase: &Measured<'_>) -> Option<String> {
+fn ineffective_limit_evidence(measured_phase: &Measured<'_>) -> Option<String> {
     measured_phase.record.ram_limit.enforced_by.as_ref()?;
     let limit = measured_phase.record.ram_limit.requested_bytes?;
     let resident =
@@ -78,7 +88,7 @@ fn outside_limit(measured_phase: &Measured<'_>) -> Option<String> {
     (outgrows && unread && reads_uniformly(measured_phase)).then(|| {
         format!(
             "{} lookups in {} under a limit of {} without one device read",
-            grouped(measured_phase.lookups()),
+            group_digits(measured_phase.lookups()),
             bytes(allocated),
             bytes(limit)
         )
@@ -96,7 +106,7 @@ fn all_cached(evidence: &Evidence) -> Option<Finding> {
         let unread =
             measured_phase.device_reads() == Some(0) && measured_phase.lookups() >= LOOKUPS_MIN;
         (!limited && unread)
-            .then(|| format!("{} lookups, no device read", grouped(measured_phase.lookups())))
+            .then(|| format!("{} lookups, no device read", group_digits(measured_phase.lookups())))
     };
     let has_limit = evidence.cases.iter().any(|case| case.case.ram_limit_bytes.is_some());
     let advice = if has_limit {
@@ -104,34 +114,35 @@ fn all_cached(evidence: &Evidence) -> Option<Finding> {
     } else {
         "these are figures of memory: a RAM limit below the data would measure the drive"
     };
-    Some(Finding::of_phases(Id::DataAllCached, evidence, unread)?.with_advice(advice))
+    Some(Finding::from_phases(Id::DataAllCached, evidence, unread)?.with_advice(advice))
 }
 
 /// Data that was warmed, and is read from the drive by the engine's own processes: others read from
 /// the same device.
-fn not_cached(evidence: &Evidence) -> Option<Finding> {
+fn uncached_data(evidence: &Evidence) -> Option<Finding> {
     let cold = |measured_phase: &Measured<'_>| {
         let mut phases = measured_phase.case.case.phases.iter();
         let (read, lookups) = (measured_phase.process_reads_bytes()?, measured_phase.lookups());
         let is_warmed = phases.any(|phase| phase.work == Activity::Warm);
         let each = read / lookups.max(1) as f64;
         (is_warmed && lookups >= LOOKUPS_MIN && each > MEMORY_READ_BYTES_MAX).then(|| {
-            let [each, lookups] = [bytes(each.round() as u64), grouped(lookups)];
+            let [each, lookups] = [bytes(each.round() as u64), group_digits(lookups)];
             format!("the engine read {each} from the drive for each of {lookups} lookups")
         })
     };
-    Finding::of_phases(Id::DataNotInMemory, evidence, cold)
+    Finding::from_phases(Id::DataNotInMemory, evidence, cold)
 }
 
-fn swap_on(evidence: &Evidence) -> Option<Finding> {
+fn active_swap(evidence: &Evidence) -> Option<Finding> {
     let swap = evidence.run.host_before.machine.swap_bytes;
-    let limited = evidence.recorded().any(|(_, record)| record.ram_limit.enforced_by.is_some());
+    let limited =
+        evidence.recorded_cases().any(|(_, record)| record.ram_limit.enforced_by.is_some());
     (swap > 0 && limited).then(|| {
-        Finding::of_run(Id::SwapOn, format!("{} of swap are on while RAM is limited", bytes(swap)))
+        Finding::new(Id::SwapOn, format!("{} of swap are on while RAM is limited", bytes(swap)))
     })
 }
 
-fn damon_on(evidence: &Evidence) -> Option<Finding> {
+fn active_damon(evidence: &Evidence) -> Option<Finding> {
     let host = &evidence.run.host_before;
     let switch = host.damon_switch()?;
     let memory = host.machine.memory_bytes as f64;
@@ -148,17 +159,17 @@ fn damon_on(evidence: &Evidence) -> Option<Finding> {
     };
     let advice =
         format!("the drive may see more reads than the RAM limit explains: `echo off > {switch}`");
-    Some(Finding::of_phases(Id::DamonOn, evidence, touched)?.with_advice(advice))
+    Some(Finding::from_phases(Id::DamonOn, evidence, touched)?.with_advice(advice))
 }
 
 /// Reports a container's limit, which acts as a RAM limit that the suite does not set.
-fn limit_above(evidence: &Evidence) -> Option<Finding> {
+fn outer_limit(evidence: &Evidence) -> Option<Finding> {
     let host = &evidence.run.host_before;
     let (limit, group) = host.settings.get(MEMORY_ABOVE)?.split_once(" on ")?;
     let limit = limit.parse().ok().filter(|limit| *limit < host.machine.memory_bytes)?;
-    let open = evidence.recorded().any(|(_, record)| record.ram_limit.enforced_by.is_none());
+    let open = evidence.recorded_cases().any(|(_, record)| record.ram_limit.enforced_by.is_none());
     open.then(|| {
-        Finding::of_run(
+        Finding::new(
             Id::MemoryLimitAbove,
             format!("{group} limits kvdyno, workers and page cache together to {}", bytes(limit)),
         )

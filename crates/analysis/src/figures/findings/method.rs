@@ -1,7 +1,7 @@
 //! Whether the measurement was long enough, repeated enough, and far enough above the load
 //! generator's own cost.
 
-use super::finding::{Finding, measured};
+use super::finding::{Finding, measured_phases};
 use super::kinds::Id;
 use crate::figures::catalogue as c;
 use crate::figures::evidence::Evidence;
@@ -33,21 +33,22 @@ pub(super) fn findings(
     load_generator: Option<&LoadGenerator>,
 ) -> Result<Vec<Finding>, RecordError> {
     let all = [
-        short(evidence),
-        requests_recorded(evidence),
+        short_measurement(evidence),
+        recorded_requests(evidence),
         few_slices(evidence)?,
         few_trials(evidence, groups),
-        not_settled(evidence),
-        writes_deferred(groups),
+        unsettled_phase(evidence),
+        deferred_writes(groups),
         load_generator_share(evidence, groups, load_generator),
         client_bound(evidence),
-        alone(evidence, load_generator).and_then(|(ns, who)| tail_below_machine(groups, ns, who)),
+        longest_machine_pause(evidence, load_generator)
+            .and_then(|(ns, who)| tail_below_machine(groups, ns, who)),
     ];
     Ok(all.into_iter().flatten().collect())
 }
 
-fn short(evidence: &Evidence) -> Option<Finding> {
-    Finding::of_phases(Id::ShortMeasure, evidence, |measured| {
+fn short_measurement(evidence: &Evidence) -> Option<Finding> {
+    Finding::from_phases(Id::ShortMeasure, evidence, |measured| {
         let short = !measured.phase.stopped && measured.phase.wall_ns < SHORT_NS;
         let short = short && !opens(measured.mix);
         short.then(|| format!("measured for {}", duration(measured.phase.wall_ns)))
@@ -60,18 +61,18 @@ fn opens(mix: &Mix) -> bool {
 }
 
 /// Recording happens between operations: it lowers rates, not times.
-fn requests_recorded(evidence: &Evidence) -> Option<Finding> {
+fn recorded_requests(evidence: &Evidence) -> Option<Finding> {
     evidence.run.trace.as_ref()?;
     let what = "rates are lower by the time that recording each request took";
-    Some(Finding::of_run(Id::RequestsRecorded, what))
+    Some(Finding::new(Id::RequestsRecorded, what))
 }
 
 fn few_slices(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     let mut few = Vec::new();
     let mut slices_of: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
     // A phase that ends once its rates are steady has as many slices as that takes.
-    for measured in measured(evidence)
-        .filter(|measured| !measured.of_load_generator() && !measured.phase.stopped)
+    for measured in measured_phases(evidence)
+        .filter(|measured| !measured.measures_load_generator() && !measured.phase.stopped)
         .filter(|measured| measured.mix.ends.least_ns.is_none() && !opens(measured.mix))
     {
         let id = measured.id();
@@ -87,7 +88,7 @@ fn few_slices(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
             ));
         }
     }
-    Ok(Finding::of_cases(Id::FewSlices, few))
+    Ok(Finding::from_cases(Id::FewSlices, few))
 }
 
 fn few_trials(evidence: &Evidence, groups: &[Group]) -> Option<Finding> {
@@ -97,7 +98,7 @@ fn few_trials(evidence: &Evidence, groups: &[Group]) -> Option<Finding> {
     let real = groups.iter().filter(|group| !group.stores_nothing);
     let fewest = real.filter(figures).map(|group| group.trials.len()).min()?;
     (fewest < LEAST).then(|| {
-        Finding::of_run(
+        Finding::new(
             Id::FewTrials,
             match fewest {
                 1 => "one trial: the spread is unknown".to_owned(),
@@ -107,8 +108,8 @@ fn few_trials(evidence: &Evidence, groups: &[Group]) -> Option<Finding> {
     })
 }
 
-fn not_settled(evidence: &Evidence) -> Option<Finding> {
-    Finding::of_records(Id::NotSettled, evidence, |_, record| {
+fn unsettled_phase(evidence: &Evidence) -> Option<Finding> {
+    Finding::from_records(Id::NotSettled, evidence, |_, record| {
         record.phases.iter().find_map(|phase| {
             let (idle, words) = phase.settled.as_ref()?;
             let took = duration(phase.wall_ns);
@@ -118,12 +119,12 @@ fn not_settled(evidence: &Evidence) -> Option<Finding> {
 }
 
 /// Work that was still to do when a writer's window ended.
-fn writes_deferred(groups: &[Group]) -> Option<Finding> {
-    let late = each_role(groups).filter_map(|(group, role)| {
+fn deferred_writes(groups: &[Group]) -> Option<Finding> {
+    let late = engine_roles(groups).filter_map(|(group, role)| {
         let words = role.validity.as_ref()?.deferred.clone()?;
         Some(group.trials.iter().map(move |trial| (trial.case.clone(), words.clone())))
     });
-    Finding::of_cases(Id::WritesDeferred, late.flatten())
+    Finding::from_cases(Id::WritesDeferred, late.flatten())
 }
 
 /// Compares the mean time of a call with the load generator's time per operation, and an open
@@ -133,7 +134,7 @@ fn load_generator_share(
     groups: &[Group],
     load_generator: Option<&LoadGenerator>,
 ) -> Option<Finding> {
-    let large = each_role(groups).filter_map(|(group, role)| {
+    let large = engine_roles(groups).filter_map(|(group, role)| {
         let mean = role.metrics.value(&c::SERVICE_MEAN).filter(|mean| *mean > 0.0)?;
         let share = load_generator?.ns_per_op / mean;
         (share > LOAD_GENERATOR_SHARE_MAX).then(|| {
@@ -146,8 +147,9 @@ fn load_generator_share(
             (group.trials[0].case.clone(), words)
         })
     });
-    let while_due =
-        measured(evidence).filter(|measured| !measured.of_load_generator()).flat_map(|measured| {
+    let while_due = measured_phases(evidence)
+        .filter(|measured| !measured.measures_load_generator())
+        .flat_map(|measured| {
             let roles = measured.phase.roles.iter().filter_map(move |role| {
                 let calls_ns: u64 = role.ops.values().map(|op| op.service_ns).sum();
                 (role.own_ns as f64 > calls_ns as f64 * LOAD_GENERATOR_SHARE_MAX).then(|| {
@@ -162,23 +164,23 @@ fn load_generator_share(
             });
             roles.collect::<Vec<_>>()
         });
-    Finding::of_cases(Id::LoadGeneratorShare, large.chain(while_due))
+    Finding::from_cases(Id::LoadGeneratorShare, large.chain(while_due))
 }
 
 /// A client that computes most of the time on each of its CPUs.
 fn client_bound(evidence: &Evidence) -> Option<Finding> {
     let cpus = evidence.run.host_before.machine.cpus.max(1);
-    Finding::of_phases(Id::ClientBound, evidence, |measured| {
+    Finding::from_phases(Id::ClientBound, evidence, |measured| {
         let busy = Spent::from_phase(measured.phase).client_cpu_ns().ok()?
             / measured.phase.wall_ns.max(1) as f64;
-        let most = f64::from(cpus_of_client(measured.phase, cpus));
+        let most = f64::from(client_cpus(measured.phase, cpus));
         (busy > CLIENT_SHARE_MAX * most)
             .then(|| format!("the client used {busy:.1} CPUs of {most:.0}"))
     })
 }
 
 /// The CPUs that a client's threads can use of the `cpus` here; a crew's can use each host's.
-fn cpus_of_client(phase: &PhaseRecord, cpus: u32) -> u32 {
+fn client_cpus(phase: &PhaseRecord, cpus: u32) -> u32 {
     let mut hosts: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     for rank in &phase.ranks {
         let (threads, cpus_there) = hosts.entry(&rank.host).or_default();
@@ -193,7 +195,7 @@ fn cpus_of_client(phase: &PhaseRecord, cpus: u32) -> u32 {
 
 /// The longest pause of the machine alone, with its source: the null engine's cases, which last as
 /// long as the others; else the idle thread that ran before the run.
-fn alone(
+fn longest_machine_pause(
     evidence: &Evidence,
     load_generator: Option<&LoadGenerator>,
 ) -> Option<(f64, &'static str)> {
@@ -205,7 +207,7 @@ fn alone(
 }
 
 fn tail_below_machine(groups: &[Group], alone_ns: f64, who: &str) -> Option<Finding> {
-    let below = each_role(groups).filter_map(|(group, role)| {
+    let below = engine_roles(groups).filter_map(|(group, role)| {
         let tail =
             role.metrics.value(&c::SERVICE_P9999).or(role.metrics.value(&c::SERVICE_P999))?;
         (tail < alone_ns).then(|| {
@@ -221,12 +223,11 @@ fn tail_below_machine(groups: &[Group], alone_ns: f64, who: &str) -> Option<Find
         "{who} shows pauses of this machine: rarer tails below it, and each maximum, may come \
          from the machine"
     );
-    Some(Finding::of_cases(Id::TailBelowLoadGenerator, below)?.with_advice(advice))
+    Some(Finding::from_cases(Id::TailBelowLoadGenerator, below)?.with_advice(advice))
 }
 
-/// Every role of every engine that stores something.
 /// Every role of a measured phase, without those of the load generator.
-pub(super) fn each_role(
+pub(super) fn engine_roles(
     groups: &[Group],
 ) -> impl Iterator<Item = (&Group, &crate::figures::group::RoleRow)> {
     groups.iter().filter(|group| !group.stores_nothing).flat_map(|group| {

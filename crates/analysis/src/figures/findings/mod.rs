@@ -36,7 +36,7 @@ pub fn judge(
     explained: &[Explained],
 ) -> Result<Vec<Finding>, RecordError> {
     let mut findings = Vec::new();
-    findings.extend(integrity::altered(&evidence.altered()?));
+    findings.extend(integrity::altered_record(&evidence.altered_files()?));
     findings.extend(integrity::findings(evidence));
     // An imported record's host is not the machine that was measured, and no machine affects
     // counted instructions.
@@ -46,7 +46,7 @@ pub fn judge(
         findings.extend(machine::RULES.iter().filter_map(|rule| rule(evidence)));
     }
     findings.extend(ceiling::findings(groups));
-    findings.extend(crew::uneven(evidence));
+    findings.extend(crew::uneven_clients(evidence));
     findings.extend(durability::findings(evidence)?);
     findings.extend(method::findings(evidence, groups, load_generator)?);
     findings.extend(steady::findings(evidence, groups)?);

@@ -26,12 +26,12 @@ pub(super) fn findings(
             format!("{label} is an official build for any processor, {other} is not; {words}");
         Some((group.trials.first()?.case.clone(), words))
     });
-    Finding::of_cases(Id::PortableBuild, bound)
+    Finding::from_cases(Id::PortableBuild, bound)
 }
 
 fn is_portable(evidence: &Evidence, group: &Group) -> bool {
     let Some(trial) = group.trials.first() else { return false };
-    let mut recorded = evidence.recorded().filter(|(case, _)| case.case.id == trial.case);
+    let mut recorded = evidence.recorded_cases().filter(|(case, _)| case.case.id == trial.case);
     let worker = recorded.find_map(|(_, record)| record.worker.as_ref());
     worker.is_some_and(|worker| {
         worker.description.engine.build.get(FACT).is_some_and(|build| build == PORTABLE)

@@ -3,31 +3,31 @@
 
 use super::finding::{Finding, Measured};
 use super::kinds::Id;
-use super::method::each_role;
+use super::method::engine_roles;
 use crate::figures::comparable;
 use crate::figures::evidence::Evidence;
 use crate::figures::group::Group;
 use crate::figures::stalls;
 use kvdyno_record::engine::EngineEvent;
 use kvdyno_record::files::RecordError;
-use kvdyno_record::units::{duration, grouped};
+use kvdyno_record::units::{duration, group_digits};
 
 /// Stalls of a smaller share of the window change no figure noticeably.
 const STALLED_MIN: f64 = 0.01;
 
 pub(super) fn findings(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Finding>, RecordError> {
     let all = [
-        writers_unequal(groups),
-        Finding::of_files(Id::WritesStalled, evidence, stalled)?,
-        not_steady(groups),
+        unequal_writers(groups),
+        Finding::from_files(Id::WritesStalled, evidence, stall_evidence)?,
+        unsteady_rates(groups),
     ];
     Ok(all.into_iter().flatten().collect())
 }
 
-fn writers_unequal(groups: &[Group]) -> Option<Finding> {
+fn unequal_writers(groups: &[Group]) -> Option<Finding> {
     let unequal = comparable::unequal_writers(groups);
     let words = unequal.iter().map(|unequal_pair| {
-        let rate = |per_s: f64| grouped(per_s.round() as u64);
+        let rate = |per_s: f64| group_digits(per_s.round() as u64);
         let ((fast, fast_per_s), (slow, slow_per_s)) = (unequal_pair.fast, unequal_pair.slow);
         let words = format!(
             "readers are compared at unequal write rates: {fast} wrote {}/s, {slow} {}/s",
@@ -36,16 +36,16 @@ fn writers_unequal(groups: &[Group]) -> Option<Finding> {
         );
         (unequal_pair.first.trials[0].case.clone(), words)
     });
-    Finding::of_cases(Id::WritersUnequal, words)
+    Finding::from_cases(Id::WritersUnequal, words)
 }
 
 /// The engine's reports of stalls while a phase was measured, or the difference of its counters.
-fn stalled(measured: &Measured<'_>) -> Result<Option<String>, RecordError> {
+fn stall_evidence(measured: &Measured<'_>) -> Result<Option<String>, RecordError> {
     let begin = measured.phase.started_unix_ns;
     let window = (begin, begin.saturating_add(measured.phase.wall_ns));
-    let reported = Stalls::within_window(&measured.case.stalls()?, window);
+    let reported = Stalls::from_events(&measured.case.stalls()?, window);
     if reported.lasted_ns > 0 {
-        return Ok(reported.words(measured.phase.wall_ns));
+        return Ok(reported.evidence(measured.phase.wall_ns));
     }
     let Some(counters) = measured.case.counters()?.phases.remove(&measured.phase.name) else {
         return Ok(None);
@@ -69,17 +69,17 @@ struct Stalls {
 }
 
 impl Stalls {
-    fn within_window(events: &[EngineEvent], window: (u64, u64)) -> Self {
+    fn from_events(events: &[EngineEvent], window: (u64, u64)) -> Self {
         let mut all = Self::default();
-        for stall in stalls::within(events, window) {
+        for stall in stalls::window_stalls(events, window) {
             let Some(end_ns) = stall.end_ns else { continue };
             all.lasted_ns += end_ns - stall.start_ns;
-            *(if stall.stopped() { &mut all.stopped } else { &mut all.delayed }) += 1;
+            *(if stall.is_stop() { &mut all.stopped } else { &mut all.delayed }) += 1;
         }
         all
     }
 
-    fn words(&self, window_ns: u64) -> Option<String> {
+    fn evidence(&self, window_ns: u64) -> Option<String> {
         let times = |n: u64| if n == 1 { "once".to_owned() } else { format!("{n} times") };
         let delayed = (self.delayed > 0).then(|| format!("delayed {}", times(self.delayed)));
         let stopped = (self.stopped > 0).then(|| format!("stopped {}", times(self.stopped)));
@@ -95,18 +95,18 @@ impl Stalls {
     }
 }
 
-fn not_steady(groups: &[Group]) -> Option<Finding> {
-    let validities = each_role(groups).filter_map(|(_, role)| role.validity.as_ref());
+fn unsteady_rates(groups: &[Group]) -> Option<Finding> {
+    let validities = engine_roles(groups).filter_map(|(_, role)| role.validity.as_ref());
     let mut moved: Vec<_> = validities.flat_map(|validity| validity.moved.clone()).collect();
     // The roles of a case follow each other.
     moved.sort_by(|(one, _), (other, _)| one.cmp(other));
-    Finding::of_cases(Id::NotSteady, moved)
+    Finding::from_cases(Id::NotSteady, moved)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::stall as change;
+    use crate::fixture::stall_event as change;
 
     #[test]
     fn stalls_count_within_the_window() {
@@ -118,14 +118,14 @@ mod tests {
             change(150, "normal"),
             change(190, "stopped"),
         ];
-        let stalls = Stalls::within_window(&events, (100, 200));
+        let stalls = Stalls::from_events(&events, (100, 200));
         assert_eq!(stalls, Stalls { delayed: 1, stopped: 2, lasted_ns: 20 + 30 + 10 });
-        let words = stalls.words(100).unwrap();
+        let words = stalls.evidence(100).unwrap();
         assert!(words.contains("delayed once, stopped 2 times, for 60 ns of 100 ns"), "{words}");
-        assert_eq!(Stalls::within_window(&events, (30, 80)).words(50), None);
-        assert_eq!(Stalls::within_window(&[], (0, 1)), Stalls::default());
+        assert_eq!(Stalls::from_events(&events, (30, 80)).evidence(50), None);
+        assert_eq!(Stalls::from_events(&[], (0, 1)), Stalls::default());
         // Under a hundredth of the window.
-        assert!(Stalls::within_window(&events, (100, 200)).words(6000).is_some());
-        assert_eq!(Stalls::within_window(&events, (100, 200)).words(6001), None);
+        assert!(Stalls::from_events(&events, (100, 200)).evidence(6000).is_some());
+        assert_eq!(Stalls::from_events(&events, (100, 200)).evidence(6001), None);
     }
 }

@@ -4,7 +4,7 @@
 use super::finding::Finding;
 use super::kinds::Id;
 use crate::figures::evidence::{CaseEvidence, Evidence};
-use crate::figures::lists::together;
+use crate::figures::lists::group_equal;
 use kvdyno_record::case::CaseRecord;
 use kvdyno_record::host::{Drive, Filesystem};
 
@@ -27,21 +27,21 @@ pub(super) struct CaseStorage<'e> {
 /// All storage of a run's databases, each with the cases that used it.
 pub(super) fn all(evidence: &Evidence) -> Vec<CaseStorage<'_>> {
     if evidence.plan.cases.iter().all(|case| case.volume.is_none()) {
-        let cases = evidence.recorded().collect();
+        let cases = evidence.recorded_cases().collect();
         return vec![CaseStorage { cases, ..data_directory(evidence) }];
     }
-    let each = evidence.recorded().filter_map(|(case, record)| {
+    let each = evidence.recorded_cases().filter_map(|(case, record)| {
         Some(CaseStorage { cases: vec![(case, record)], ..case_storage(evidence, record)? })
     });
-    merged(each, |storage| storage.volume)
+    merge_by_key(each, |storage| storage.volume)
 }
 
 /// Merges storage with equal keys, with the cases of all.
-pub(super) fn merged<'e, K: PartialEq>(
+pub(super) fn merge_by_key<'e, K: PartialEq>(
     all: impl Iterator<Item = CaseStorage<'e>>,
     key: impl Fn(&CaseStorage<'e>) -> K,
 ) -> Vec<CaseStorage<'e>> {
-    let groups = together(all, |a, b| key(a) == key(b)).into_iter();
+    let groups = group_equal(all, |a, b| key(a) == key(b)).into_iter();
     let merge = |group: Vec<CaseStorage<'e>>| CaseStorage {
         cases: group.iter().flat_map(|storage| storage.cases.iter().copied()).collect(),
         ..group[0].clone()
@@ -126,6 +126,6 @@ impl CaseStorage<'_> {
     pub(super) fn finding(&self, id: Id, evidence: impl Into<String>) -> Finding {
         let ids = self.volume.map(|_| self.cases.iter().map(|(case, _)| case.case.id.clone()));
         let cases = ids.map(Iterator::collect).unwrap_or_default();
-        Finding { cases, ..Finding::of_run(id, evidence) }
+        Finding { cases, ..Finding::new(id, evidence) }
     }
 }

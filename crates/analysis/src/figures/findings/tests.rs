@@ -110,8 +110,7 @@ fn a_drive_that_flushes_is_not_called_shared() {
 #[test]
 fn more_than_the_bare_drive_can_do_is_reported() {
     let above = at_drive(Id::AboveCeiling, "lmdb_t1", 60_000);
-    let words =
-        "LMDB made 14.4 k I/Os per second at the device, 1.53 times the raw-device baseline";
+    let words = "LMDB made 14.4 k I/Os per second at the device, 1.53 times the raw-device ceiling";
     assert!(above.evidence.contains(words), "{above:?}");
     let shared = at_drive(Id::DriveShared, "psync-2_t2", 20_000);
     let words = "expected 9.38 k I/Os per second of psync-2, found 11.4 k at the device";
@@ -432,8 +431,8 @@ fn a_rate_that_begins_at_nothing_has_no_percentage() {
 #[test]
 fn stalls_are_named_from_events_and_from_counters() {
     let stall_finding = |change: &dyn Fn(&std::path::Path)| {
-        let folder = crate::fixture::make_folder();
-        let run = Fixture::new().write_partial(&folder.path().join("run"));
+        let dir = crate::fixture::make_dir();
+        let run = Fixture::new().write_partial(&dir.path().join("run"));
         change(&run.path.join("cases/0005_rocksdb_t1_r1"));
         let findings = crate::answers::summary::Summary::read(&run).unwrap().figures.findings;
         findings.into_iter().find(|finding| finding.id == Id::WritesStalled)

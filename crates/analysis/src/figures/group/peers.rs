@@ -22,7 +22,7 @@ pub struct PhasePeers {
 
 impl PhasePeers {
     /// Those of each measured phase of a case, by its name.
-    pub(super) fn of_phases(case: &Case) -> BTreeMap<String, Self> {
+    pub(super) fn from_case(case: &Case) -> BTreeMap<String, Self> {
         let work = Work::new(case, &[]);
         let by = |purpose| prefixes(work.equal(purpose));
         let (engines, volumes) = (by(Purpose::Engines), by(Purpose::Volumes));
@@ -65,7 +65,7 @@ mod tests {
         let measured = case.phases[at].clone();
         let first = measured.name.clone();
         let again = |name: &str| Phase { name: name.to_owned(), ..measured.clone() };
-        let peers = |case: &Case| PhasePeers::of_phases(case);
+        let peers = |case: &Case| PhasePeers::from_case(case);
         let before = peers(&case);
         case.phases.push(again("again"));
         let longer = peers(&case);
@@ -84,8 +84,8 @@ mod tests {
         let case = case.as_mut().unwrap();
         let verify = |count| Phase::new("verify", Activity::Verify { samples: 10, count });
         case.phases.insert(0, verify(true));
-        let counted = PhasePeers::of_phases(case);
+        let counted = PhasePeers::from_case(case);
         case.phases[0] = verify(false);
-        assert_eq!(counted, PhasePeers::of_phases(case));
+        assert_eq!(counted, PhasePeers::from_case(case));
     }
 }

@@ -52,7 +52,7 @@ fn reads(op: &Op) -> bool {
 
 impl Group {
     /// The threads of a phase: the swept number, or those of all its roles where none is swept.
-    pub fn threads_at(&self, run: &RunRow) -> u32 {
+    pub fn phase_threads(&self, run: &RunRow) -> u32 {
         self.threads_swept.unwrap_or_else(|| run.threads())
     }
 }
@@ -106,12 +106,12 @@ impl RoleRow {
     }
 
     /// `clients`; for one of its operations `clients update`.
-    pub fn place(&self, op: Option<&str>) -> String {
+    pub fn operation_label(&self, op: Option<&str>) -> String {
         op.map_or_else(|| self.role.clone(), |op| format!("{} {op}", self.role))
     }
 
     /// Its figures by operation; for a single kind, its own.
-    pub fn by_operation(&self) -> impl Iterator<Item = (&str, &Metrics)> {
+    pub fn metrics_by_operation(&self) -> impl Iterator<Item = (&str, &Metrics)> {
         let alone = self.ops.is_empty().then_some((self.mix.as_str(), &self.metrics));
         self.ops.iter().map(|row| (row.op.as_str(), &row.metrics)).chain(alone)
     }

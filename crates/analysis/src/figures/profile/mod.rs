@@ -85,7 +85,7 @@ pub struct FunctionSamples {
 
 /// All that was profiled, in the order of the groups.
 pub fn read(evidence: &Evidence, groups: &[Group]) -> Vec<Profiled> {
-    let naming = Naming::for_groups(&groups.iter().collect::<Vec<_>>());
+    let naming = Naming::from_groups(&groups.iter().collect::<Vec<_>>());
     let of_groups = evidence.cases.iter().filter_map(|case| {
         let group = groups.iter().position(|group| group.key == case.case.key)?;
         Some((group, case))
@@ -104,7 +104,7 @@ pub(crate) fn add<'c>(cases: impl Iterator<Item = (usize, &'c CaseEvidence)>) ->
     for (group, case) in cases.filter(|(_, case)| case.case.profile) {
         if let Some(file) = case.profile() {
             add_case(&mut all, group, case, &file);
-            let shown = file.phases.iter().filter_map(|phase| case.shown(&phase.phase));
+            let shown = file.phases.iter().filter_map(|phase| case.shown_phase(&phase.phase));
             phases.extend(shown.map(|record| (group, record)));
         }
     }
@@ -124,7 +124,7 @@ pub(crate) fn add<'c>(cases: impl Iterator<Item = (usize, &'c CaseEvidence)>) ->
 
 fn add_case(all: &mut Vec<Profiled>, group: usize, case: &CaseEvidence, file: &ProfileFile) {
     for phase in &file.phases {
-        if case.shown(&phase.phase).is_none() {
+        if case.shown_phase(&phase.phase).is_none() {
             continue;
         }
         for threads in &phase.threads {
@@ -167,7 +167,7 @@ impl Profiled {
 
     /// The samples of threads alone.
     #[cfg(test)]
-    pub(crate) fn of_threads(file: &ProfileFile, threads: &ThreadsProfile) -> Self {
+    pub(crate) fn from_threads(file: &ProfileFile, threads: &ThreadsProfile) -> Self {
         let mut profiled = Self::empty(0, &PhaseProfile::default(), threads, 99);
         profiled.add(&PhaseProfile::default(), threads, file);
         profiled.tree.add_up();

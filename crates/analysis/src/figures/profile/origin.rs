@@ -20,7 +20,7 @@ pub enum Origin {
 
 impl Origin {
     /// In a table cell.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Engine => "engine",
             Self::LoadGenerator => "load generator",

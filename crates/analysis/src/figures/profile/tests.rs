@@ -6,7 +6,7 @@ use kvdyno_record::profile::CallPath;
 
 #[test]
 fn samples_of_trials_are_added_by_function() {
-    let summary = Fixture::profiled().summary();
+    let summary = Fixture::with_profile().summary();
     let [role, flush] = &summary.profile[..] else { panic!("{:?}", summary.profile) };
     let (sampled, flush) = (&role.sampled, &flush.sampled);
     let trials = sampled.trials;

@@ -45,13 +45,18 @@ impl CallTree {
     pub(super) fn add(&mut self, file: &ProfileFile, threads: &ThreadsProfile) {
         let mut calls: Vec<Option<u32>> = vec![None; file.paths.len()];
         for &(path, count) in &threads.stacks {
-            if let Some(call) = self.call_of(file, path, &mut calls) {
+            if let Some(call) = self.add_path(file, path, &mut calls) {
                 self.calls[call as usize].own += count;
             }
         }
     }
 
-    fn call_of(&mut self, file: &ProfileFile, path: u32, calls: &mut [Option<u32>]) -> Option<u32> {
+    fn add_path(
+        &mut self,
+        file: &ProfileFile,
+        path: u32,
+        calls: &mut [Option<u32>],
+    ) -> Option<u32> {
         // From the innermost path that is not known outwards, and back.
         let (mut unknown, mut caller, mut next) = (Vec::new(), None, Some(path));
         while let Some(path) = next {
@@ -64,14 +69,14 @@ impl CallTree {
         }
         for path in unknown.into_iter().rev() {
             let function = file.functions.get(file.paths[path as usize].1 as usize)?;
-            let call = self.call(caller, function);
+            let call = self.add_call(caller, function);
             calls[path as usize] = Some(call);
             caller = Some(call);
         }
         caller
     }
 
-    fn call(&mut self, caller: Option<u32>, function: &Function) -> u32 {
+    fn add_call(&mut self, caller: Option<u32>, function: &Function) -> u32 {
         let number = match self.numbers.get(function) {
             Some(number) => *number,
             None => {

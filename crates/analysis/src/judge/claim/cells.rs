@@ -37,14 +37,15 @@ pub(super) fn points<'g>(
     cells: &[&Cell],
     groups: &'g [Group],
 ) -> Result<Vec<(String, Vec<CellMatch<'g>>)>, String> {
-    let found = cells.iter().map(|cell| find(cell, groups)).collect::<Result<Vec<_>, _>>();
-    let mut found = found?;
-    if cells.iter().all(|cell| cell.part.is_some()) && found.iter().all(|cell| has_one_limit(cell))
+    let cell_matches = cells.iter().map(|cell| find(cell, groups)).collect::<Result<Vec<_>, _>>();
+    let mut cell_matches = cell_matches?;
+    if cells.iter().all(|cell| cell.part.is_some())
+        && cell_matches.iter().all(|cell| has_one_limit(cell))
     {
-        found.iter_mut().flatten().for_each(|cell| cell.open[RAM] = None);
+        cell_matches.iter_mut().flatten().for_each(|cell| cell.open[RAM] = None);
     }
     let mut points: Vec<Vec<CellMatch<'g>>> = vec![Vec::new()];
-    for matches in &found {
+    for matches in &cell_matches {
         let mut next = Vec::new();
         for point in &points {
             for cell_match in matches {
@@ -58,7 +59,7 @@ pub(super) fn points<'g>(
     if points.is_empty() {
         return Err("expected a point that all its cells share, found none".to_owned());
     }
-    let names: Vec<Open> = points.iter().map(|point| together(point)).collect();
+    let names: Vec<Open> = points.iter().map(|point| merge_open_axes(point)).collect();
     let varies: Vec<usize> =
         (0..AXES).filter(|axis| names.iter().any(|name| name[*axis] != names[0][*axis])).collect();
     let name = |open: &Open| {
@@ -72,7 +73,7 @@ impl CellMatch<'_> {
     /// Why there is no figure here.
     pub(super) fn missing(&self) -> Option<String> {
         self.values.is_empty().then(|| {
-            let trouble = self.group.trouble();
+            let trouble = self.group.describe_outcomes();
             let why = trouble.or_else(|| self.missing.clone());
             let why = why.unwrap_or_else(|| "it has no such figure".to_owned());
             format!("{}: {why}", self.group.label)
@@ -99,7 +100,7 @@ fn agree(one: &CellMatch<'_>, other: &CellMatch<'_>) -> bool {
     })
 }
 
-fn together(point: &[CellMatch<'_>]) -> Open {
+fn merge_open_axes(point: &[CellMatch<'_>]) -> Open {
     std::array::from_fn(|axis| {
         let mut values = point.iter().filter_map(|cell| cell.open[axis].clone());
         values.find(|value| !value.is_empty())
@@ -134,22 +135,25 @@ fn rows<'g>(group: &'g Group, phase: &str) -> Vec<Row<'g>> {
 /// The figures of a cell, or which part of it was not measured.
 fn find<'g>(cell: &Cell, groups: &'g [Group]) -> Result<Vec<CellMatch<'g>>, String> {
     let mut candidates: Narrowed<&Group> = Narrowed::new(groups.iter().collect());
-    candidates.keep("part", cell.part.as_ref(), |group| group.part == cell.part)?;
-    candidates.keep("engine", Some(&cell.engine), |group| group.is_called(&cell.engine))?;
-    candidates.keep("volume", cell.volume.as_ref(), |group| group.volume == cell.volume)?;
-    candidates.keep("tier", cell.tier.as_ref(), |group| group.tier_name == cell.tier)?;
+    candidates.keep_matching("part", cell.part.as_ref(), |group| group.part == cell.part)?;
+    candidates
+        .keep_matching("engine", Some(&cell.engine), |group| group.is_called(&cell.engine))?;
+    candidates
+        .keep_matching("volume", cell.volume.as_ref(), |group| group.volume == cell.volume)?;
+    candidates.keep_matching("tier", cell.tier.as_ref(), |group| group.tier_name == cell.tier)?;
     let ram = cell.ram_bytes.map(units::bytes);
-    candidates.keep("RAM of", ram, |group| group.ram_limit_bytes == cell.ram_bytes)?;
+    candidates.keep_matching("RAM of", ram, |group| group.ram_limit_bytes == cell.ram_bytes)?;
     let records = cell.records.map(units::count);
-    candidates.keep("data of", records, |group| Some(group.records) == cell.records)?;
-    candidates.keep("phase", Some(&cell.phase), |group| !rows(group, &cell.phase).is_empty())?;
-    let most = candidates.left().iter().filter_map(|group| group.threads_swept).max();
+    candidates.keep_matching("data of", records, |group| Some(group.records) == cell.records)?;
+    candidates
+        .keep_matching("phase", Some(&cell.phase), |group| !rows(group, &cell.phase).is_empty())?;
+    let most = candidates.remaining().iter().filter_map(|group| group.threads_swept).max();
     let threads = cell.threads.map(|threads| match threads {
         Threads::Exactly(n) => (n, n),
         Threads::Between(low, high) => (low, high),
         Threads::Most => (most.unwrap_or(0), most.unwrap_or(0)),
     });
-    let mut candidates = candidates.into_left();
+    let mut candidates = candidates.into_remaining();
     if let Some((low, high)) = threads {
         candidates.retain(|group| group.threads_swept.is_none_or(|n| (low..=high).contains(&n)));
         if candidates.is_empty() {
@@ -169,8 +173,8 @@ fn find<'g>(cell: &Cell, groups: &'g [Group]) -> Result<Vec<CellMatch<'g>>, Stri
         None => format!("of {}", cell.phase),
     });
     let mut rows = Narrowed::new(rows);
-    rows.keep("window", name, |row| row.window.is_some() && Some(row.window) == window)?;
-    rows.into_left().into_iter().map(|row| find_row(cell, row)).collect()
+    rows.keep_matching("window", name, |row| row.window.is_some() && Some(row.window) == window)?;
+    rows.into_remaining().into_iter().map(|row| find_row(cell, row)).collect()
 }
 
 fn find_row<'g>(cell: &Cell, row: Row<'g>) -> Result<CellMatch<'g>, String> {
@@ -218,7 +222,7 @@ fn metric<'g>(cell: &Cell, row: Row<'g>) -> Result<Option<&'g Metric>, String> {
         },
         Some(role) => {
             let op = cell.op.as_deref();
-            let metrics = role.by_operation().find(|(name, _)| Some(*name) == op);
+            let metrics = role.metrics_by_operation().find(|(name, _)| Some(*name) == op);
             let metrics = metrics.map(|(_, metrics)| metrics);
             let metrics = if op.is_none() { Some(&role.metrics) } else { metrics };
             Ok(metrics.and_then(figure_of).or(phase_figure))

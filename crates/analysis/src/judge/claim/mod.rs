@@ -76,7 +76,7 @@ pub struct ClaimPoint {
 
 impl ClaimVerdict {
     /// In a table.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Holds => "holds",
             Self::DoesNotHold => "does not hold",
@@ -106,11 +106,11 @@ impl Claimed {
 
 /// Every claim of a suite, judged.
 pub fn judge(claims: &[Claim], figures: &Figures) -> Vec<Claimed> {
-    claims.iter().map(|claim| judged(claim, figures)).collect()
+    claims.iter().map(|claim| judge_claim(claim, figures)).collect()
 }
 
 /// `11 of 40 claims decided`; none: there are none.
-pub fn words(claims: &[Claimed]) -> Option<String> {
+pub fn format_decided(claims: &[Claimed]) -> Option<String> {
     let decided = claims.iter().filter(|claim| claim.verdict != ClaimVerdict::Undecided).count();
     let all = claims.len();
     (all > 0).then(|| format!("{decided} of {all} claims decided"))
@@ -125,7 +125,7 @@ pub fn open_labels(claims: &[Claimed]) -> impl Iterator<Item = &str> {
     measured.flat_map(|point| point.labels.iter().map(String::as_str))
 }
 
-fn judged(claim: &Claim, figures: &Figures) -> Claimed {
+fn judge_claim(claim: &Claim, figures: &Figures) -> Claimed {
     let claimed = |verdict, why, points| Claimed {
         text: claim.text.clone(),
         holds: claim.holds.clone(),
@@ -134,7 +134,7 @@ fn judged(claim: &Claim, figures: &Figures) -> Claimed {
         points,
         relation: claim.relation.clone(),
     };
-    if let Some(why) = claim.needs.iter().find_map(|need| lacking(need, figures)) {
+    if let Some(why) = claim.needs.iter().find_map(|need| find_lack(need, figures)) {
         return claimed(ClaimVerdict::Undecided, Some(why), Vec::new());
     }
     let matches = match cells::points(&claim.relation.cells(), &figures.groups) {
@@ -193,7 +193,7 @@ fn point(relation: &Relation, name: &str, cells: &[CellMatch<'_>]) -> ClaimPoint
     let values: Vec<f64> = cells[0].values.keys().filter_map(of_trial).collect();
     point.trials = values.len();
     let scale = if is_difference(relation) { Scale::Differences } else { Scale::Ratios };
-    let within = compares_two(relation).then_some(cells[0].group.within);
+    let within = compares_two_sides(relation).then_some(cells[0].group.within);
     let Some(judged) = rule::judge_bounds(&values, bounds(relation), scale, within) else {
         point.reason = Some("the base is 0, or no trial has all its figures".to_owned());
         return point;
@@ -245,7 +245,7 @@ fn value(relation: &Relation, figures: &[f64]) -> f64 {
 }
 
 /// Whether it says which of two things is larger: they may be equal.
-fn compares_two(relation: &Relation) -> bool {
+fn compares_two_sides(relation: &Relation) -> bool {
     let (Test::Above(bound) | Test::Below(bound)) = &relation.test else { return false };
     match (&relation.left, bound) {
         (_, Bound::Side(_)) => !is_difference(relation),
@@ -281,7 +281,7 @@ fn bounds(relation: &Relation) -> (f64, f64) {
 }
 
 /// The requirement of a claim that the record does not meet.
-fn lacking(need: &Need, figures: &Figures) -> Option<String> {
+fn find_lack(need: &Need, figures: &Figures) -> Option<String> {
     let host = &figures.host.machine;
     let has = |matches: &dyn Fn(&Group) -> bool| {
         figures.groups.iter().any(|group| matches(group) && group.trials.iter().any(|t| t.done))
@@ -303,8 +303,8 @@ fn lacking(need: &Need, figures: &Figures) -> Option<String> {
             Some(format!("expected {n} processors, found {}", host.cpus))
         }
         Need::Memory(bytes) if host.memory_bytes < *bytes => {
-            let [needed, found] = [*bytes, host.memory_bytes].map(units::bytes);
-            Some(format!("expected {needed} of memory, found {found}"))
+            let [needed, memory] = [*bytes, host.memory_bytes].map(units::bytes);
+            Some(format!("expected {needed} of memory, found {memory}"))
         }
         Need::DataToRam(n) => {
             let ratio = |group: &Group| {

@@ -72,7 +72,7 @@ impl Question {
     }
 
     /// The question in a few words.
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::Loading => "records loaded per second",
             Self::Reads => "reads per second",
@@ -98,7 +98,7 @@ impl Question {
     }
 
     /// The question for a role's operations.
-    pub(super) fn of_mix(does: Does, mix: &str) -> Self {
+    pub(super) fn from_mix(does: Does, mix: &str) -> Self {
         match (does.reads, does.writes) {
             _ if mix == "open" => Self::Opening,
             _ if mix == "recover" => Self::Recovery,

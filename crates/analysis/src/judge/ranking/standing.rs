@@ -47,7 +47,8 @@ impl Standing {
     pub(super) fn new(engine: &str, index: usize, group: &Group, metric: &Metric) -> Self {
         let values: Vec<f64> = metric.per_trial.iter().flatten().copied().collect();
         let (low, high) = metric.range().unzip();
-        let missing = || group.fate(values.len()).or_else(|| metric.missing.clone());
+        let missing =
+            || group.describe_missing_figures(values.len()).or_else(|| metric.missing.clone());
         let few = "no single trial has enough samples".to_owned();
         Self {
             group: Some(index),
@@ -105,7 +106,10 @@ pub(super) struct Runner<'m> {
 }
 
 /// Ranks the engines and sets their ranks; none without any figure.
-pub(super) fn ranked(mut all: Vec<Runner<'_>>, direction: Direction) -> Option<Vec<Standing>> {
+pub(super) fn rank_runners(
+    mut all: Vec<Runner<'_>>,
+    direction: Direction,
+) -> Option<Vec<Standing>> {
     let better = |a: f64, b: f64| match direction {
         Direction::Higher => b.total_cmp(&a),
         Direction::Lower | Direction::Neither => a.total_cmp(&b),

@@ -142,7 +142,7 @@ fn lower_is_better_where_it_costs() {
 /// A mix is ranked by its rate, and by the p99 of each operation.
 #[test]
 fn a_mix_has_a_ranking_for_each_operations_p99() {
-    let summary = Fixture::mixed(4).summary();
+    let summary = Fixture::with_mixed_role(4).summary();
     let main = summary.rankings.iter().filter(|one| one.main);
     let best = |one: &super::Ranking| one.standings[0].engine.clone();
     let titles: Vec<_> = main.map(|one| (one.title(), best(one))).collect();

@@ -13,11 +13,11 @@ const NAMED_MAX: usize = 3;
 
 pub(super) fn sentences(versus: &Versus) -> Vec<String> {
     if let Some(price) = price(versus) {
-        return std::iter::once(price).chain(at_most(versus)).collect();
+        return std::iter::once(price).chain(describe_worst_rates(versus)).collect();
     }
     let counts = &versus.counts;
     let sides = match (&versus.new.label, &versus.base.label) {
-        (Some(new), Some(base)) => sides(new, base),
+        (Some(new), Some(base)) => format_sides(new, base),
         _ => "NEW against BASE".to_owned(),
     };
     let mut parts: Vec<String> = [
@@ -47,7 +47,7 @@ pub(super) fn sentences(versus: &Versus) -> Vec<String> {
         format!("gate of {} {result}", percent(gate.allowed))
     }));
     let headline = format!("{sides}: {}", parts.join("; "));
-    std::iter::once(headline).chain(at_most(versus)).collect()
+    std::iter::once(headline).chain(describe_worst_rates(versus)).collect()
 }
 
 /// What a promise costs, where the sides differ in it: no side is better for that.
@@ -79,7 +79,7 @@ fn price(versus: &Versus) -> Option<String> {
 }
 
 /// Two versions of one engine: `rocksdb 11.8.1 against 9.10.0`.
-fn sides(new: &str, base: &str) -> String {
+fn format_sides(new: &str, base: &str) -> String {
     match (new.rsplit_once('-'), base.rsplit_once('-')) {
         (Some((engine, new)), Some((other, base))) if engine == other => {
             format!("{engine} {new} against {base}")
@@ -130,7 +130,7 @@ fn case(name: &str) -> String {
 }
 
 /// The most by which rates without a significant difference may have got worse.
-fn at_most(versus: &Versus) -> Option<String> {
+fn describe_worst_rates(versus: &Versus) -> Option<String> {
     let rates = [&c::OPS_PER_S, &c::RECORDS_PER_S];
     let open = versus.pairs.iter().flat_map(|pair| &pair.rows).filter(|row| {
         matches!(row.verdict, Verdict::Undecided | Verdict::Equal)
@@ -138,7 +138,7 @@ fn at_most(versus: &Versus) -> Option<String> {
             && rates.iter().any(|rate| rate.name == row.figure)
     });
     let most = |row: &Row| {
-        let worst = row.worst_by().filter(|worst| *worst > 0.0)?;
+        let worst = row.largest_worsening().filter(|worst| *worst > 0.0)?;
         Some(format!("{} {} at most {} lower", row.scope, short(row.figure), percent(worst)))
     };
     let each: Vec<String> = open.filter_map(most).take(NAMED_MAX).collect();

@@ -7,7 +7,7 @@ use super::Versus;
 const READ_BY: &str = "option short_gets";
 
 /// Adds the note to each row with gets.
-pub(super) fn mark(versus: &mut Versus) {
+pub(super) fn add_notes(versus: &mut Versus) {
     let difference = versus.differences.iter().find(|each| each.subject.ends_with(READ_BY));
     let Some(difference) = difference else { return };
     let (base, new) = (&difference.base, &difference.new);

@@ -52,7 +52,7 @@ const OPEN: [&Definition; 4] =
 
 impl FigureChoice {
     /// The figures of these names.
-    pub fn named(names: &[String]) -> Result<Self, UnknownFigure> {
+    pub fn from_names(names: &[String]) -> Result<Self, UnknownFigure> {
         let named = names.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
         Ok(Self::Named(named))
     }
@@ -62,7 +62,7 @@ impl FigureChoice {
         matches!(self, Self::Named(_)) || scope.is_primary(name)
     }
 
-    pub(crate) fn wants(&self, name: &str, direction: Direction, scope: FigureScope) -> bool {
+    pub(crate) fn includes(&self, name: &str, direction: Direction, scope: FigureScope) -> bool {
         let among = |wanted: &[&Definition]| wanted.iter().any(|figure| figure.name == name);
         let latency = c::is_latency(name);
         match (self, scope) {

@@ -2,7 +2,7 @@
 
 use super::sides::Record;
 use super::work::Difference;
-use crate::figures::efficiency::{self, BaselineCase};
+use crate::figures::efficiency::{self, CeilingCase};
 use crate::figures::engines::EngineInfo;
 use crate::figures::evidence::CaseEvidence;
 use crate::figures::group::Group;
@@ -41,24 +41,24 @@ pub(super) fn methods(base: &Record, new: &Record) -> Vec<Difference> {
 /// Differences of the bare drive, where both sides measured it in the same way next to engines and
 /// the ranges do not overlap.
 pub(super) fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
-    let baselines = |record: &Record| {
+    let ceilings = |record: &Record| {
         let groups = &record.figures.groups;
         if groups.iter().any(Group::competes) { efficiency::ceilings(groups) } else { Vec::new() }
     };
-    let (base, new) = (baselines(base), baselines(new));
-    let counterpart = |one: &BaselineCase| {
-        let like = |other: &&BaselineCase| {
-            let shape = |it: &BaselineCase| (it.block_bytes, it.in_flight);
+    let (base, new) = (ceilings(base), ceilings(new));
+    let counterpart = |one: &CeilingCase| {
+        let like = |other: &&CeilingCase| {
+            let shape = |it: &CeilingCase| (it.block_bytes, it.in_flight);
             (&other.job, &other.volume, shape(other)) == (&one.job, &one.volume, shape(one))
                 && (other.reads_share - one.reads_share).abs() < 0.1
         };
         new.iter().find(like)
     };
-    let per_s = |one: &BaselineCase| {
+    let per_s = |one: &CeilingCase| {
         let [low, high] = [one.ios_per_s_low, one.ios_per_s_high].map(units::si);
         format!("{} ({low} to {high})", units::rate(one.ios_per_s))
     };
-    let difference = |one: &BaselineCase| {
+    let difference = |one: &CeilingCase| {
         let other = counterpart(one)?;
         let apart =
             one.ios_per_s_low > other.ios_per_s_high || other.ios_per_s_low > one.ios_per_s_high;
@@ -74,7 +74,7 @@ pub(super) fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
 }
 
 pub(super) fn protocol(record: &Record) -> u32 {
-    let workers = record.evidence.recorded().filter_map(|(_, case)| case.worker.as_ref());
+    let workers = record.evidence.recorded_cases().filter_map(|(_, case)| case.worker.as_ref());
     let protocols = workers.map(|worker| worker.description.protocol);
     // A run without a worker has no figures either.
     protocols.max().unwrap_or(kvdyno_record::PROTOCOL)
@@ -233,7 +233,7 @@ pub(super) fn engines(
         add("load generator", first.load_generator.clone(), second.load_generator.clone());
         add("worker's checksum", short(&one.sha256), short(&other.sha256));
         let library = |worker: &WorkerIdentity| match &worker.library {
-            Some(library) => format!("{}, {}", library.words(), library.checksum()),
+            Some(library) => format!("{}, {}", library.to_text(), library.checksum()),
             None => "part of its worker".to_owned(),
         };
         add("library", library(one), library(other));
@@ -248,7 +248,7 @@ pub(super) fn engines(
 
 fn cases<'r>(record: &'r Record, label: &str) -> impl Iterator<Item = &'r CaseRecord> {
     let of_label = move |case: &&CaseRecord| case.case.label == label;
-    record.evidence.recorded().map(|(_, case)| case).filter(of_label)
+    record.evidence.recorded_cases().map(|(_, case)| case).filter(of_label)
 }
 
 fn worker<'r>(record: &'r Record, label: &str) -> Option<&'r WorkerIdentity> {

@@ -1,6 +1,6 @@
 //! The gate: whether any primary figure got worse by more than allowed.
 
-use super::judge::{Row, Verdict, least};
+use super::judge::{Row, Verdict, least_difference};
 use super::pairing::{Pair, Unpaired};
 use crate::figures::metric::Direction;
 use crate::judge::rule::{self, Mean};
@@ -70,16 +70,18 @@ impl Gate {
         let mut lists = GateLists::default();
         let (judged, beyond): (Vec<(&Pair, &Row)>, Vec<Mean>) = rows
             .iter()
-            .filter_map(|(pair, row)| Some(((*pair, *row), beyond(row, allowed)?)))
+            .filter_map(|(pair, row)| Some(((*pair, *row), worsening_beyond(row, allowed)?)))
             .unzip();
-        for ((pair, row), worse) in judged.iter().zip(rule::above(&beyond, 0.0)) {
+        for ((pair, row), worse) in judged.iter().zip(rule::means_above(&beyond, 0.0)) {
             let name = || format!("{}, {}", pair.name, figure(row));
-            let by = row.ratio.map_or(0.0, |ratio| row.worse_by(ratio));
+            let by = row.ratio.map_or(0.0, |ratio| row.worsening_at(ratio));
             if worse {
                 lists.regressed.push(format!("{} by {}", name(), percent(by)));
                 continue;
             }
-            let most = row.worst_by().filter(|most| *most > allowed.max(least(row.figure)));
+            let most = row
+                .largest_worsening()
+                .filter(|most| *most > allowed.max(least_difference(row.figure)));
             lists.may_hide.extend(most.map(|most| format!("{} (up to {})", name(), percent(most))));
         }
         // A figure that the base lacks cannot have got worse.
@@ -126,18 +128,18 @@ fn figure(row: &Row) -> String {
 }
 
 /// By how much a figure got worse beyond the allowed share; none: it has no interval.
-fn beyond(row: &Row, allowed: f64) -> Option<Mean> {
-    Some(beyond_allowed(row.worse()?, allowed, (row.figure, row.direction)))
+fn worsening_beyond(row: &Row, allowed: f64) -> Option<Mean> {
+    Some(subtract_allowed(row.mean_worsening()?, allowed, (row.figure, row.direction)))
 }
 
 /// A mean that is worse by so much, less the allowed share: as logarithms.
-pub(crate) fn beyond_allowed(
+pub(crate) fn subtract_allowed(
     worse: Mean,
     allowed: f64,
     (figure, direction): (&str, Direction),
 ) -> Mean {
     // Less may be a bias of the builds.
-    let allowed = allowed.max(least(figure));
+    let allowed = allowed.max(least_difference(figure));
     let bound = match direction {
         Direction::Higher => -(1.0 - allowed).max(0.0).ln(),
         Direction::Lower | Direction::Neither => allowed.ln_1p(),

@@ -123,7 +123,7 @@ pub(super) struct Spot<'n> {
 }
 
 impl Spot<'_> {
-    fn words(&self) -> String {
+    fn description(&self) -> String {
         let role = [self.role.unwrap_or(self.phase)];
         role.into_iter().chain(self.op).collect::<Vec<_>>().join(" ")
     }
@@ -157,7 +157,7 @@ pub(super) fn is_counted(figure: &str) -> bool {
 }
 
 /// The share below which two levels of a figure are equal, on any machine.
-pub fn least(figure: &str) -> f64 {
+pub fn least_difference(figure: &str) -> f64 {
     if is_counted(figure) { COUNTED_BIAS } else { BIAS }
 }
 
@@ -223,7 +223,7 @@ impl FigurePair<'_> {
             phase: self.spot.phase.to_owned(),
             role: self.spot.role.map(str::to_owned),
             op: self.spot.op.map(str::to_owned),
-            scope: self.spot.words(),
+            scope: self.spot.description(),
             figure: metric.name,
             unit: metric.unit,
             direction: metric.direction,
@@ -287,7 +287,7 @@ impl FigurePair<'_> {
         (row.more, row.mean) = (judgement.more, judgement.mean);
         let repeat = if self.paired { "pair" } else { "run" };
         match judgement.decision {
-            Decision::Different => (word(row.direction, judgement.ratio), None),
+            Decision::Different => (change_verdict(row.direction, judgement.ratio), None),
             Decision::Equal => {
                 let within = units::percent(self.margins.within);
                 (Verdict::Equal, Some(format!("equal within {within}")))
@@ -310,7 +310,7 @@ impl FigurePair<'_> {
     }
 }
 
-fn word(direction: Direction, ratio: f64) -> Verdict {
+fn change_verdict(direction: Direction, ratio: f64) -> Verdict {
     match (direction, ratio > 1.0) {
         (Direction::Neither, _) => Verdict::Changed,
         (Direction::Higher, true) | (Direction::Lower, false) => Verdict::Improved,
@@ -330,7 +330,7 @@ impl Row {
     }
 
     /// The share by which it got worse, at this ratio; negative: better.
-    pub(super) fn worse_by(&self, ratio: f64) -> f64 {
+    pub(super) fn worsening_at(&self, ratio: f64) -> f64 {
         match self.direction {
             Direction::Higher => 1.0 - ratio,
             Direction::Lower => ratio - 1.0,
@@ -339,13 +339,13 @@ impl Row {
     }
 
     /// The most by which it may have got worse.
-    pub(super) fn worst_by(&self) -> Option<f64> {
+    pub(super) fn largest_worsening(&self) -> Option<f64> {
         let ends = [self.ratio_low?, self.ratio_high?];
-        Some(ends.map(|end| self.worse_by(end)).into_iter().fold(f64::MIN, f64::max))
+        Some(ends.map(|end| self.worsening_at(end)).into_iter().fold(f64::MIN, f64::max))
     }
 
     /// The mean, by how much it got worse: as the logarithm of a ratio above 1.
-    pub(super) fn worse(&self) -> Option<Mean> {
+    pub(super) fn mean_worsening(&self) -> Option<Mean> {
         let sign = if self.direction == Direction::Higher { -1.0 } else { 1.0 };
         self.mean.map(|mean| Mean { value: sign * mean.value, ..mean })
     }
@@ -385,8 +385,8 @@ mod tests {
         }
         let regressed = row(&c::OPS_PER_S, &EIGHT, &less, false);
         assert!((regressed.ratio.unwrap() - 0.9).abs() < 1e-9, "{regressed:?}");
-        assert!((regressed.worse_by(0.9) - 0.1).abs() < 1e-9);
-        assert!(regressed.worst_by().unwrap() >= 0.1);
+        assert!((regressed.worsening_at(0.9) - 0.1).abs() < 1e-9);
+        assert!(regressed.largest_worsening().unwrap() >= 0.1);
     }
 
     #[test]

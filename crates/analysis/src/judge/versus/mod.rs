@@ -21,7 +21,7 @@ pub(crate) use choice::FigureScope;
 pub use choice::{FigureChoice, UnknownFigure};
 pub use explanation::Explanation;
 pub use gate::{Gate, GateResult, NotJudged};
-pub use judge::{BIAS, Row, Sample, Verdict, least};
+pub use judge::{BIAS, Row, Sample, Verdict, least_difference};
 pub(crate) use pairing::are_alike;
 pub use pairing::{Pair, Unpaired};
 pub use refusal::Refusal;
@@ -103,7 +103,7 @@ impl Versus {
         let counts = Counts::count(rows());
         let gate =
             question.gate.map(|allowed| Gate::judge(allowed, &paired.pairs, &paired.unpaired));
-        let [base, new] = sides.described();
+        let [base, new] = sides.describe_sides();
         let mut versus = Self {
             method_version: METHOD_VERSION,
             base,
@@ -117,7 +117,7 @@ impl Versus {
             answer: Vec::new(),
             explanations: Vec::new(),
         };
-        calls::mark(&mut versus);
+        calls::add_notes(&mut versus);
         versus.answer = answer::sentences(&versus);
         Ok(versus)
     }

@@ -93,8 +93,8 @@ struct Unit<'r> {
 /// Pairs the cases of both sides, with the figures that are wanted.
 pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Refusal> {
     sides.check()?;
-    let [base, new] = sides.chosen().map(|chosen| side_units(&chosen, sides));
-    if let (Some(_), Some(refusal)) = (question.gate, unlike_promises(sides, &base, &new)) {
+    let [base, new] = sides.compared_groups().map(|chosen| side_units(&chosen, sides));
+    if let (Some(_), Some(refusal)) = (question.gate, unlike_promises_refusal(sides, &base, &new)) {
         return Err(refusal);
     }
     let mut free: Vec<&Unit<'_>> = new.iter().collect();
@@ -107,15 +107,15 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
         };
         let other = free.remove(index);
         if let Some(difference) = unit.rate_difference(other) {
-            let reason = format!("pilots found unlike rates: {}", difference.words());
+            let reason = format!("pilots found unlike rates: {}", difference.description());
             let name = unit.name.clone();
             paired.unpaired.push(Unpaired { in_base: true, name: name.clone(), reason });
             unlike.push((name, difference));
             continue;
         }
         paired.labels.push((unit.group.label.clone(), other.group.label.clone()));
-        let pair = compared(unit, other, sides, question, &mut paired.figures);
-        if let ([], Some(trouble)) = (pair.rows.as_slice(), unit.group.trouble()) {
+        let pair = compare_units(unit, other, sides, question, &mut paired.figures);
+        if let ([], Some(trouble)) = (pair.rows.as_slice(), unit.group.describe_outcomes()) {
             let why = format!("neither side has its figures: {trouble}");
             paired.unpaired.push(Unpaired { in_base: false, name: pair.name.clone(), reason: why });
         }
@@ -131,7 +131,7 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
             let differences = work::differences(&unit.work, &other.work);
             return Err(Refusal::Work { case: unit.name.clone(), differences });
         }
-        paired.unpaired.push(unit.alone(true));
+        paired.unpaired.push(unit.to_unpaired(true));
     }
     if let ([], Some((case, difference))) = (&paired.pairs[..], unlike.pop()) {
         return Err(Refusal::Work { case, differences: vec![difference] });
@@ -147,12 +147,16 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
     paired.check(&question.figures)?;
     // A load has no figures of reads.
     paired.pairs.retain(|pair| !pair.rows.is_empty());
-    paired.unpaired.extend(free.iter().map(|unit| unit.alone(false)));
+    paired.unpaired.extend(free.iter().map(|unit| unit.to_unpaired(false)));
     Ok(paired)
 }
 
 /// A gate asks which side is better, and a promise is no worse for its price.
-fn unlike_promises(sides: &Sides<'_>, base: &[Unit<'_>], new: &[Unit<'_>]) -> Option<Refusal> {
+fn unlike_promises_refusal(
+    sides: &Sides<'_>,
+    base: &[Unit<'_>],
+    new: &[Unit<'_>],
+) -> Option<Refusal> {
     let [base, new] = [base.first()?, new.first()?].map(|unit| unit.group.durability);
     let [base, new] = [base, new].map(|class| class.as_str());
     (sides.side_by_side() && base != new).then_some(Refusal::Promises { base, new })
@@ -202,7 +206,7 @@ fn side_units<'r>(chosen: &[Chosen<'r>], sides: &Sides<'_>) -> Vec<Unit<'r>> {
 
 /// `labelled`: names include the engine; with two engines it is in the title.
 fn units<'r>(chosen: &Chosen<'r>, labelled: bool) -> Vec<Unit<'r>> {
-    let naming = Naming::for_groups(&chosen.groups);
+    let naming = Naming::from_groups(&chosen.groups);
     let unit = |group: &&'r Group| {
         let id = &group.trials.first()?.case;
         let case = chosen.record.evidence.plan.cases.iter().find(|case| case.id == *id)?;
@@ -238,13 +242,13 @@ impl Unit<'_> {
         })
     }
 
-    fn alone(&self, in_base: bool) -> Unpaired {
+    fn to_unpaired(&self, in_base: bool) -> Unpaired {
         let other = if in_base { "NEW" } else { "BASE" };
         Unpaired { in_base, name: self.name.clone(), reason: format!("{other} has no such case") }
     }
 }
 
-fn compared(
+fn compare_units(
     base: &Unit<'_>,
     new: &Unit<'_>,
     sides: &Sides<'_>,
@@ -315,7 +319,8 @@ impl<'q> RowBuilder<'q> {
         let spot = Spot { phase: &base.phase, role: None, op: None };
         let before = self.rows.len();
         self.add(spot, FigureScope::Load, &base.metrics, &new.metrics);
-        if let Some(why) = comparable::different_loads(self.sides[0][0], self.sides[1][0]) {
+        if let Some(why) = comparable::describe_load_difference(self.sides[0][0], self.sides[1][0])
+        {
             let rows = self.rows[before..].iter_mut();
             rows.filter(|row| !comparable::is_size(row.figure)).for_each(|row| row.part(&why));
         }
@@ -329,7 +334,8 @@ impl<'q> RowBuilder<'q> {
         }
         let spot = Spot { phase: &base.phase, role: None, op: None };
         let labels = &self.labels;
-        let different = comparable::different_mixes(&[(&labels[0], base), (&labels[1], new)]);
+        let different =
+            comparable::describe_mix_difference(&[(&labels[0], base), (&labels[1], new)]);
         let before = self.rows.len();
         self.add(spot, FigureScope::Phase, &base.metrics, &new.metrics);
         if let Some(why) = different {
@@ -368,14 +374,14 @@ impl<'q> RowBuilder<'q> {
             self.figures.extend(figures.map(|metric| metric.name));
         }
         let choice = &self.question.figures;
-        let wanted = |metric: &&Metric| choice.wants(metric.name, metric.direction, scope);
+        let wanted = |metric: &&Metric| choice.includes(metric.name, metric.direction, scope);
         for metric in base.0.iter().filter(wanted) {
             let other = new.0.iter().find(|other| other.name == metric.name);
             let repeats = [(0, Some(metric)), (1, other)].map(|(side, metric)| {
                 let runs = &self.sides[side];
                 match metric {
                     Some(metric) if !self.paired => {
-                        let at = |run: &'q Group| metrics_at(run, spot)?.named(metric.name);
+                        let at = |run: &'q Group| metrics_at(run, spot)?.get_by_name(metric.name);
                         Repeats::runs(&runs.iter().copied().filter_map(at).collect::<Vec<_>>())
                     }
                     metric => Repeats::trials(metric, &runs[0].trial_numbers()),

@@ -144,7 +144,7 @@ fn list_moved(base: &Profiled, new: &Profiled) -> Vec<MovedFunction> {
     let (base, new) = (&base.sampled, &new.sampled);
     let wholes = [base.samples, new.samples];
     let chances = own.values().map(|(_, counts)| chance(*counts, wholes));
-    let differs = rule::holm(&chances.collect::<Vec<_>>());
+    let differs = rule::holm_correction(&chances.collect::<Vec<_>>());
     let moved = own.into_iter().zip(differs).filter(|(_, differs)| *differs);
     let moved = moved.map(|((name, (origin, [of_base, of_new])), _)| MovedFunction {
         name,
@@ -155,14 +155,14 @@ fn list_moved(base: &Profiled, new: &Profiled) -> Vec<MovedFunction> {
         new_ns_per_op: new.ns_per_op(of_new),
     });
     let mut moved: Vec<MovedFunction> = moved.collect();
-    moved.sort_by(|a, b| b.moved().abs().total_cmp(&a.moved().abs()));
+    moved.sort_by(|a, b| b.share_change().abs().total_cmp(&a.share_change().abs()));
     moved.truncate(FUNCTIONS_MAX);
     moved
 }
 
 impl MovedFunction {
     /// The change of its share.
-    pub fn moved(&self) -> f64 {
+    pub fn share_change(&self) -> f64 {
         self.new_share - self.base_share
     }
 }
@@ -192,32 +192,32 @@ mod tests {
 
     /// The record of a run, where its files are.
     fn record(own: u64) -> (tempfile::TempDir, Record) {
-        let mut fixture = Fixture::profiled();
+        let mut fixture = Fixture::with_profile();
         for profile in fixture.cases.iter_mut().filter_map(|case| case.profile.as_mut()) {
             let threads = &mut profile.phases[0].threads[0];
             threads.samples += own;
             threads.stacks[1].1 += own;
         }
         fixture.run.id = format!("run-{own}");
-        let folder = crate::fixture::make_folder();
-        let record = Record::read(&fixture.write(&folder.path().join("run"))).unwrap();
-        (folder, record)
+        let dir = crate::fixture::make_dir();
+        let record = Record::read(&fixture.write(&dir.path().join("run"))).unwrap();
+        (dir, record)
     }
 
     /// The same with another name of the engine's thread.
     fn renamed(thread: &str) -> (tempfile::TempDir, Record) {
-        let mut fixture = Fixture::profiled();
+        let mut fixture = Fixture::with_profile();
         for profile in fixture.cases.iter_mut().filter_map(|case| case.profile.as_mut()) {
             profile.phases[0].threads[1].name = thread.to_owned();
         }
         fixture.run.id = format!("run-{thread}");
-        let folder = crate::fixture::make_folder();
-        let record = Record::read(&fixture.write(&folder.path().join("run"))).unwrap();
-        (folder, record)
+        let dir = crate::fixture::make_dir();
+        let record = Record::read(&fixture.write(&dir.path().join("run"))).unwrap();
+        (dir, record)
     }
 
     fn profiles(own: u64) -> Vec<ProfilePair> {
-        let ((_base_folder, base), (_new_folder, new)) = (record(0), record(own));
+        let ((_base_dir, base), (_new_dir, new)) = (record(0), record(own));
         compare(&base, &new)
     }
 
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn programs_read_what_moved_without_all_calls() {
-        let ((_base_folder, base), (_new_folder, new)) = (record(0), record(300));
+        let ((_base_dir, base), (_new_dir, new)) = (record(0), record(300));
         let (versus, profiles) = judged(&base, &new);
         let json = serde_json::to_value(VersusJson::new(&versus, &profiles)).unwrap();
         assert!(json["pairs"].is_array(), "what a comparison has stands beside it");
@@ -273,7 +273,7 @@ mod tests {
     /// Samples of the flushing thread moved to one of another name.
     #[test]
     fn threads_of_one_side_stand_beside_none() {
-        let ((_base_folder, base), (_new_folder, new)) = (record(0), renamed("compact"));
+        let ((_base_dir, base), (_new_dir, new)) = (record(0), renamed("compact"));
         let pairs = compare(&base, &new);
         let threads: Vec<(&str, u64, u64)> = pairs
             .iter()
@@ -304,7 +304,7 @@ mod tests {
                 cut: 0,
                 stacks: (0..=others).map(|index| (index as u32, own(index))).collect(),
             };
-            Profiled::of_threads(&file, &threads)
+            Profiled::from_threads(&file, &threads)
         };
         let moved = |others| list_moved(&sampled(100, others), &sampled(145, others)).len();
         assert_eq!((moved(0), moved(49)), (1, 0));

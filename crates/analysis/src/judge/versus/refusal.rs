@@ -20,10 +20,10 @@ pub enum Refusal {
         differences: Vec<Difference>,
     },
     /// They were measured or computed by different methods.
-    #[error("the methods differ: {}", .0.words())]
+    #[error("the methods differ: {}", .0.description())]
     Method(Difference),
     /// Runs of one side are no repeats of each other.
-    #[error("runs {first} and {other} of one side differ: {}", first_and_other(.difference))]
+    #[error("runs {first} and {other} of one side differ: {}", format_difference(.difference))]
     Build {
         /// The first run of the side.
         first: String,
@@ -71,7 +71,7 @@ pub enum Refusal {
     },
 }
 
-fn first_and_other(difference: &Difference) -> String {
+fn format_difference(difference: &Difference) -> String {
     let Difference { subject, base, new } = difference;
     format!("{subject}: {base} and {new}")
 }
@@ -79,7 +79,7 @@ fn first_and_other(difference: &Difference) -> String {
 fn fields(differences: &[Difference]) -> String {
     let short = |difference: &Difference| {
         let Difference { subject: what, base, new } = difference;
-        Difference { subject: what.clone(), base: cut(base), new: cut(new) }.words()
+        Difference { subject: what.clone(), base: cut(base), new: cut(new) }.description()
     };
     let named: Vec<String> = differences.iter().take(NAMED_MAX).map(short).collect();
     let more = differences.len().saturating_sub(NAMED_MAX);

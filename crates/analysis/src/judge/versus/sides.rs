@@ -9,7 +9,7 @@ use crate::figures::findings::Severity;
 use crate::figures::group::Group;
 use crate::figures::lists::unique;
 use crate::judge::comparison;
-use kvdyno_record::files::{RecordError, RunFolder};
+use kvdyno_record::files::{RecordError, RunDir};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -25,8 +25,8 @@ pub struct Record {
 
 impl Record {
     /// Reads a run and computes its figures.
-    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
-        Self::from_evidence(Evidence::read(folder)?)
+    pub fn read(dir: &RunDir) -> Result<Self, RecordError> {
+        Self::from_evidence(Evidence::read(dir)?)
     }
 
     /// Computes a record's figures.
@@ -105,7 +105,7 @@ impl<'r> Sides<'r> {
     }
 
     /// Each side's record, and its label where it is one engine of it.
-    fn both(&self) -> [(&'r Record, Option<&'r str>); 2] {
+    fn first_records(&self) -> [(&'r Record, Option<&'r str>); 2] {
         match *self {
             Self::Runs { base, new } => [(&base[0], None), (&new[0], None)],
             Self::Engines { run, base, new } => [(run, Some(base)), (run, Some(new))],
@@ -113,7 +113,7 @@ impl<'r> Sides<'r> {
     }
 
     /// The further runs of each side.
-    fn further(&self) -> [&'r [Record]; 2] {
+    fn further_records(&self) -> [&'r [Record]; 2] {
         match *self {
             Self::Runs { base, new } => [&base[1..], &new[1..]],
             Self::Engines { .. } => [&[], &[]],
@@ -122,15 +122,16 @@ impl<'r> Sides<'r> {
 
     /// The records of each side.
     pub(super) fn records_of_each(&self) -> [Vec<&'r Record>; 2] {
-        let ([(base, _), (new, _)], [further_base, further_new]) = (self.both(), self.further());
+        let ([(base, _), (new, _)], [further_base, further_new]) =
+            (self.first_records(), self.further_records());
         [(base, further_base), (new, further_new)]
             .map(|(first, further)| std::iter::once(first).chain(further).collect())
     }
 
     /// The base, and the new side.
-    pub fn described(&self) -> [Side; 2] {
-        let [base, new] = self.both();
-        let [further_base, further_new] = self.further();
+    pub fn describe_sides(&self) -> [Side; 2] {
+        let [base, new] = self.first_records();
+        let [further_base, further_new] = self.further_records();
         [(base, further_base), (new, further_new)]
             .map(|((record, label), further)| Side::from_records(record, label, further))
     }
@@ -144,7 +145,7 @@ impl<'r> Sides<'r> {
     }
 
     pub(super) fn records(&self) -> (&'r Record, &'r Record) {
-        let [(base, _), (new, _)] = self.both();
+        let [(base, _), (new, _)] = self.first_records();
         (base, new)
     }
 
@@ -162,12 +163,12 @@ impl<'r> Sides<'r> {
     }
 
     /// The compared groups of the base, and of the new side, run by run.
-    pub(super) fn chosen(&self) -> [Vec<Chosen<'r>>; 2] {
-        let [base, new] = self.both();
-        let [further_base, further_new] = self.further();
+    pub(super) fn compared_groups(&self) -> [Vec<Chosen<'r>>; 2] {
+        let [base, new] = self.first_records();
+        let [further_base, further_new] = self.further_records();
         [(base, further_base), (new, further_new)].map(|((record, label), further)| {
             let runs = std::iter::once(record).chain(further);
-            runs.map(|record| chosen(record, label)).collect()
+            runs.map(|record| choose_groups(record, label)).collect()
         })
     }
 
@@ -195,11 +196,11 @@ impl<'r> Sides<'r> {
                 }
             }
         }
-        same_method(base, new)?;
-        for (first, further) in [base, new].into_iter().zip(self.further()) {
+        refuse_different_methods(base, new)?;
+        for (first, further) in [base, new].into_iter().zip(self.further_records()) {
             for record in further {
-                same_method(first, record)?;
-                same_build(first, record)?;
+                refuse_different_methods(first, record)?;
+                refuse_different_builds(first, record)?;
             }
         }
         Ok(())
@@ -232,7 +233,7 @@ impl<'r> Sides<'r> {
 }
 
 /// Refuses records that were measured or computed by different methods.
-fn same_method(base: &Record, new: &Record) -> Result<(), Refusal> {
+fn refuse_different_methods(base: &Record, new: &Record) -> Result<(), Refusal> {
     let methods = [
         ("method version", base.figures.method_version, new.figures.method_version),
         ("protocol of the workers", protocol(base), protocol(new)),
@@ -245,7 +246,7 @@ fn same_method(base: &Record, new: &Record) -> Result<(), Refusal> {
 }
 
 /// Refuses runs of one side that are of different builds, options or machines.
-fn same_build(first: &Record, other: &Record) -> Result<(), Refusal> {
+fn refuse_different_builds(first: &Record, other: &Record) -> Result<(), Refusal> {
     let mut differences = surroundings(first, other);
     for label in first.labels() {
         engines(first, other, &(label.clone(), label), &mut differences);
@@ -278,7 +279,7 @@ impl Side {
 }
 
 /// The compared groups: those of an engine, or all that are judged.
-fn chosen<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
+fn choose_groups<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
     let groups = &record.figures.groups;
     let is_judged = is_judged(groups);
     let takes_part = |group: &&Group| match label {

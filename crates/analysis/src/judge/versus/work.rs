@@ -22,7 +22,7 @@ impl Difference {
     }
 
     /// `data.records: 1000 in BASE, 2000 in NEW`.
-    pub fn words(&self) -> String {
+    pub fn description(&self) -> String {
         let shown = |value: &str| if value.is_empty() { "none" } else { value }.to_owned();
         format!("{}: {} in BASE, {} in NEW", self.subject, shown(&self.base), shown(&self.new))
     }
@@ -54,7 +54,7 @@ fn walk(path: &str, base: &Value, new: &Value, differences: &mut Vec<Difference>
                 walk(&below(&member(&base, &new, index)), &base, &new, differences);
             }
         }
-        _ => differences.extend(Difference::between(path, words(base), words(new))),
+        _ => differences.extend(Difference::between(path, format_value(base), format_value(new))),
     }
 }
 
@@ -68,7 +68,7 @@ fn member(base: &Value, new: &Value, index: usize) -> String {
 }
 
 /// A value in words: `operations_per_s 2000, schedule poisson`.
-fn words(value: &Value) -> String {
+fn format_value(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
         Value::String(text) => text.clone(),
@@ -76,7 +76,7 @@ fn words(value: &Value) -> String {
         Value::Number(number) if number.is_f64() => number.as_f64().unwrap_or_default().to_string(),
         Value::Number(number) => number.to_string(),
         Value::Bool(is) => is.to_string(),
-        Value::Array(members) => members.iter().map(words).collect::<Vec<_>>().join(", "),
+        Value::Array(members) => members.iter().map(format_value).collect::<Vec<_>>().join(", "),
         Value::Object(fields) => match fields.get("name").and_then(Value::as_str) {
             Some(name) => format!("`{name}`"),
             None => fields.iter().map(field).collect::<Vec<_>>().join(", "),
@@ -86,8 +86,8 @@ fn words(value: &Value) -> String {
 
 fn field((key, value): (&String, &Value)) -> String {
     match value {
-        Value::Object(_) | Value::Array(_) => format!("{key} ({})", words(value)),
-        _ => format!("{key} {}", words(value)),
+        Value::Object(_) | Value::Array(_) => format!("{key} ({})", format_value(value)),
+        _ => format!("{key} {}", format_value(value)),
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
         };
         assert_eq!(differences(&work(1, 2, true), &work(1, 2, true)), []);
         let differences = differences(&work(1, 2, false), &work(5, 3, true));
-        let differences: Vec<String> = differences.iter().map(Difference::words).collect();
+        let differences: Vec<String> = differences.iter().map(Difference::description).collect();
         assert_eq!(
             differences,
             [
@@ -123,10 +123,10 @@ mod tests {
         let rate = json!({ "rate": { "operations_per_s": 2000.0, "schedule": "poisson" } });
         let differing = differences(&json!({ "rate": null }), &rate);
         let words = "rate: none in BASE, operations_per_s 2000, schedule poisson in NEW";
-        assert_eq!(differing[0].words(), words);
+        assert_eq!(differing[0].description(), words);
         let values = json!({ "size": { "uniform": { "min": 1, "max": 9 } } });
         let differing = differences(&json!({ "size": { "fixed": { "bytes": 100 } } }), &values);
-        let words: Vec<String> = differing.iter().map(Difference::words).collect();
+        let words: Vec<String> = differing.iter().map(Difference::description).collect();
         assert!(
             words.contains(&"size.uniform: none in BASE, max 9, min 1 in NEW".to_owned()),
             "{words:?}"

@@ -4,8 +4,8 @@ use super::*;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 
-/// The store's folder, for a test that runs as a maker.
-const FOLDER: &str = "KVDYNO_TEST_STATES";
+/// The store's directory, for a test that runs as a maker.
+const DIR: &str = "KVDYNO_TEST_STATES";
 
 /// Runs a test of this binary in another process, as a maker in this store.
 struct Maker(Child);
@@ -14,7 +14,7 @@ impl Maker {
     fn start(test: &str, states: &States) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", &format!("states::tests::killed::{test}"), "--nocapture"]);
-        command.env(FOLDER, states.folder()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.env(DIR, states.dir()).stdout(Stdio::piped()).stderr(Stdio::null());
         Self(command.spawn().unwrap())
     }
 
@@ -32,11 +32,11 @@ impl Drop for Maker {
     }
 }
 
-/// Where this process is a maker: its store, and a folder for its database.
+/// Where this process is a maker: its store, and a directory for its database.
 fn as_maker() -> Option<(PathBuf, States)> {
-    let folder = PathBuf::from(std::env::var_os(FOLDER)?);
-    let states = States::open(&folder).unwrap();
-    Some((folder.with_file_name(format!("databases-{}", std::process::id())), states))
+    let dir = PathBuf::from(std::env::var_os(DIR)?);
+    let states = States::open(&dir).unwrap();
+    Some((dir.with_file_name(format!("databases-{}", std::process::id())), states))
 }
 
 #[test]
@@ -50,19 +50,19 @@ fn a_killed_makers_temporary_is_removed_and_a_live_ones_is_not() {
         };
         states.keep(description(ID), &database_in(&databases), None, &mut go_on).unwrap();
     }
-    let (_folder, states) = store();
+    let (_dir, states) = store();
     let test = "a_killed_makers_temporary_is_removed_and_a_live_ones_is_not";
     let mut maker = Maker::start(test, &states);
     maker.wait_for("in the making");
-    let is_there = || names(states.folder()).iter().any(|name| name.starts_with("making-"));
+    let is_there = || names(states.dir()).iter().any(|name| name.starts_with("making-"));
     assert!(is_there());
-    States::open(states.folder()).unwrap();
+    States::open(states.dir()).unwrap();
     assert!(is_there(), "its maker lives");
     assert!(states.find(ID).unwrap().is_none() && states.list().unwrap().is_empty());
     drop(maker);
     assert!(is_there());
-    States::open(states.folder()).unwrap();
-    assert!(names(states.folder()).is_empty());
+    States::open(states.dir()).unwrap();
+    assert!(names(states.dir()).is_empty());
 }
 
 /// The maker keeps and removes until it is killed, at another moment each time.
@@ -75,15 +75,15 @@ fn whenever_a_maker_is_killed_its_states_are_whole_or_not_there() {
             states.remove(ID).unwrap();
         }
     }
-    let (_folder, states) = store();
+    let (_dir, states) = store();
     let test = "whenever_a_maker_is_killed_its_states_are_whole_or_not_there";
     for round in 0..24 {
         let mut maker = Maker::start(test, &states);
         maker.wait_for("at work");
         std::thread::sleep(Duration::from_micros(700 * round));
         drop(maker);
-        let states = States::open(states.folder()).unwrap();
-        let names = names(states.folder());
+        let states = States::open(states.dir()).unwrap();
+        let names = names(states.dir());
         assert!(names.iter().all(|name| name == ID), "{names:?}");
         if states.find(ID).unwrap().is_some() {
             states.check(ID, &mut |_| true).unwrap();

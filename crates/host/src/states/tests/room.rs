@@ -6,17 +6,17 @@ const IDS: [&str; 3] = ["aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb", "ccccccccccccccc
 
 /// Three states of the same size; the first was used last, then the third, then the second.
 fn three_states() -> (TempDir, States, u64) {
-    let (folder, states) = store();
+    let (dir, states) = store();
     for id in IDS {
-        keep(&states, id, &database_in(folder.path())).unwrap();
+        keep(&states, id, &database_in(dir.path())).unwrap();
     }
     for (id, hours) in [(IDS[1], 1), (IDS[2], 2), (IDS[0], 3)] {
-        let used = File::open(states.folder().join(id).join("used")).unwrap();
+        let used = File::open(states.dir().join(id).join("used")).unwrap();
         used.set_modified(UNIX_EPOCH + Duration::from_secs(3600 * hours)).unwrap();
     }
     let bytes = states.list().unwrap()[0].bytes;
     assert!(bytes > 0);
-    (folder, states, bytes)
+    (dir, states, bytes)
 }
 
 fn ids(states: &[StateSummary]) -> Vec<&str> {
@@ -25,7 +25,7 @@ fn ids(states: &[StateSummary]) -> Vec<&str> {
 
 #[test]
 fn the_one_that_was_used_last_is_listed_first() {
-    let (_folder, states, _) = three_states();
+    let (_dir, states, _) = three_states();
     let list = states.list().unwrap();
     assert_eq!(ids(&list), [IDS[0], IDS[2], IDS[1]]);
     assert_eq!(list[0].last_use, UNIX_EPOCH + Duration::from_secs(3 * 3600));
@@ -37,7 +37,7 @@ fn the_one_that_was_used_last_is_listed_first() {
 
 #[test]
 fn room_is_made_by_removing_the_longest_unused_first() {
-    let (_folder, states, bytes) = three_states();
+    let (_dir, states, bytes) = three_states();
     assert!(states.make_room(bytes, 4 * bytes).unwrap().is_empty());
     assert_eq!(ids(&states.make_room(bytes, 3 * bytes).unwrap()), [IDS[1]]);
     assert_eq!(ids(&states.make_room(bytes + 1, 3 * bytes).unwrap()), [IDS[2]]);
@@ -51,14 +51,14 @@ fn room_is_made_by_removing_the_longest_unused_first() {
 
 #[test]
 fn room_is_not_made_of_states_in_use() {
-    let (_folder, states, bytes) = three_states();
+    let (_dir, states, bytes) = three_states();
     let newest = states.find(IDS[0]).unwrap().unwrap();
     assert!(states.make_room(bytes, bytes).is_err());
     assert_eq!(states.list().unwrap().len(), 3, "nothing is removed in vain");
     drop(newest);
-    let used = fs::metadata(states.folder().join(IDS[1]).join("used")).unwrap();
+    let used = fs::metadata(states.dir().join(IDS[1]).join("used")).unwrap();
     let held = states.find(IDS[1]).unwrap().unwrap();
-    let file = File::open(states.folder().join(IDS[1]).join("used")).unwrap();
+    let file = File::open(states.dir().join(IDS[1]).join("used")).unwrap();
     file.set_modified(used.modified().unwrap()).unwrap();
     assert_eq!(states.list().unwrap()[2].id, IDS[1], "it is the longest unused");
     assert_eq!(ids(&states.make_room(bytes, 3 * bytes).unwrap()), [IDS[2]]);
@@ -74,12 +74,12 @@ fn room_is_not_made_of_states_in_use() {
 
 #[test]
 fn a_broken_state_is_listed_with_the_reason_and_removed_only_by_name() {
-    let (_folder, states, bytes) = three_states();
-    let path = |id: &str| states.folder().join(id);
+    let (_dir, states, bytes) = three_states();
+    let path = |id: &str| states.dir().join(id);
     fs::write(path(IDS[0]).join("database/wal/log"), "changed").unwrap();
     fs::write(path(IDS[1]).join("state.json"), "{").unwrap();
     fs::copy(path(IDS[0]).join("state.json"), path(IDS[2]).join("state.json")).unwrap();
-    let states = States::open(states.folder()).unwrap();
+    let states = States::open(states.dir()).unwrap();
     let list = states.list().unwrap();
     let reason = |id: &str| {
         let state = list.iter().find(|state| state.id == id).unwrap();
@@ -94,14 +94,14 @@ fn a_broken_state_is_listed_with_the_reason_and_removed_only_by_name() {
     for id in IDS {
         states.remove(id).unwrap();
     }
-    assert!(names(states.folder()).is_empty());
+    assert!(names(states.dir()).is_empty());
 }
 
 #[test]
 fn a_state_without_its_record_is_broken() {
-    let (_folder, states) = store_with_state();
-    fs::remove_file(states.folder().join(ID).join("state.json")).unwrap();
-    let states = States::open(states.folder()).unwrap();
+    let (_dir, states) = store_with_state();
+    fs::remove_file(states.dir().join(ID).join("state.json")).unwrap();
+    let states = States::open(states.dir()).unwrap();
     let reason = states.list().unwrap()[0].record.clone().unwrap_err();
     assert!(reason.contains("state.json: No such file"), "{reason}");
     assert!(matches!(states.find(ID), Err(StateError::Record { .. })));

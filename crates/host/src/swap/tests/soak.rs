@@ -3,7 +3,7 @@
 
 use super::{MIB, *};
 use crate::device::Device;
-use crate::leftovers::{sweep, take_back};
+use crate::leftovers::{remove_own_swap, sweep};
 use crate::{Child, Group};
 use std::os::unix::fs::MetadataExt as _;
 use std::process::Command;
@@ -13,7 +13,7 @@ use std::process::Command;
 /// can be no such swap.
 fn turn(test: &str, root: &Root, memory: &Memory) -> Option<File> {
     if let Err(unavailable) = check(root, memory) {
-        skipped("swap", test, &unavailable.to_string());
+        report_skip("swap", test, &unavailable.to_string());
         return None;
     }
     let file = File::create(std::env::temp_dir().join("kvdyno-swap-tests.lock")).unwrap();
@@ -26,12 +26,12 @@ fn swaps() -> String {
 }
 
 /// 60 MiB in a group of 32 and 64 of swap, on what is wanted.
-fn assert_holds(test: &str, memory: Memory, folder: &Path) {
+fn assert_holds(test: &str, memory: Memory, dir: &Path) {
     let root = Root::system();
     let Some(_alone) = turn(test, &root, &memory) else { return };
     let owner = std::process::id();
-    let spec = SwapSpec { memory, folder: folder.to_owned(), owner };
-    let swap = Swap::on(&root, &spec).unwrap().unwrap();
+    let spec = SwapSpec { memory, dir: dir.to_owned(), owner };
+    let swap = Swap::make(&root, &spec).unwrap().unwrap();
     let path = swap.backing.path();
     let name = path.display().to_string();
     assert!(swaps().contains(&format!("{name} ")), "{}", swaps());
@@ -70,10 +70,10 @@ fn assert_holds(test: &str, memory: Memory, folder: &Path) {
 #[test]
 #[ignore = "calls swapon on this machine: `make soak`"]
 fn an_image_of_ours() {
-    let Some(folder) = disk_folder("an_image_of_ours") else { return };
+    let Some(dir) = disk_dir("an_image_of_ours") else { return };
     let memory = Memory::Swap { path: None, bytes: 64 * MIB, swappiness: 100 };
-    assert_holds("an_image_of_ours", memory, folder.path());
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_holds("an_image_of_ours", memory, dir.path());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
 #[test]
@@ -87,18 +87,18 @@ fn compressed_memory() {
 #[ignore = "calls swapon on this machine: `make soak`"]
 fn a_given_device_is_left_blank() {
     let test = "a_given_device_is_left_blank";
-    let Some(folder) = disk_folder(test) else { return };
+    let Some(dir) = disk_dir(test) else { return };
     if !needs_root(test) {
         return;
     }
-    let image = image::make(folder.path(), 64 * MIB).unwrap();
+    let image = image::make(dir.path(), 64 * MIB).unwrap();
     let Ok(device) = LoopDevice::attach(&image) else {
-        return skipped("loop", test, "no loop device");
+        return report_skip("loop", test, "no loop device");
     };
     let memory = |bytes| Memory::Swap { path: Some(device.path()), bytes, swappiness: 100 };
     let reason = check(&Root::system(), &memory(65 * MIB)).unwrap_err().reason;
     assert!(reason.ends_with("expected 68157440 bytes, found 67108864"), "{reason}");
-    assert_holds(test, memory(64 * MIB), folder.path());
+    assert_holds(test, memory(64 * MIB), dir.path());
     assert_eq!(area::owner(&File::open(device.path()).unwrap()), None);
 }
 
@@ -110,11 +110,11 @@ fn what_the_dead_left_is_swept() {
     let (root, memory) = (Root::system(), Memory::Zram { bytes: 4 * MIB, swappiness: 60 });
     let Some(_alone) = turn(test, &root, &memory) else { return };
     // No process has a number so high.
-    let spec = SwapSpec { memory, folder: PathBuf::new(), owner: 9_999_999 };
-    let swap = Swap::on(&root, &spec).unwrap().unwrap();
+    let spec = SwapSpec { memory, dir: PathBuf::new(), owner: 9_999_999 };
+    let swap = Swap::make(&root, &spec).unwrap().unwrap();
     let path = swap.backing.path();
     std::mem::forget(swap);
-    assert!(!take_back(&root).contains(&path), "it is another's");
+    assert!(!remove_own_swap(&root).contains(&path), "it is another's");
     assert!(sweep(&root).contains(&path));
     assert!(!path.exists() && !swaps().contains(path.to_str().unwrap()));
 }
@@ -126,8 +126,8 @@ fn what_others_have_in_swap_of_the_dead_comes_back() {
     let test = "what_others_have_in_swap_of_the_dead_comes_back";
     let (root, memory) = (Root::system(), Memory::Zram { bytes: 8 * MIB, swappiness: 60 });
     let Some(_alone) = turn(test, &root, &memory) else { return };
-    let swap = SwapSpec { memory, folder: PathBuf::new(), owner: 9_999_999 };
-    let swap = Swap::on(&root, &swap).unwrap().unwrap();
+    let swap = SwapSpec { memory, dir: PathBuf::new(), owner: 9_999_999 };
+    let swap = Swap::make(&root, &swap).unwrap().unwrap();
     let path = swap.backing.path();
     std::mem::forget(swap);
     let mut ours = memmap2::MmapMut::map_anon(4 * MIB as usize).unwrap();
@@ -152,10 +152,10 @@ fn what_our_reaper_left_is_taken_away() {
     let test = "what_our_reaper_left_is_taken_away";
     let (root, memory) = (Root::system(), Memory::Zram { bytes: 4 * MIB, swappiness: 60 });
     let Some(_alone) = turn(test, &root, &memory) else { return };
-    let spec = SwapSpec { memory, folder: PathBuf::new(), owner: std::process::id() };
-    let swap = Swap::on(&root, &spec).unwrap().unwrap();
+    let spec = SwapSpec { memory, dir: PathBuf::new(), owner: std::process::id() };
+    let swap = Swap::make(&root, &spec).unwrap().unwrap();
     let path = swap.backing.path();
     std::mem::forget(swap);
-    assert!(take_back(&root).contains(&path));
+    assert!(remove_own_swap(&root).contains(&path));
     assert!(!path.exists() && !swaps().contains(path.to_str().unwrap()));
 }

@@ -11,12 +11,12 @@ pub(super) const NAME: &str = "a load's bytes reached the device";
 const VALUES_AT_LEAST: f64 = 0.98;
 
 /// For a load: each record is written once, so only compression can save bytes.
-pub(super) fn written(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
+pub(super) fn check_bytes(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
     match device_bytes(record, phase) {
         Err(why) => Answer::NotCheckable(why),
         Ok(device) => {
             let values = value_bytes(record, phase);
-            Answer::holds(device as f64 >= values * VALUES_AT_LEAST, || {
+            Answer::ok_if(device as f64 >= values * VALUES_AT_LEAST, || {
                 format!("{device} bytes written at the device, {values:.0} bytes of values given")
             })
         }

@@ -1,10 +1,10 @@
 //! Checks of one case: its files must agree with each other.
 
-use super::whole::name_of;
+use super::whole::case_dir_name;
 use super::{Answer, Check, bytes, counts, server};
 use kvdyno_record::case::{CaseRecord, Copying, OpResult, Outcome, PhaseRecord};
 use kvdyno_record::expected_hits;
-use kvdyno_record::files::CaseFolder;
+use kvdyno_record::files::CaseDir;
 use kvdyno_record::workload::{self, Activity};
 
 const LOADED: &str = "a load wrote the planned number of records";
@@ -24,17 +24,17 @@ const WINDOW_TOLERANCE: f64 = 0.01;
 /// At least by this: on a busy host threads wake late.
 const WINDOW_TOLERANCE_LEAST_NS: f64 = 100e6;
 
-pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
+pub(super) fn checks(dir: &CaseDir) -> Vec<Check> {
     // An unreadable record has its own check.
-    let Ok(record) = folder.record() else { return Vec::new() };
-    let name = name_of(folder);
-    let mut checks = counts::checks(folder, &record, &name);
-    checks.extend(server::checks(folder, &record, &name));
+    let Ok(record) = dir.record() else { return Vec::new() };
+    let name = case_dir_name(dir);
+    let mut checks = counts::checks(dir, &record, &name);
+    checks.extend(server::checks(dir, &record, &name));
     if record.case.copies_state() && !record.phases.is_empty() {
-        checks.push(Check::new(COPIED, &name, copied(&record)));
+        checks.push(Check::new(COPIED, &name, check_copy(&record)));
     }
     if record.case.library.is_some() && !record.phases.is_empty() {
-        checks.push(Check::new(LOADED_FROM, &name, loaded_from(&record)));
+        checks.push(Check::new(LOADED_FROM, &name, check_library(&record)));
     }
     for (index, phase) in record.phases.iter().enumerate() {
         let subject = format!("{name} {}", phase.name);
@@ -43,22 +43,22 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
         let planned = record.case.phases.iter().find(|planned| planned.name == phase.name);
         match planned.map(|planned| &planned.work) {
             Some(Activity::Load(_)) => {
-                checks.push(Check::new(LOADED, &subject, loaded(&record, phase)));
-                checks.push(Check::new(COUNTED, &subject, counted(&record, index)));
-                checks.push(Check::new(bytes::NAME, &subject, bytes::written(&record, phase)));
+                checks.push(Check::new(LOADED, &subject, check_load(&record, phase)));
+                checks.push(Check::new(COUNTED, &subject, check_count(&record, index)));
+                checks.push(Check::new(bytes::NAME, &subject, bytes::check_bytes(&record, phase)));
             }
             Some(Activity::Measure(mix) | Activity::Warmup(mix)) => {
                 checks.push(Check::new(FOUND, &subject, check_hits(&record, phase)));
                 // A single role has no other to compare with.
                 if phase.roles.len() > 1 && !failed {
-                    checks.push(Check::new(WINDOWS, &subject, windows(phase)));
+                    checks.push(Check::new(WINDOWS, &subject, check_windows(phase)));
                 }
                 if phase.roles.iter().any(|role| !role.windows.is_empty()) {
-                    checks.push(Check::new(THREADS, &subject, threads(phase)));
+                    checks.push(Check::new(THREADS, &subject, check_threads(phase)));
                 }
                 if let Some(operations) = mix.ends.operations.filter(|_| !failed) {
                     let earliest_ns = mix.ends.least_ns.or(mix.ends.duration_ns);
-                    let answer = counted_out(operations, earliest_ns, phase);
+                    let answer = check_operations(operations, earliest_ns, phase);
                     checks.push(Check::new(COUNTED_OUT, &subject, answer));
                 }
             }
@@ -72,45 +72,45 @@ fn ops(phase: &PhaseRecord) -> impl Iterator<Item = &OpResult> {
     phase.roles.iter().flat_map(|role| role.ops.values())
 }
 
-fn loaded_from(record: &CaseRecord) -> Answer {
+fn check_library(record: &CaseRecord) -> Answer {
     let (Some(planned), Some(worker)) = (&record.case.library, &record.worker) else {
         return Answer::NotCheckable("the record has no worker".to_owned());
     };
     let is = &worker.description.engine.version;
     let is_planned = worker.library.as_ref() == Some(planned);
     // The version of an installed library may have a suffix: 11.8.1-native.
-    Answer::holds(is_planned && planned.version.starts_with(is.as_str()), || {
+    Answer::ok_if(is_planned && planned.version.starts_with(is.as_str()), || {
         let loaded = worker.library.as_ref().map_or("none", |library| library.checksum());
         format!("planned {}, {}; loaded {loaded}, {is}", planned.checksum(), planned.version)
     })
 }
 
-fn copied(record: &CaseRecord) -> Answer {
+fn check_copy(record: &CaseRecord) -> Answer {
     let Some(copy) = &record.database_copy else {
         return Answer::Failed("it ran on the original database".to_owned());
     };
     let used_by = &record.database_used_by;
     let shares_what_it_writes = copy.method == Copying::Reflink && record.case.writes();
-    Answer::holds(used_by.is_empty() && !shares_what_it_writes, || {
+    Answer::ok_if(used_by.is_empty() && !shares_what_it_writes, || {
         format!("made by {:?}, used by {} before", copy.method, used_by.len())
     })
 }
 
-fn loaded(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
+fn check_load(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
     if phase.stopped {
         return Answer::NotCheckable("the load was ended early".to_owned());
     }
     let items: u64 = ops(phase).map(|op| op.items).sum();
-    let planned = record.case.loaded(&phase.name);
+    let planned = record.case.loaded_items(&phase.name);
     if items < planned && record.outcome != Outcome::Done {
-        let word = record.outcome.word();
+        let word = record.outcome.as_str();
         return Answer::NotCheckable(format!("the case is {word}: {items} of {planned} records"));
     }
-    Answer::holds(items == planned, || format!("{items} of {planned} records"))
+    Answer::ok_if(items == planned, || format!("{items} of {planned} records"))
 }
 
 /// The first verify phase that counts, if no phase before it adds or removes records.
-fn counted(record: &CaseRecord, load: usize) -> Answer {
+fn check_count(record: &CaseRecord, load: usize) -> Answer {
     let mut why = "no verify phase looked up the records".to_owned();
     for phase in &record.phases[load + 1..] {
         if matches!(phase.kind.as_str(), "warmup" | "measure" | "load") {
@@ -118,13 +118,13 @@ fn counted(record: &CaseRecord, load: usize) -> Answer {
         }
         let Some(verified) = &phase.verified else { continue };
         let (planned, records) = (&record.case.phases, record.case.data.records);
-        let expected = expected_hits::left_before(planned, &phase.name, records);
+        let expected = expected_hits::hits_before_phase(planned, &phase.name, records);
         if let Some(mistake) = verified.mistake(expected) {
             return Answer::Failed(mistake);
         }
         if let Some(audit) = &verified.audit {
             // Its result is compared with the load.
-            return Answer::holds(audit.loaded.is_some(), || "no audit after the load".to_owned());
+            return Answer::ok_if(audit.loaded.is_some(), || "no audit after the load".to_owned());
         }
         let Some(counted) = verified.counted else {
             let (name, sampled) = (&phase.name, verified.sampled);
@@ -135,7 +135,7 @@ fn counted(record: &CaseRecord, load: usize) -> Answer {
             continue;
         };
         let planned = record.case.data.records;
-        return Answer::holds(verified.expected == planned, || {
+        return Answer::ok_if(verified.expected == planned, || {
             format!("{counted} records counted, {} expected, {planned} planned", verified.expected)
         });
     }
@@ -150,7 +150,7 @@ fn check_hits(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
         return Answer::Failed(format!("{wrong} wrong values"));
     }
     let planned = &record.case.phases;
-    let mistake = |role| expected_hits::mistake_of(planned, &phase.name, role);
+    let mistake = |role| expected_hits::find_mistake(planned, &phase.name, role);
     if let Some(mistake) = phase.roles.iter().find_map(mistake) {
         return Answer::Failed(mistake);
     }
@@ -164,7 +164,7 @@ fn check_hits(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
 }
 
 /// Failed operations of the first role count too.
-fn counted_out(operations: u64, earliest_ns: Option<u64>, phase: &PhaseRecord) -> Answer {
+fn check_operations(operations: u64, earliest_ns: Option<u64>, phase: &PhaseRecord) -> Answer {
     if phase.stopped {
         return Answer::NotCheckable("the phase was ended early".to_owned());
     }
@@ -175,12 +175,12 @@ fn counted_out(operations: u64, earliest_ns: Option<u64>, phase: &PhaseRecord) -
         return Answer::NotCheckable("time ended the phase".to_owned());
     }
     let done: u64 = role.ops.values().map(|op| op.count + op.errors.values().sum::<u64>()).sum();
-    Answer::holds(done == operations, || {
+    Answer::ok_if(done == operations, || {
         format!("{done} of {operations} operations by {}", role.role)
     })
 }
 
-fn threads(phase: &PhaseRecord) -> Answer {
+fn check_threads(phase: &PhaseRecord) -> Answer {
     for role in phase.roles.iter().filter(|role| !role.windows.is_empty()) {
         let (windows, threads) = (role.windows.len(), role.threads);
         let by_threads: u64 = role.windows.iter().map(|thread| thread.operations).sum();
@@ -197,13 +197,13 @@ fn threads(phase: &PhaseRecord) -> Answer {
     Answer::Ok
 }
 
-fn windows(phase: &PhaseRecord) -> Answer {
+fn check_windows(phase: &PhaseRecord) -> Answer {
     let slack = ops(phase).map(|op| op.service_ns_max).max().unwrap_or(0) as f64;
     let windows = || phase.roles.iter().map(|role| role.window_ns);
     let longest = windows().max().unwrap_or(0) as f64;
     let shortest = windows().min().unwrap_or(0) as f64;
     let tolerance = (longest * WINDOW_TOLERANCE).max(WINDOW_TOLERANCE_LEAST_NS);
-    Answer::holds(longest - shortest <= tolerance + slack, || {
+    Answer::ok_if(longest - shortest <= tolerance + slack, || {
         format!("from {shortest} to {longest} ns")
     })
 }

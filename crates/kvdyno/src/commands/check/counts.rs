@@ -3,7 +3,7 @@
 
 use super::{Answer, Check};
 use kvdyno_record::case::{CaseRecord, OpResult, RoleResult};
-use kvdyno_record::files::{CaseFolder, RecordError};
+use kvdyno_record::files::{CaseDir, RecordError};
 use kvdyno_record::hlog::{self, Kind, LONGEST_NS};
 use kvdyno_record::protocol::NO_LOAD_GENERATOR;
 use kvdyno_record::workload::Phase;
@@ -26,8 +26,8 @@ struct OpTotals {
 
 type TotalsByOp = BTreeMap<(String, String, String), OpTotals>;
 
-pub(super) fn checks(folder: &CaseFolder, record: &CaseRecord, name: &str) -> Vec<Check> {
-    let files = from_series(folder).and_then(|series| Ok((series, from_histograms(folder)?)));
+pub(super) fn checks(dir: &CaseDir, record: &CaseRecord, name: &str) -> Vec<Check> {
+    let files = from_series(dir).and_then(|series| Ok((series, from_histograms(dir)?)));
     let (in_series, log) = match files {
         Ok(files) => files,
         Err(error) => {
@@ -48,7 +48,7 @@ pub(super) fn checks(folder: &CaseFolder, record: &CaseRecord, name: &str) -> Ve
         let lacks = |totals: &OpTotals| totals.count == 0 && is_imported(record);
         let unreported =
             || Answer::NotCheckable("the imported report has no such times".to_owned());
-        if in_flight(record, &tag.0, &tag.1) {
+        if has_depth(record, &tag.0, &tag.1) {
             let in_parts = !lacks(&submit) && !lacks(&completion);
             if in_parts {
                 counted.push(("submit histogram", submit.count));
@@ -97,7 +97,7 @@ fn is_imported(record: &CaseRecord) -> bool {
 }
 
 /// Whether the plan of a role keeps operations in flight.
-fn in_flight(record: &CaseRecord, phase: &str, role: &str) -> bool {
+fn has_depth(record: &CaseRecord, phase: &str, role: &str) -> bool {
     let planned = record.case.phases.iter().find(|planned| planned.name == phase);
     let mut roles = planned.and_then(Phase::mix).into_iter().flat_map(|mix| &mix.roles);
     roles.any(|planned| planned.name == role && planned.depth.is_some())
@@ -110,7 +110,7 @@ fn parts(service: &OpTotals, submit: &OpTotals, completion: &OpTotals) -> Answer
     }
     let sum = submit.sum_ns + completion.sum_ns;
     let near = (sum - service.sum_ns).abs() <= service.sum_ns * BUCKET + service.count as f64;
-    Answer::holds(near, || {
+    Answer::ok_if(near, || {
         format!(
             "submit {:.0} and completion {:.0} ns in all, service {:.0}",
             submit.sum_ns, completion.sum_ns, service.sum_ns
@@ -121,7 +121,7 @@ fn parts(service: &OpTotals, submit: &OpTotals, completion: &OpTotals) -> Answer
 fn counts(op: &OpResult, series: &OpTotals, counts: &[(&str, u64)]) -> Answer {
     let errors: u64 = op.errors.values().sum();
     let equal = counts.iter().all(|(_, count)| *count == op.count) && series.errors == errors;
-    Answer::holds(equal, || {
+    Answer::ok_if(equal, || {
         let counts: Vec<String> = counts.iter().map(|(who, n)| format!("{who} {n}")).collect();
         format!(
             "counts {}, {}; errors: counts {errors}, series {}",
@@ -152,15 +152,15 @@ fn times(op: &OpResult, [series, service]: &[OpTotals; 2]) -> Answer {
     if !near_max(service.max_ns, logged_max) {
         wrong.push(format!("histogram: longest {} ns", service.max_ns));
     }
-    Answer::holds(wrong.is_empty(), || {
+    Answer::ok_if(wrong.is_empty(), || {
         let counts = format!("counts: {} ns in all, longest {}", op.service_ns, op.service_ns_max);
         format!("{counts}; {}", wrong.join("; "))
     })
 }
 
-fn from_series(folder: &CaseFolder) -> Result<TotalsByOp, RecordError> {
+fn from_series(dir: &CaseDir) -> Result<TotalsByOp, RecordError> {
     let mut sums: BTreeMap<(String, String, String), (OpTotals, u64)> = BTreeMap::new();
-    for slice in folder.series()? {
+    for slice in dir.series()? {
         let slice = slice?;
         for (role, ops) in slice.roles {
             for (op, counts) in ops {
@@ -178,10 +178,10 @@ fn from_series(folder: &CaseFolder) -> Result<TotalsByOp, RecordError> {
 }
 
 /// Sums over the middles of the buckets.
-fn from_histograms(folder: &CaseFolder) -> Result<BTreeMap<Kind, TotalsByOp>, RecordError> {
+fn from_histograms(dir: &CaseDir) -> Result<BTreeMap<Kind, TotalsByOp>, RecordError> {
     let buckets = hlog::histogram();
     let mut log = BTreeMap::from(KINDS.map(|kind| (kind, TotalsByOp::new())));
-    for interval in folder.latency()? {
+    for interval in dir.latency()? {
         let interval = interval?;
         let tag = (interval.phase, interval.role, interval.op);
         let totals = log.entry(interval.kind).or_default().entry(tag).or_default();

@@ -3,19 +3,19 @@
 use super::{Answer, Check};
 use kvdyno_record::case::{CaseRecord, CounterPair, PhaseRecord};
 use kvdyno_record::engine::Value;
-use kvdyno_record::files::CaseFolder;
+use kvdyno_record::files::CaseDir;
 use std::collections::BTreeMap;
 
 pub(super) const NAME: &str = "the server counted as many operations as the load generator";
 
-pub(super) fn checks(folder: &CaseFolder, record: &CaseRecord, name: &str) -> Vec<Check> {
+pub(super) fn checks(dir: &CaseDir, record: &CaseRecord, name: &str) -> Vec<Check> {
     let Some(worker) = &record.worker else { return Vec::new() };
     let counted = &worker.description.engine.capabilities.counted;
     let phases = record.phases.iter().filter(|phase| !phase.roles.is_empty());
     if counted.is_empty() || record.phases.is_empty() {
         return Vec::new();
     }
-    let file = match folder.counters() {
+    let file = match dir.counters() {
         Ok(file) => file,
         Err(error) => return vec![Check::new(NAME, name, Answer::Failed(error.to_string()))],
     };
@@ -23,12 +23,16 @@ pub(super) fn checks(folder: &CaseFolder, record: &CaseRecord, name: &str) -> Ve
     phases
         .map(|phase| {
             let pair = file.phases.get(&phase.name).unwrap_or(&none);
-            Check::new(NAME, format!("{name} {}", phase.name), of_phase(phase, counted, pair))
+            Check::new(NAME, format!("{name} {}", phase.name), check_phase(phase, counted, pair))
         })
         .collect()
 }
 
-fn of_phase(phase: &PhaseRecord, counted: &BTreeMap<String, String>, pair: &CounterPair) -> Answer {
+fn check_phase(
+    phase: &PhaseRecord,
+    counted: &BTreeMap<String, String>,
+    pair: &CounterPair,
+) -> Answer {
     let mut ours: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, op) in phase.roles.iter().flat_map(|role| &role.ops) {
         if op.errors.values().sum::<u64>() > 0 {

@@ -8,8 +8,8 @@ use kvdyno_record::workload::{Activity, Ends};
 
 /// The failures of a run as written.
 fn failures(fixture: &Fixture) -> Vec<String> {
-    let folder = tempfile::tempdir().unwrap();
-    let run = fixture.write(&folder.path().join("run"));
+    let dir = tempfile::tempdir().unwrap();
+    let run = fixture.write(&dir.path().join("run"));
     failed(&all(&run))
 }
 
@@ -184,8 +184,8 @@ fn more_or_fewer_operations_than_asked_for_are_found() {
 fn what_cannot_be_checked_says_why() {
     let mut fixture = Fixture::new();
     fixture.case("lmdb_load_r1").phase("load").synced = None;
-    let folder = tempfile::tempdir().unwrap();
-    let checks = all(&fixture.write_partial(&folder.path().join("run")));
+    let dir = tempfile::tempdir().unwrap();
+    let checks = all(&fixture.write_partial(&dir.path().join("run")));
     assert_eq!(failed(&checks), Vec::<String>::new());
     let open: Vec<String> = checks
         .iter()
@@ -201,8 +201,8 @@ fn what_cannot_be_checked_says_why() {
 
 #[test]
 fn files_changed_added_or_gone_after_the_seal_are_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = Fixture::new().write(&folder.path().join("run"));
+    let dir = tempfile::tempdir().unwrap();
+    let run = Fixture::new().write(&dir.path().join("run"));
     std::fs::write(run.path.join("suite.toml"), "name = \"better\"\n").unwrap();
     std::fs::write(run.path.join("host/extra.txt"), "").unwrap();
     std::fs::remove_file(run.path.join("cases/0001_lmdb_load_r1/log.txt")).unwrap();
@@ -215,8 +215,8 @@ fn files_changed_added_or_gone_after_the_seal_are_found() {
 
 #[test]
 fn files_that_cannot_be_read_are_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = Fixture::new().write_partial(&folder.path().join("run"));
+    let dir = tempfile::tempdir().unwrap();
+    let run = Fixture::new().write_partial(&dir.path().join("run"));
     std::fs::write(run.path.join("cases/0001_lmdb_load_r1/case.json"), "{").unwrap();
     std::fs::write(run.path.join("cases/0002_lmdb_t1_r1/latency.hlog"), "Tag=x\n").unwrap();
     let failed = failed(&all(&run));

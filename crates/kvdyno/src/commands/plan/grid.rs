@@ -55,13 +55,13 @@ pub(super) fn table(plan: &Plan) -> String {
     for line in &lines {
         let values = shown.iter().map(|axis| values(axis, &line.cases));
         let trials = line.cases.iter().map(|case| case.trial).max().unwrap_or(0);
-        let counts = [trials.to_string(), units::grouped(line.cases.len() as u64)];
+        let counts = [trials.to_string(), units::group_digits(line.cases.len() as u64)];
         table.row(&values.chain(counts).collect::<Vec<_>>());
     }
     let pilots = plan.cases.iter().filter(|case| case.is_pilot()).count();
     let pilots = if pilots > 0 { format!(", {pilots} of them pilots") } else { String::new() };
-    let sum = format!("{} in all{pilots}", units::counted(plan.cases.len(), "case"));
-    format!("\n{}\n{sum}\n{}\n{}", table.text(), phases(&lines), drawn(plan))
+    let sum = format!("{} in all{pilots}", units::pluralize(plan.cases.len(), "case"));
+    format!("\n{}\n{sum}\n{}\n{}", table.text(), phases(&lines), format_random_sizes(plan))
 }
 
 /// Engines in the order of the suite.
@@ -151,13 +151,13 @@ fn phases(lines: &[Line<'_>]) -> String {
     }
     let words = parts.into_iter().map(|(part, phases)| {
         let suffix = part.map_or_else(String::new, |part| format!(" of {part}"));
-        wrap(&format!("phases{suffix}: {}", shortened(&phases).join(", ")), 2)
+        wrap(&format!("phases{suffix}: {}", shorten_windows(&phases).join(", ")), 2)
     });
     words.collect::<Vec<_>>().join("\n")
 }
 
 /// Operations with random key or record counts: `drawn: multiget of measure ~3.62 keys (2 to 128)`.
-fn drawn(plan: &Plan) -> String {
+fn format_random_sizes(plan: &Plan) -> String {
     let mut operations: Vec<(&str, &str, &Size, &str)> = Vec::new();
     for phase in plan.cases.iter().flat_map(|case| &case.phases) {
         for entry in phase.mix().into_iter().flat_map(Mix::entries) {
@@ -184,16 +184,18 @@ fn drawn(plan: &Plan) -> String {
 }
 
 /// The phase that one is a window of.
-fn longer(phase: &Phase) -> Option<&str> {
+fn parent_phase(phase: &Phase) -> Option<&str> {
     phase.window.as_ref().map(|window| window.phase.as_str())
 }
 
 /// Windows of one phase as one entry: `hours-w01 to w24`.
-fn shortened(phases: &[&Phase]) -> Vec<String> {
+fn shorten_windows(phases: &[&Phase]) -> Vec<String> {
     let mut short: Vec<String> = Vec::new();
     let mut rest = phases;
     while let [first, others @ ..] = rest {
-        let is_next = |phase: &&&Phase| longer(phase).is_some() && longer(phase) == longer(first);
+        let is_next = |phase: &&&Phase| {
+            parent_phase(phase).is_some() && parent_phase(phase) == parent_phase(first)
+        };
         let more = others.iter().take_while(is_next).count();
         let last = others[..more].last().and_then(|phase| phase.window.as_ref());
         short.push(match last {
@@ -237,6 +239,6 @@ mod tests {
             phase.window = Some(PhaseWindow { phase: "hours".to_owned(), number });
         }
         let short = ["load", "hours-w1 to w3", "measure", "b-wide"];
-        assert_eq!(shortened(&phases.each_ref()), short);
+        assert_eq!(shorten_windows(&phases.each_ref()), short);
     }
 }

@@ -8,7 +8,7 @@ use toml::Value;
 /// The class of writes, unless another is requested.
 const ASYNC: &str = "async";
 
-/// The baselines to measure with the engines, if available.
+/// The ceilings to measure with the engines, if available.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extras {
     /// The engine that stores nothing: the overhead of the load generator.
@@ -28,7 +28,7 @@ pub(super) struct AskedEngine {
 }
 
 /// Splits `rocksdb@9.10.0`.
-pub(super) fn name_and_version(typed: &str) -> (&str, Option<&str>) {
+pub(super) fn split_version(typed: &str) -> (&str, Option<&str>) {
     typed.split_once('@').map_or((typed, None), |(name, version)| (name, Some(version)))
 }
 
@@ -38,8 +38,8 @@ pub(super) fn suite(args: &QuickArgs, engines: &[AskedEngine], extras: Extras) -
     let typed: Vec<&str> = engines.iter().map(|engine| engine.typed.as_str()).collect();
     let parts = [
         "# Written by `kvdyno quick`. docs/suite-reference.md has every key.\n".to_owned(),
-        format!("[suite]\nname = {}", quoted(&name(&typed))),
-        format!("title = {}\n", quoted(&title(args, &typed))),
+        format!("[suite]\nname = {}", quote(&name(&typed))),
+        format!("title = {}\n", quote(&title(args, &typed))),
         data(args),
         ram(args),
         run(args),
@@ -48,13 +48,13 @@ pub(super) fn suite(args: &QuickArgs, engines: &[AskedEngine], extras: Extras) -
     let parts: Vec<String> = parts.chain(extras.null.then(|| NULL.to_owned())).collect();
     let made = parts.join("\n") + "\n" + if args.from.is_some() { "" } else { MADE };
     match args.read_percent() {
-        Some(percent) => made + COLD + &mixed(args, percent),
-        None => made + &alone(args) + COLD + &readers_beside_writer(args),
+        Some(percent) => made + COLD + &format_mixed_phase(args, percent),
+        None => made + &lone_writer(args) + COLD + &readers_beside_writer(args),
     }
 }
 
 const DRIVE: &str = "\
-# The drive with as many threads: the baseline of the engines.
+# The drive with as many threads: the ceiling of the engines.
 [drive]
 preset = \"ceiling\"
 duration = \"1s\"
@@ -97,8 +97,8 @@ kind = \"warm\"
 ";
 
 /// A database of the user's.
-fn own(args: &QuickArgs, path: &Path) -> String {
-    let text = |path: &Path| quoted(&path.display().to_string());
+fn own_data(args: &QuickArgs, path: &Path) -> String {
+    let text = |path: &Path| quote(&path.display().to_string());
     let keys = args.keys.as_ref().map(|keys| format!(", keys = {}", scalar(keys)));
     let keys_file = args.keys_file.as_ref().map(|file| format!(", keys_file = {}", text(file)));
     let keys: String = keys.into_iter().chain(keys_file).collect();
@@ -110,7 +110,7 @@ fn own(args: &QuickArgs, path: &Path) -> String {
 
 fn data(args: &QuickArgs) -> String {
     if let Some(path) = &args.from {
-        return own(args, path);
+        return own_data(args, path);
     }
     let amount = match (args.records.as_slice(), args.size.as_slice()) {
         ([], []) => "# At most 1 GiB: sized for the host.\nsize = \"auto\"".to_owned(),
@@ -136,7 +136,7 @@ const DATA_TO_RAM: f64 = 4.0;
 fn ram(args: &QuickArgs) -> String {
     match args.ram.as_deref() {
         Some("all") => "# No RAM limit: engines and page cache use the machine's memory.\n".into(),
-        Some(limit) => format!("[ram]\nlimit = {}\n{WHILE_LOADING}", quoted(limit)),
+        Some(limit) => format!("[ram]\nlimit = {}\n{WHILE_LOADING}", quote(limit)),
         None => format!(
             "# An engine and the page cache of its files have this many times less memory than \
              data.\n[ram]\ndata_to_ram = {}\n{WHILE_LOADING}",
@@ -154,13 +154,13 @@ fn run(args: &QuickArgs) -> String {
 }
 
 fn engine(engine: &AskedEngine, args: &QuickArgs) -> String {
-    let (name, version) = name_and_version(&engine.typed);
-    let versions = version.map(|version| format!("versions = [{}]\n", quoted(version)));
+    let (name, version) = split_version(&engine.typed);
+    let versions = version.map(|version| format!("versions = [{}]\n", quote(version)));
     format!(
         "[[engine]]\nname = {}\n{}durability = {}\n{}",
-        quoted(name),
+        quote(name),
         versions.unwrap_or_default(),
-        quoted(args.durability.as_deref().unwrap_or(ASYNC)),
+        quote(args.durability.as_deref().unwrap_or(ASYNC)),
         engine
             .description
             .as_ref()
@@ -180,12 +180,12 @@ fn options(engine: &Description, args: &QuickArgs) -> String {
         text += &format!(
             "# `kvdyno engines {}` shows the reason for each value.\npreset = {}\n",
             engine.name,
-            quoted(preset.as_str())
+            quote(preset.as_str())
         );
     }
     let is_tuned = preset == Preset::Tuned;
     let compressors: Vec<String> =
-        engine.options.iter().filter(|_| is_tuned).filter_map(switched_off).collect();
+        engine.options.iter().filter(|_| is_tuned).filter_map(no_compression_line).collect();
     if !compressors.is_empty() {
         text += "# Like engines without compression.\n";
         text += &format!("options = {{ {} }}\n", compressors.join(", "));
@@ -194,12 +194,12 @@ fn options(engine: &Description, args: &QuickArgs) -> String {
 }
 
 /// `compression = "none"`, if the option's default compresses.
-fn switched_off(option: &OptionSpec) -> Option<String> {
+fn no_compression_line(option: &OptionSpec) -> Option<String> {
     const ANY: u64 = 1 << 30;
-    let tuned = option.value_of(Preset::Tuned, ANY).ok().flatten();
+    let tuned = option.preset_value(Preset::Tuned, ANY).ok().flatten();
     let value = tuned.unwrap_or_else(|| option.default.clone());
     let none = option.no_compressor().filter(|_| option.compresses(&value))?;
-    Some(format!("{} = {}", option.name, quoted(none)))
+    Some(format!("{} = {}", option.name, quote(none)))
 }
 
 /// `op = "get"`, or a scan.
@@ -218,7 +218,7 @@ fn keys(args: &QuickArgs) -> String {
 }
 
 /// Clients that each read and update.
-fn mixed(args: &QuickArgs, percent: u32) -> String {
+fn format_mixed_phase(args: &QuickArgs, percent: u32) -> String {
     let read = read(args);
     let mix: Vec<String> = [(percent, read.as_str()), (100 - percent, "op = \"update\"")]
         .into_iter()
@@ -231,7 +231,7 @@ fn mixed(args: &QuickArgs, percent: u32) -> String {
     format!(
         "[[phase]]\nkind = \"measure\"\nwarmup = \"1s\"\nduration = {}\n\n[[phase.role]]\n\
          name = \"clients\"\nthreads = \"sweep\"\nmix = [{}]\n{}\n{}",
-        quoted(args.point_duration()),
+        quote(args.point_duration()),
         mix.join(", "),
         keys(args),
         args.rate.as_ref().map(open_loop).unwrap_or_default()
@@ -239,14 +239,14 @@ fn mixed(args: &QuickArgs, percent: u32) -> String {
 }
 
 /// A writer alone, measured by the case that loads.
-fn alone(args: &QuickArgs) -> String {
+fn lone_writer(args: &QuickArgs) -> String {
     format!(
         "# One writer alone, as fast as it goes: once for all thread counts.\n\
          [[phase]]\nkind = \"evict\"\nname = \"alone-cold\"\n\n\
          [[phase]]\nkind = \"warm\"\nname = \"alone-warm\"\n\n\
          [[phase]]\nkind = \"measure\"\nname = \"alone\"\nonce = true\nwarmup = \"1s\"\n\
          duration = {}\n\n[[phase.role]]\nname = \"writer\"\nmix = [{{ op = \"update\" }}]\n{}\n\n",
-        quoted(args.point_duration()),
+        quote(args.point_duration()),
         keys(args)
     )
 }
@@ -260,7 +260,7 @@ fn readers_beside_writer(args: &QuickArgs) -> String {
          All get\n# one rate: half of what the slowest did alone, found once before the first \
          trial.\n[[phase.role]]\nname = \"writer\"\nmix = [{{ op = \"update\" }}]\n{keys}\n\
          rate = {{ share = 0.5, of = \"alone\" }}\n",
-        quoted(args.point_duration()),
+        quote(args.point_duration()),
         read(args)
     )
 }
@@ -306,7 +306,7 @@ fn title(args: &QuickArgs, engines: &[&str]) -> String {
 /// A number bare, other text in quotes.
 fn scalar(typed: &str) -> String {
     let bare = typed.parse::<u64>().is_ok();
-    if bare { typed.to_owned() } else { quoted(typed) }
+    if bare { typed.to_owned() } else { quote(typed) }
 }
 
 fn list(typed: &[String]) -> String {
@@ -319,7 +319,7 @@ fn list(typed: &[String]) -> String {
     }
 }
 
-fn quoted(typed: &str) -> String {
+fn quote(typed: &str) -> String {
     Value::String(typed.to_owned()).to_string()
 }
 
@@ -334,8 +334,8 @@ mod tests {
 
     /// `LMDB` has no compression, `RocksDB` two compressors, direct no preset.
     fn parse_engine(typed: &str) -> AskedEngine {
-        let (name, _) = name_and_version(typed);
-        let words = |option: &str, words: &[&str]| OptionSpec::words(option, words, "");
+        let (name, _) = split_version(typed);
+        let words = |option: &str, words: &[&str]| OptionSpec::choice(option, words, "");
         let options = match name {
             "lmdb" => vec![OptionSpec::flag("readahead", false, "").tuned(false, "", "")],
             "rocksdb" => vec![
@@ -351,7 +351,7 @@ mod tests {
             title: name.to_owned(),
             version: "1".to_owned(),
             build: BTreeMap::new(),
-            capabilities: Capabilities::least([(Durability::Async, PowerLoss::LosesLast, "")]),
+            capabilities: Capabilities::minimal([(Durability::Async, PowerLoss::LosesLast, "")]),
             options,
             planning: Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 0 },
         };

@@ -26,7 +26,7 @@ pub(super) fn differences(recorded: &Side<'_>, local: &Side<'_>, plan: &Plan) ->
     for label in labels {
         let workers = (recorded.workers.get(label), local.workers.get(label));
         if let (Some(was), Some(is)) = workers {
-            all.extend(of_engine(label, was, is));
+            all.extend(engine_difference(label, was, is));
         }
     }
     all.extend(unknown_options(local, plan));
@@ -46,7 +46,7 @@ fn facts(side: &Side<'_>) -> Vec<(&'static str, String)> {
     differs::facts(side.host).into_iter().chain(more).collect()
 }
 
-fn of_engine(engine: &str, was: &WorkerIdentity, is: &WorkerIdentity) -> Option<String> {
+fn engine_difference(engine: &str, was: &WorkerIdentity, is: &WorkerIdentity) -> Option<String> {
     let version = |worker: &WorkerIdentity| worker.description.engine.version.clone();
     if version(was) != version(is) {
         return Some(format!("{engine}: {} there, {} here", version(was), version(is)));

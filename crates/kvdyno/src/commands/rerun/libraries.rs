@@ -2,7 +2,7 @@
 //! checksum among the plugins, or at the user's path. Code is never loaded from a recorded path.
 
 use crate::exit::Complaint;
-use crate::running::libraries::{choose, of_file, of_installed};
+use crate::running::libraries::{choose, with_installed_library, with_library_file};
 use crate::running::workers::{self, CodeSource, Workers};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::library::{self, Installed};
@@ -50,7 +50,10 @@ impl NamedLibraries {
 }
 
 /// The plan with the libraries of this machine, and their workers.
-pub(super) fn found_here(plan: &Plan, named: &NamedLibraries) -> anyhow::Result<(Plan, Workers)> {
+pub(super) fn use_local_libraries(
+    plan: &Plan,
+    named: &NamedLibraries,
+) -> anyhow::Result<(Plan, Workers)> {
     let mut plan = plan.clone();
     let (mut workers, mut to_get) = (Workers::default(), ToGet::new());
     let mut libraries: BTreeMap<String, Option<Library>> = BTreeMap::new();
@@ -79,7 +82,7 @@ fn worker(
     named: &NamedLibraries,
     to_get: &mut ToGet,
 ) -> anyhow::Result<Option<WorkerIdentity>> {
-    let cannot = |missing| not_here(case, missing);
+    let cannot = |missing| missing_engine_error(case, missing);
     let Some(recorded) = &case.library else {
         let worker = workers::find(&case.engine)?;
         // It was embedded in its worker, and may still be.
@@ -90,15 +93,15 @@ fn worker(
     };
     let worker = workers::find_for_library(&case.engine)?;
     if let Some(file) = named.0.get(&case.label) {
-        return Ok(Some(of_file(worker.path, Path::new(file)).map_err(cannot)?));
+        return Ok(Some(with_library_file(worker.path, Path::new(file)).map_err(cannot)?));
     }
     if let Some(installed) = find_equal(&case.engine, recorded) {
-        return Ok(Some(of_installed(worker.path, &installed).map_err(cannot)?));
+        return Ok(Some(with_installed_library(worker.path, &installed).map_err(cannot)?));
     }
     if let CodeSource::Library(plugin) = &worker.source
         && sha256(plugin)? == recorded.sha256
     {
-        return Ok(Some(of_file(worker.path, plugin).map_err(cannot)?));
+        return Ok(Some(with_library_file(worker.path, plugin).map_err(cannot)?));
     }
     if recorded.is_official() {
         to_get.entry(case.engine.clone()).or_default().insert(recorded.version.clone());
@@ -117,14 +120,14 @@ fn worker(
 
 /// The same file under any name; for public builds, the same version.
 fn find_equal(engine: &str, recorded: &Library) -> Option<Installed> {
-    let installed = library::installed(engine);
+    let installed = library::list_installed(engine);
     let same_file = installed.iter().find(|library| library.sha256 == recorded.sha256);
     let version =
         |library: &&Installed| recorded.build != "yours" && library.version == recorded.version;
     same_file.or_else(|| installed.iter().find(version)).cloned()
 }
 
-fn not_here(case: &Case, missing: Missing) -> Complaint {
+fn missing_engine_error(case: &Case, missing: Missing) -> Complaint {
     let (engine, label) = (&case.engine, &case.label);
     match missing {
         Missing::NoLibrary(words) => Complaint::usage(format!("{label}: {words}"))

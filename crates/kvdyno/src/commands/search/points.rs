@@ -123,7 +123,7 @@ pub(super) fn append(plan: &mut Plan, more: &Plan, next: Next) {
             continue;
         }
         let tag = if loads_for_others { None } else { Some(tag(case, next)) };
-        let id = numbered(case, plan.cases.len() + 1, tag.as_deref());
+        let id = renumber_id(case, plan.cases.len() + 1, tag.as_deref());
         if loads_for_others {
             loader = Some(id.clone());
         }
@@ -151,7 +151,7 @@ fn tag(case: &Case, next: Next) -> String {
 }
 
 /// `0003_lmdb_t4_r1` at a later position: `0043_lmdb_512mib_t4_r1`.
-fn numbered(case: &Case, number: usize, tag: Option<&str>) -> String {
+fn renumber_id(case: &Case, number: usize, tag: Option<&str>) -> String {
     let (digits, rest) = case.id.split_once('_').unwrap_or(("", &case.id));
     let width = digits.len().max(4);
     let label = suite::slug(&case.label);

@@ -1,10 +1,10 @@
 //! The current list of runs in the directory.
 
-use super::pages::sealed_at;
+use super::pages::seal_time;
 use crate::records::runs;
 use kvdyno_analysis::answers::summary::Summary;
 use kvdyno_analysis::figures::evidence::Evidence;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_render::page::{RunEntry, State};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,15 +17,15 @@ use std::time::SystemTime;
 pub(super) struct RunList(Mutex<BTreeMap<PathBuf, (SystemTime, RunEntry)>>);
 
 impl RunList {
-    pub(super) fn entries(&self, folders: &[PathBuf]) -> Vec<RunEntry> {
+    pub(super) fn entries(&self, dirs: &[PathBuf]) -> Vec<RunEntry> {
         let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        cache.retain(|path, _| folders.contains(path));
-        folders.iter().map(|path| entry(path, &mut cache)).collect()
+        cache.retain(|path, _| dirs.contains(path));
+        dirs.iter().map(|path| entry(path, &mut cache)).collect()
     }
 }
 
 fn entry(path: &Path, cache: &mut BTreeMap<PathBuf, (SystemTime, RunEntry)>) -> RunEntry {
-    let sealed = sealed_at(path);
+    let sealed = seal_time(path);
     if let Some((time, entry)) = cache.get(path)
         && Some(*time) == sealed
     {
@@ -43,8 +43,8 @@ fn entry(path: &Path, cache: &mut BTreeMap<PathBuf, (SystemTime, RunEntry)>) -> 
 }
 
 fn read(name: &str, path: &Path) -> anyhow::Result<RunEntry> {
-    let folder = RunFolder::open(path.to_owned())?;
-    let evidence = Evidence::read(&folder)?;
-    let state = State::new(evidence.complete, runs::is_at_work(&folder));
+    let dir = RunDir::open(path.to_owned())?;
+    let evidence = Evidence::read(&dir)?;
+    let state = State::new(evidence.complete, runs::is_at_work(&dir));
     Ok(RunEntry::new(name, &evidence, &Summary::from_evidence(&evidence)?, state))
 }

@@ -25,7 +25,7 @@ struct CachedPage {
 impl Pages {
     /// The page of a run in its current state.
     pub(super) fn get(&self, run: &Path, form: Form) -> Option<Reply> {
-        let sealed = sealed_at(run)?;
+        let sealed = seal_time(run)?;
         let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_page =
             |page: &CachedPage| page.run == run && page.form == form && page.sealed == sealed;
@@ -36,7 +36,7 @@ impl Pages {
     }
 
     /// Stores the page of a run with this time of its seal, and replaces an older one.
-    pub(super) fn keep(&self, run: &Path, form: Form, sealed: SystemTime, reply: &Reply) {
+    pub(super) fn insert(&self, run: &Path, form: Form, sealed: SystemTime, reply: &Reply) {
         let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         pages.retain(|page| page.run != run || page.form != form);
         pages.push(CachedPage { run: run.to_owned(), form, sealed, reply: reply.clone() });
@@ -49,7 +49,7 @@ impl Pages {
 }
 
 /// The time of a run's seal; none: it is not sealed.
-pub(super) fn sealed_at(run: &Path) -> Option<SystemTime> {
+pub(super) fn seal_time(run: &Path) -> Option<SystemTime> {
     run.join("complete").metadata().and_then(|file| file.modified()).ok()
 }
 
@@ -60,30 +60,30 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_of_the_last_seal_and_has_a_bound() {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let page = |byte: u8, bytes: usize| Reply::ok("text/html", vec![byte; bytes]);
         let run = |name: &str| {
-            let run = folder.path().join(name);
+            let run = dir.path().join(name);
             fs::create_dir(&run).unwrap();
             fs::write(run.join("complete"), "").unwrap();
             run
         };
         let (pages, old, new) = (Pages::default(), run("old"), run("new"));
-        let sealed = |run: &Path| sealed_at(run).unwrap();
+        let sealed = |run: &Path| seal_time(run).unwrap();
         assert!(pages.get(&old, Form::Page).is_none());
-        pages.keep(&old, Form::Page, sealed(&old), &page(1, KEPT_BYTES_MAX / 2));
-        pages.keep(&old, Form::Json, sealed(&old), &page(2, 10));
+        pages.insert(&old, Form::Page, sealed(&old), &page(1, KEPT_BYTES_MAX / 2));
+        pages.insert(&old, Form::Json, sealed(&old), &page(2, 10));
         assert_eq!(pages.get(&old, Form::Page).unwrap().bytes(), KEPT_BYTES_MAX / 2);
         assert_eq!(pages.get(&old, Form::Json).unwrap().bytes(), 10);
         // There is no room for both pages: the least recently used one is evicted.
-        pages.keep(&new, Form::Page, sealed(&new), &page(3, KEPT_BYTES_MAX / 2));
+        pages.insert(&new, Form::Page, sealed(&new), &page(3, KEPT_BYTES_MAX / 2));
         assert!(pages.get(&old, Form::Page).is_none());
         assert!(pages.get(&old, Form::Json).is_some());
         assert!(pages.get(&new, Form::Page).is_some());
         // A page that does not fit alone is not stored.
-        pages.keep(&old, Form::Page, sealed(&old), &page(4, KEPT_BYTES_MAX + 1));
+        pages.insert(&old, Form::Page, sealed(&old), &page(4, KEPT_BYTES_MAX + 1));
         assert!(pages.get(&old, Form::Page).is_none());
-        pages.keep(&new, Form::Json, sealed(&new), &page(5, 1));
+        pages.insert(&new, Form::Json, sealed(&new), &page(5, 1));
         let file = fs::File::options().write(true).open(new.join("complete")).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
         assert!(pages.get(&new, Form::Json).is_none(), "it was sealed again");

@@ -66,7 +66,7 @@ impl Reply {
 /// The served page, and its policy. The policy inside of the page permits only its own program, and
 /// no network; a served page may also send requests to this server. The policy moves into a header,
 /// which applies to every reply, and is removed from the page, where it would forbid that.
-pub(super) fn served(template: &str) -> (String, HeaderValue) {
+pub(super) fn split_policy(template: &str) -> (String, HeaderValue) {
     const OPENING: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"";
     const CLOSING: &str = "\" />";
     let parts = template.split_once(OPENING).and_then(|(before, rest)| {
@@ -85,13 +85,16 @@ mod tests {
     fn the_policy_of_the_page_becomes_a_header_and_the_server_may_be_asked() {
         let template = "<head><meta http-equiv=\"Content-Security-Policy\" \
                         content=\"default-src 'none'; script-src 'sha256-x'\" /></head>";
-        let (page, policy) = served(template);
+        let (page, policy) = split_policy(template);
         assert_eq!(page, "<head></head>");
         let expected = "default-src 'none'; script-src 'sha256-x'; connect-src 'self'; \
                       frame-ancestors 'none'";
         assert_eq!(policy, expected);
         // A page without a policy runs no program.
-        assert_eq!(served("<html>"), ("<html>".to_owned(), "default-src 'none'".parse().unwrap()));
+        assert_eq!(
+            split_policy("<html>"),
+            ("<html>".to_owned(), "default-src 'none'".parse().unwrap())
+        );
     }
 
     #[test]

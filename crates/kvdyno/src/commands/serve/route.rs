@@ -37,11 +37,11 @@ pub(super) fn route(path: &str) -> Option<(Subject, Form)> {
         ["runs.json"] => Some((Subject::Runs, Form::Json)),
         ["runs", name, "live.json"] => Some((Subject::Live(name.to_owned()), Form::Json)),
         ["runs", last] => {
-            let (name, form) = formed(last);
+            let (name, form) = split_form(last);
             Some((Subject::Report(name), form))
         }
         ["compare", base, last] => {
-            let (new, form) = formed(last);
+            let (new, form) = split_form(last);
             Some((Subject::Versus(base.to_owned(), new), form))
         }
         _ => None,
@@ -58,7 +58,7 @@ fn decode(segment: &str) -> Option<String> {
 }
 
 /// A name, and whether it has the suffix `.json`.
-fn formed(last: &str) -> (String, Form) {
+fn split_form(last: &str) -> (String, Form) {
     match last.strip_suffix(".json") {
         Some(name) => (name.to_owned(), Form::Json),
         None => (last.to_owned(), Form::Page),

@@ -12,7 +12,7 @@ use kvdyno_analysis::fixture::Fixture;
 use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::{Durability, ErrorClass, OptionKind, OptionSpec, Value};
 use kvdyno_record::exit::Exit;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::tier::{Memory, SwapRecord, Tier, TierRecord};
 use kvdyno_record::usage::DeviceUsage;
@@ -28,7 +28,7 @@ fn frozen() -> PathBuf {
 }
 
 fn shown(summary: &Summary, wide: bool) -> String {
-    let (printer, captured) = Printer::captured();
+    let (printer, captured) = Printer::new_captured();
     let view = ViewArgs { full: true, wide, ..ViewArgs::default() };
     super::print(summary, &view, &Ending::default(), &printer).unwrap();
     captured.out()
@@ -53,7 +53,7 @@ fn freeze() {
 
 #[test]
 fn a_frozen_record_has_the_same_tables_forever() {
-    let summary = Summary::read(&RunFolder::open(frozen()).unwrap()).unwrap();
+    let summary = Summary::read(&RunDir::open(frozen()).unwrap()).unwrap();
     insta::assert_snapshot!("show", shown(&summary, false));
     insta::assert_snapshot!("show_wide", shown(&summary, true));
     assert_eq!(summary.verdict, Exit::Ok);
@@ -61,7 +61,7 @@ fn a_frozen_record_has_the_same_tables_forever() {
 
 #[test]
 fn a_frozen_record_has_the_same_exports_forever() {
-    let summary = Summary::read(&RunFolder::open(frozen()).unwrap()).unwrap();
+    let summary = Summary::read(&RunDir::open(frozen()).unwrap()).unwrap();
     let csv = String::from_utf8(long::csv(&summary).unwrap()).unwrap();
     let of_one: Vec<&str> = csv
         .lines()
@@ -106,8 +106,8 @@ fn a_percentile_is_the_median_of_each_trials_own() {
     // Enough samples for p99.9 in each trial, but not for p99.99 even in both.
     assert_eq!(p999.n, 2);
     let fixture = Fixture::new();
-    let folder = tempfile::tempdir().unwrap();
-    let run = fixture.write(&folder.path().join("run"));
+    let dir = tempfile::tempdir().unwrap();
+    let run = fixture.write(&dir.path().join("run"));
     let evidence = Evidence::read(&run).unwrap();
     let group = &summary.groups[1];
     let mut each = Vec::new();
@@ -236,8 +236,8 @@ fn a_partial_run_is_readable() {
     let mut fixture = Fixture::new();
     fixture.cases.truncate(4);
     fixture.run.ended_unix_ns = None;
-    let folder = tempfile::tempdir().unwrap();
-    let run = fixture.write_partial(&folder.path().join("run"));
+    let dir = tempfile::tempdir().unwrap();
+    let run = fixture.write_partial(&dir.path().join("run"));
     // A case in flight when everything was killed, and one with a damaged record.
     std::fs::create_dir(run.path.join("cases/0006_rocksdb_t2_r1")).unwrap();
     std::fs::create_dir(run.path.join("cases/0007_null_load_r1")).unwrap();
@@ -253,8 +253,8 @@ fn a_later_attempt_takes_the_place_of_an_earlier_one() {
     let mut fixture = Fixture::new();
     fixture.case("lmdb_t1_r1").record.outcome =
         Outcome::Killed { signal: 9, message: "in phase measure".to_owned() };
-    let folder = tempfile::tempdir().unwrap();
-    let run = fixture.write_partial(&folder.path().join("run"));
+    let dir = tempfile::tempdir().unwrap();
+    let run = fixture.write_partial(&dir.path().join("run"));
     let again = Fixture::new().cases.swap_remove(1);
     let mut record = again.record;
     record.attempt = 2;
@@ -278,7 +278,7 @@ fn figures_of_a_case_that_failed_are_not_shown_and_those_of_a_killed_one_are_as_
     let load = summary.groups[0].load.as_ref().unwrap();
     // The load was not verified.
     assert_eq!(load.metrics.get(&c::RECORDS_PER_S).unwrap().n, 1);
-    assert_eq!(summary.groups[0].trouble().as_deref(), Some("1 of 2 killed (9)"));
+    assert_eq!(summary.groups[0].describe_outcomes().as_deref(), Some("1 of 2 killed (9)"));
     assert_eq!(summary.verdict, Exit::EngineFailed);
 }
 
@@ -392,8 +392,8 @@ fn what_is_below_a_limit_is_shown() {
 fn an_engine_that_has_not_run_is_told_from_one_that_could_not() {
     let mut fixture = Fixture::new();
     fixture.cases.retain(|case| case.record.case.engine == "lmdb");
-    let folder = tempfile::tempdir().unwrap();
-    let run = fixture.write_partial(&folder.path().join("run"));
+    let dir = tempfile::tempdir().unwrap();
+    let run = fixture.write_partial(&dir.path().join("run"));
     let text = flat(&shown(&Summary::read(&run).unwrap(), false));
     let not_run = text.contains("engine RocksDB: ");
     assert!(not_run && !text.contains("kvdyno-rocksdb"), "{text}");
@@ -473,7 +473,7 @@ fn a_row_that_is_not_of_all_trials_is_marked() {
     assert!(!row("RocksDB", "readers").contains("8,"), "{text}");
 }
 
-/// Engines next to the drive's baseline.
+/// Engines next to the drive's ceiling.
 #[test]
 fn a_run_with_ceilings() {
     let summary = Fixture::with_drive(4).summary();
@@ -482,6 +482,6 @@ fn a_run_with_ceilings() {
 
 #[test]
 fn a_run_of_the_drive_alone() {
-    let summary = Fixture::of_drive_alone(2).summary();
+    let summary = Fixture::with_drive_alone(2).summary();
     insta::assert_snapshot!("drive_alone", shown(&summary, true));
 }

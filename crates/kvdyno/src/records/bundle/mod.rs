@@ -4,7 +4,7 @@
 //! 2026-11-20T10-15-02Z_quick_7f3a/
 //!   README.md             what this is, and how to check and repeat it
 //!   SHA256SUMS            of every other file: `sha256sum -c SHA256SUMS`
-//!   record/               the run's folder, file by file: suite, plan, host evidence, cases
+//!   record/               the run's directory, file by file: suite, plan, host evidence, cases
 //!   report/               what people read of it: tables.md, and report.html where it was built
 //! ```
 //!
@@ -17,7 +17,7 @@ mod names;
 mod pack;
 mod unpack;
 
-pub(crate) use names::is_folder_name;
+pub(crate) use names::is_dir_name;
 pub(crate) use pack::pack;
 pub(crate) use unpack::unpack;
 

@@ -9,7 +9,7 @@ const DEPTH_MAX: usize = 16;
 const NAME_BYTES_MAX: usize = 255;
 
 /// The name of one directory, without a path to elsewhere.
-pub(crate) fn is_folder_name(name: &str) -> bool {
+pub(crate) fn is_dir_name(name: &str) -> bool {
     name.len() <= NAME_BYTES_MAX
         && !name.chars().any(char::is_control)
         && Path::new(name).components().eq([Component::Normal(name.as_ref())])
@@ -26,7 +26,7 @@ pub(super) fn path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
     if names.contains(&"..") {
         return Err("its name leads out of its directory");
     }
-    if names.len() > DEPTH_MAX || !names.iter().all(|name| is_folder_name(name)) {
+    if names.len() > DEPTH_MAX || !names.iter().all(|name| is_dir_name(name)) {
         return Err("kvdyno does not use such names");
     }
     Ok(PathBuf::from(text))

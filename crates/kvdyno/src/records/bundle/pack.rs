@@ -1,9 +1,9 @@
 //! Creates bundles.
 
-use super::names::is_folder_name;
+use super::names::is_dir_name;
 use super::{Limits, RECORD, SUMS};
 use anyhow::Context as _;
-use kvdyno_record::files::{RunFolder, sha256, write_atomic};
+use kvdyno_record::files::{RunDir, sha256, write_atomic};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub(crate) struct Packed {
 }
 
 enum Content {
-    Folder,
+    Dir,
     File(PathBuf),
     Bytes(Vec<u8>),
 }
@@ -33,23 +33,23 @@ enum Content {
 /// Packs a run into `file`, with `documents` for people: paths, at most one directory
 /// deep, and contents.
 pub(crate) fn pack(
-    run: &RunFolder,
+    run: &RunDir,
     documents: Vec<(&str, Vec<u8>)>,
     file: &Path,
 ) -> anyhow::Result<Packed> {
     let record = run.run()?;
-    anyhow::ensure!(is_folder_name(&record.id), "the run's id is not a directory name");
+    anyhow::ensure!(is_dir_name(&record.id), "the run's id is not a directory name");
     let mut contents = BTreeMap::new();
     for part in PARTS {
         collect(&run.path.join(part), &format!("{RECORD}/{part}"), &mut contents)?;
     }
     for (name, bytes) in documents {
-        if let Some((folder, _)) = name.split_once('/') {
-            contents.insert(folder.to_owned(), Content::Folder);
+        if let Some((dir, _)) = name.split_once('/') {
+            contents.insert(dir.to_owned(), Content::Dir);
         }
         contents.insert(name.to_owned(), Content::Bytes(bytes));
     }
-    contents.insert(RECORD.to_owned(), Content::Folder);
+    contents.insert(RECORD.to_owned(), Content::Dir);
     let sums = sums(&contents)?;
     contents.insert(SUMS.to_owned(), Content::Bytes(sums));
     anyhow::ensure!(contents.len() as u64 <= Limits::default().entries, "it has too many files");
@@ -63,7 +63,7 @@ pub(crate) fn pack(
     let packed = compress_to_vec(&mut source, CompressionLevel::Fastest);
     source.error.map_or(Ok(()), Err).context("failed to read the temporary file")?;
     write_atomic(file, &packed)?;
-    let files = contents.values().filter(|content| !matches!(content, Content::Folder)).count();
+    let files = contents.values().filter(|content| !matches!(content, Content::Dir)).count();
     Ok(Packed { files, bytes, size_bytes: packed.len() as u64 })
 }
 
@@ -100,7 +100,7 @@ fn collect(
         return Ok(());
     }
     anyhow::ensure!(kind.is_dir(), "{} is neither a file nor a directory", path.display());
-    contents.insert(name.to_owned(), Content::Folder);
+    contents.insert(name.to_owned(), Content::Dir);
     for entry in fs::read_dir(path).with_context(failed)? {
         let entry = entry.with_context(failed)?;
         let file_name = entry.file_name();
@@ -116,7 +116,7 @@ fn sums(contents: &BTreeMap<String, Content>) -> anyhow::Result<Vec<u8>> {
     let mut sums = String::new();
     for (name, content) in contents {
         let sum = match content {
-            Content::Folder => continue,
+            Content::Dir => continue,
             Content::File(path) => sha256(path)?,
             Content::Bytes(bytes) => {
                 Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -136,7 +136,7 @@ fn write(
 ) -> anyhow::Result<u64> {
     let mut archive = Builder::new(BufWriter::new(output));
     let mut bytes = 0;
-    append(&mut archive, id, time_s, &Content::Folder)?;
+    append(&mut archive, id, time_s, &Content::Dir)?;
     for (name, content) in contents {
         let name = format!("{id}/{name}");
         bytes += append(&mut archive, &name, time_s, content)
@@ -157,11 +157,11 @@ fn append(
     header.set_mtime(time_s);
     header.set_uid(0);
     header.set_gid(0);
-    let folder = matches!(content, Content::Folder);
-    header.set_entry_type(if folder { EntryType::Directory } else { EntryType::Regular });
-    header.set_mode(if folder { 0o755 } else { 0o644 });
+    let dir = matches!(content, Content::Dir);
+    header.set_entry_type(if dir { EntryType::Directory } else { EntryType::Regular });
+    header.set_mode(if dir { 0o755 } else { 0o644 });
     let (size, source): (u64, Box<dyn Read + '_>) = match content {
-        Content::Folder => (0, Box::new(io::empty())),
+        Content::Dir => (0, Box::new(io::empty())),
         Content::File(path) => (fs::metadata(path)?.len(), Box::new(File::open(path)?)),
         Content::Bytes(bytes) => (bytes.len() as u64, Box::new(bytes.as_slice())),
     };

@@ -3,7 +3,7 @@
 use super::unpack::BundleRefused;
 use super::{Limits, pack, unpack};
 use kvdyno_analysis::fixture::Fixture;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,22 @@ use tempfile::TempDir;
 
 /// A directory with a run, one for bundles, and an empty one to unpack into.
 struct Scratch {
-    folder: TempDir,
-    run: RunFolder,
+    dir: TempDir,
+    run: RunDir,
 }
 
 impl Scratch {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let mut fixture = Fixture::new();
         fixture.cases.truncate(2);
-        let run = fixture.write(&folder.path().join("run"));
-        fs::create_dir(folder.path().join("into")).unwrap();
-        Self { folder, run }
+        let run = fixture.write(&dir.path().join("run"));
+        fs::create_dir(dir.path().join("into")).unwrap();
+        Self { dir, run }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.dir.path().join(name)
     }
 
     fn packed(&self) -> PathBuf {
@@ -36,7 +36,7 @@ impl Scratch {
         path
     }
 
-    fn unpack(&self, bundle: &Path) -> Result<RunFolder, BundleRefused> {
+    fn unpack(&self, bundle: &Path) -> Result<RunDir, BundleRefused> {
         unpack(bundle, &self.path("into"), Limits::default())
     }
 
@@ -60,7 +60,7 @@ impl Scratch {
     }
 
     fn names(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let entries = fs::read_dir(self.dir.path()).unwrap();
         let mut names: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
         names.sort();
         names
@@ -86,7 +86,7 @@ fn evil(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
 }
 
 const FILE: EntryType = EntryType::Regular;
-const FOLDER: EntryType = EntryType::Directory;
+const DIR: EntryType = EntryType::Directory;
 
 #[test]
 fn a_run_comes_out_as_it_went_in() {
@@ -142,7 +142,7 @@ fn a_partial_run_can_be_packed() {
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
     let scratch = Scratch::new();
-    let refuse = |name: &str| scratch.refused(&[("run", FOLDER, b""), (name, FILE, b"evil")]);
+    let refuse = |name: &str| scratch.refused(&[("run", DIR, b""), (name, FILE, b"evil")]);
     let names = ["../outside", "run/../../outside", "/tmp/kvdyno-outside", "run", "run/./x"];
     insta::assert_snapshot!(names.map(refuse).join("\n"), @r"
     refused `../outside` in it: its name leads out of its directory
@@ -157,7 +157,7 @@ fn names_that_lead_elsewhere_are_refused() {
 #[test]
 fn links_devices_and_pipes_are_refused() {
     let scratch = Scratch::new();
-    let refuse = |kind| scratch.refused(&[("run", FOLDER, b""), ("run/x", kind, b"")]);
+    let refuse = |kind| scratch.refused(&[("run", DIR, b""), ("run/x", kind, b"")]);
     let named = [
         EntryType::Symlink,
         EntryType::Link,
@@ -185,7 +185,7 @@ fn links_devices_and_pipes_are_refused() {
 #[test]
 fn a_name_twice_is_refused() {
     let scratch = Scratch::new();
-    let twice = [("run", FOLDER, &b""[..]), ("run/x", FILE, b"1"), ("run/x", FILE, b"2")];
+    let twice = [("run", DIR, &b""[..]), ("run/x", FILE, b"1"), ("run/x", FILE, b"2")];
     assert_eq!(scratch.refused(&twice), "refused `run/x` in it: it occurs twice");
 }
 
@@ -193,16 +193,16 @@ fn a_name_twice_is_refused() {
 fn more_than_the_limits_is_refused_with_the_limit() {
     let scratch = Scratch::new();
     let limits = Limits { entries: 2, bytes: 1 << 20, ratio: 50, ratio_from: 64 << 10 };
-    let many = [("a", FOLDER, &b""[..]), ("a/b", FILE, b"1"), ("a/c", FILE, b"2")];
+    let many = [("a", DIR, &b""[..]), ("a/b", FILE, b"1"), ("a/c", FILE, b"2")];
     let error = scratch.refused_within(&many, limits);
     assert_eq!(error, "it has more than 2 files and directories");
     let noise = noise(2 << 20);
-    let large = [("a", FOLDER, &b""[..]), ("a/b", FILE, &noise)];
+    let large = [("a", DIR, &b""[..]), ("a/b", FILE, &noise)];
     let error = scratch.refused_within(&large, limits);
     assert!(error.contains("1.00 MiB"), "{error}");
     // Half a megabyte of zeros is a few bytes when packed.
     let zeros = vec![0; 512 << 10];
-    let bomb = [("a", FOLDER, &b""[..]), ("a/b", FILE, &zeros)];
+    let bomb = [("a", DIR, &b""[..]), ("a/b", FILE, &zeros)];
     let error = scratch.refused_within(&bomb, limits);
     assert!(error.contains("50 times"), "{error}");
 }
@@ -242,11 +242,8 @@ fn every_file_must_be_what_the_checksums_say() {
     let sum = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"; // of "x"
     let good = format!("{sum}  record/run.json\n");
     let with = |sums: &str, files: &[(&'static str, &'static [u8])]| {
-        let mut entries: Vec<(&str, EntryType, &[u8])> = vec![
-            ("a", FOLDER, b""),
-            ("a/record", FOLDER, b""),
-            ("a/SHA256SUMS", FILE, sums.as_bytes()),
-        ];
+        let mut entries: Vec<(&str, EntryType, &[u8])> =
+            vec![("a", DIR, b""), ("a/record", DIR, b""), ("a/SHA256SUMS", FILE, sums.as_bytes())];
         entries.extend(files.iter().map(|(name, bytes)| (*name, FILE, *bytes)));
         scratch.refused(&entries)
     };
@@ -268,7 +265,7 @@ fn what_is_no_bundle_is_said_to_be_none() {
     let scratch = Scratch::new();
     let empty = scratch.refused(&[]);
     assert!(empty.contains("`kvdyno bundle` makes"), "{empty}");
-    let two = scratch.refused(&[("a", FOLDER, b""), ("b", FOLDER, b"")]);
+    let two = scratch.refused(&[("a", DIR, b""), ("b", DIR, b"")]);
     assert!(two.contains("`kvdyno bundle` makes"), "{two}");
     let text = scratch.path("text.tar.zst");
     fs::write(&text, "not an archive").unwrap();

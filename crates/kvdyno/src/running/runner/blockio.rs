@@ -48,7 +48,7 @@ impl BlockIoOfCase {
     }
 
     /// These processes, and their children, belong to the case.
-    pub(super) fn of_processes(&mut self, environment: &CaseEnvironment<'_>, pids: &[u32]) {
+    pub(super) fn add_processes(&mut self, environment: &CaseEnvironment<'_>, pids: &[u32]) {
         if let Some(watch) = &mut self.watch {
             for pid in pids {
                 watch.add_ours(&process::with_descendants(&environment.run.root, *pid));
@@ -57,12 +57,12 @@ impl BlockIoOfCase {
     }
 
     /// A phase is about to start.
-    pub(super) fn phase_begins(&mut self) {
+    pub(super) fn begin_phase(&mut self) {
         self.before = self.read().unwrap_or_default();
     }
 
     /// One line of `blockio.ndjson`.
-    pub(super) fn line(&mut self, phase: &str) {
+    pub(super) fn write_line(&mut self, phase: &str) {
         let Some(io) = self.read() else { return };
         let Some(lines) = &self.lines else { return };
         let reading = BlockIoReading { phase: phase.to_owned(), at_unix_ns: meter::unix_ns(), io };
@@ -70,8 +70,8 @@ impl BlockIoOfCase {
     }
 
     /// A phase has ended: its sums.
-    pub(super) fn phase_ended(&mut self, phase: &str) {
-        self.line(phase);
+    pub(super) fn end_phase(&mut self, phase: &str) {
+        self.write_line(phase);
         if let Some(after) = self.read() {
             let io = after.since(&self.before);
             self.file.phases.push(PhaseBlockIo { phase: phase.to_owned(), io });
@@ -80,7 +80,7 @@ impl BlockIoOfCase {
 
     /// Reports that the device counted requests of a phase but none was recorded: it passes them to
     /// devices that are not known to be below it (multipath).
-    pub(super) fn missed(&self, phase: &PhaseRecord) -> Option<String> {
+    pub(super) fn missed_requests(&self, phase: &PhaseRecord) -> Option<String> {
         let count =
             |usage: &Option<DeviceUsage>| Some(usage.as_ref()?.reads + usage.as_ref()?.writes);
         let counted = count(&phase.after.device)?.checked_sub(count(&phase.before.device)?)?;
@@ -96,11 +96,11 @@ impl BlockIoOfCase {
     }
 
     /// Ends it and stores the results.
-    pub(super) fn end(&mut self, folder: &Path, not_measured: &mut Vec<String>) {
+    pub(super) fn end(&mut self, dir: &Path, not_measured: &mut Vec<String>) {
         let Some(watch) = self.watch.take() else { return };
         let filed = watch.end().and_then(|logged| {
             self.file.logged = logged;
-            write_json(&folder.join("blockio.json"), &self.file).map_err(io::Error::other)
+            write_json(&dir.join("blockio.json"), &self.file).map_err(io::Error::other)
         });
         if let Err(error) = filed {
             not_measured.push(format!("block I/O latency: {error}"));
@@ -119,10 +119,11 @@ fn open(environment: &CaseEnvironment<'_>, log: bool) -> Result<(BlockWatch, Fil
             "use a data directory on a device of this machine",
         )
     })?;
-    let folder = &environment.folder.path;
-    let log = log.then(|| folder.join("blockio.csv"));
+    let dir = &environment.dir.path;
+    let log = log.then(|| dir.join("blockio.csv"));
     let watch = BlockWatch::start(&environment.run.root, device, log.as_deref())?;
-    let lines = File::create_new(folder.join("blockio.ndjson"))
-        .map_err(|error| Unavailable::new(format!("blockio.ndjson: {error}"), "see the folder"))?;
+    let lines = File::create_new(dir.join("blockio.ndjson")).map_err(|error| {
+        Unavailable::new(format!("blockio.ndjson: {error}"), "see the directory")
+    })?;
     Ok((watch, lines))
 }

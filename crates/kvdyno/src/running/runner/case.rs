@@ -19,7 +19,7 @@ use kvdyno_host::{ConcurrentRuns, meter};
 use kvdyno_profile::Watched;
 use kvdyno_record::case::{CaseRecord, CounterFile, Outcome, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::Location;
-use kvdyno_record::files::{CaseFolder, write_json};
+use kvdyno_record::files::{CaseDir, write_json};
 use kvdyno_record::graph::Consistency;
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::Job;
@@ -35,7 +35,7 @@ pub(super) fn run(
     concurrent: &mut ConcurrentRuns,
 ) -> anyhow::Result<CaseRecord> {
     // Runs that have ended since the last case did not disturb this one.
-    concurrent.others();
+    concurrent.take_other_pids();
     let begun = begin(environment, record)?;
     run_alone(environment, begun, concurrent)
 }
@@ -46,7 +46,7 @@ pub(super) fn run_pair(
     records: [CaseRecord; 2],
     concurrent: &mut ConcurrentRuns,
 ) -> anyhow::Result<[CaseRecord; 2]> {
-    concurrent.others();
+    concurrent.take_other_pids();
     let [first, second] = environments;
     let [record, second_record] = records;
     match (begin(first, record)?, begin(second, second_record)?) {
@@ -54,7 +54,7 @@ pub(super) fn run_pair(
             let mut case = case.converse(first, &memory)?;
             let mut second_case = second_case.converse(second, &second_memory)?;
             turns::run([case.as_one_of_pair(second.case), second_case.as_one_of_pair(first.case)]);
-            let others = concurrent.others();
+            let others = concurrent.take_other_pids();
             let (case, second_case) = (case.end()?, second_case.end()?);
             Ok([
                 file_end(first, case, memory, others.clone())?,
@@ -74,14 +74,14 @@ fn run_alone<'r>(
 ) -> anyhow::Result<CaseRecord> {
     let (memory, case) = match begun {
         Ok(begun) => begun,
-        Err(record) => return file(environment.folder, &record),
+        Err(record) => return file(environment.dir, &record),
     };
     let mut case = case.converse(environment, &memory)?;
     // A worker that dies before it reads its job is handled at its end.
     let _ = case.worker.send(&case.job);
     case.talk.run(&mut case.worker);
     let ended = case.end()?;
-    file_end(environment, ended, memory, concurrent.others())
+    file_end(environment, ended, memory, concurrent.take_other_pids())
 }
 
 /// A case with its memory, or the record of one that could not begin.
@@ -117,7 +117,7 @@ fn begin<'r>(
 ) -> anyhow::Result<Begun<'r>> {
     let started = Instant::now();
     record.started_unix_ns = meter::unix_ns();
-    let log = File::create_new(environment.folder.path.join("log.txt"))?;
+    let log = File::create_new(environment.dir.path.join("log.txt"))?;
     Ok(match start(environment, record.worker.as_ref(), log) {
         Ok((memory, supervisor, worker)) => {
             Ok((memory, BegunCase { record, started, supervisor, worker }))
@@ -140,7 +140,7 @@ impl<'r> BegunCase<'r> {
         let Self { mut record, started, mut supervisor, worker } = self;
         let processor = match &mut supervisor {
             Some(supervisor) => supervisor.processor.take(),
-            None => count::by_processor(environment, &worker),
+            None => count::count_by_processor(environment, &worker),
         };
         let of_server = supervisor.as_mut().and_then(|supervisor| supervisor.watch.take());
         let of_worker = profile::watch(environment, &worker, Watched::Worker);
@@ -176,14 +176,14 @@ fn file_end(
     concurrent_runs: Vec<u32>,
 ) -> anyhow::Result<CaseRecord> {
     let EndedCase { mut record, counters, mut ending, exit } = ended;
-    let log = environment.folder.path.join("log.txt");
+    let log = environment.dir.path.join("log.txt");
     blame_volume(environment, &exit, &mut ending);
     ending.launcher = environment.case.crew.as_ref().and_then(|_| launcher::last_words(&log));
     if environment.case.is_counted() {
-        count::move_counts(environment.folder, &mut record.phases)?;
+        count::move_counts(environment.dir, &mut record.phases)?;
     }
     record.ram_limit = memory.end(&mut record.not_measured);
-    record.not_measured.extend(not_isolated(environment.case, record.worker.as_ref()));
+    record.not_measured.extend(consistency_caveat(environment.case, record.worker.as_ref()));
     record.outcome = outcome::judge(
         environment.case,
         record.worker.as_ref(),
@@ -200,8 +200,8 @@ fn file_end(
         database_copy: environment.site.copy.clone(),
         ..record
     };
-    write_json(&environment.folder.path.join("counters.json"), &counters)?;
-    file(environment.folder, &record)
+    write_json(&environment.dir.path.join("counters.json"), &counters)?;
+    file(environment.dir, &record)
 }
 
 /// The outcome of a case without any measurement.
@@ -239,16 +239,17 @@ fn start<'r>(
             }
             let mut not_measured = Vec::new();
             let ram_limit = memory.end(&mut not_measured);
-            let outcome = outcome::unstarted(environment.case, worker, failure, &ram_limit);
+            let outcome =
+                outcome::from_start_failure(environment.case, worker, failure, &ram_limit);
             return Err(Box::new(StartFailure { outcome, ram_limit, not_measured }));
         }
     };
     // The client of a server must not use the server's RAM.
     let group = memory.group().filter(|_| supervisor.is_none());
     let worker = match (&environment.case.crew, &supervisor) {
-        (Some(crew), _) => Worker::start_crew(crew, worker, &environment.folder.path, group, log),
+        (Some(crew), _) => Worker::start_crew(crew, worker, &environment.dir.path, group, log),
         _ if environment.case.is_counted() => {
-            Worker::start_counted(worker, &environment.folder.path, group, log)
+            Worker::start_counted(worker, &environment.dir.path, group, log)
         }
         (None, Some(_)) => Worker::start(worker, "run", None, log),
         (None, None) => memory.start(worker, "run", log),
@@ -273,7 +274,7 @@ fn job(environment: &CaseEnvironment<'_>, supervisor: Option<&Supervisor<'_>>) -
         phases_before: environment.phases_before.clone(),
         slice_ns: case.slice_ns,
         errors_max: case.errors_max,
-        folder: environment.folder.path.clone(),
+        dir: environment.dir.path.clone(),
         trial: case.trial,
         crew: None,
         recordings: recording::list_recordings(environment),
@@ -307,7 +308,7 @@ pub(crate) fn blank(case: &Case, attempt: u32, worker: Option<WorkerIdentity>) -
 }
 
 /// For a graph on an engine without transactions: how a link and its count stay consistent.
-fn not_isolated(case: &Case, worker: Option<&WorkerIdentity>) -> Option<String> {
+fn consistency_caveat(case: &Case, worker: Option<&WorkerIdentity>) -> Option<String> {
     let consistency = case.data.graph.as_ref()?.consistency;
     let engine = &worker?.description.engine;
     match consistency {
@@ -320,7 +321,7 @@ fn not_isolated(case: &Case, worker: Option<&WorkerIdentity>) -> Option<String> 
              (consistency = \"two_phase\")",
             case.label
         )),
-        Consistency::Transaction if !engine.keeps_counts(&case.options) => Some(format!(
+        Consistency::Transaction if !engine.has_atomic_link_counts(&case.options) => Some(format!(
             "{}: no transactions: a link and its count are one batch under a latch of the load \
              generator",
             case.label
@@ -330,8 +331,8 @@ fn not_isolated(case: &Case, worker: Option<&WorkerIdentity>) -> Option<String> 
 }
 
 /// Writes a record; text from an engine may contain the URL that it was given.
-pub(super) fn file(folder: &CaseFolder, record: &CaseRecord) -> anyhow::Result<CaseRecord> {
+pub(super) fn file(dir: &CaseDir, record: &CaseRecord) -> anyhow::Result<CaseRecord> {
     let record = without_secrets(record)?;
-    folder.write_record(&record)?;
+    dir.write_record(&record)?;
     Ok(record)
 }

@@ -9,7 +9,7 @@ use super::worker::Worker;
 use anyhow::Context as _;
 use kvdyno_host::processor::Processor;
 use kvdyno_record::case::PhaseRecord;
-use kvdyno_record::files::CaseFolder;
+use kvdyno_record::files::CaseDir;
 use kvdyno_record::functions::FunctionFile;
 use kvdyno_record::plan::Counting;
 use std::path::{Path, PathBuf};
@@ -26,10 +26,10 @@ const PHASE: &str = "kvdyno_worker::job::Case*::phase";
 /// Valgrind's files in the case's directory; each phase adds a number.
 const FILE: &str = "callgrind";
 
-/// The same worker under valgrind; its counts go into `folder`.
-pub(super) fn counted(worker: &Command, folder: &Path) -> Command {
+/// The same worker under valgrind; its counts go into `dir`.
+pub(super) fn valgrind_command(worker: &Command, dir: &Path) -> Command {
     let mut command = Command::new(VALGRIND);
-    let file = folder.join(FILE).display().to_string().replace('%', "%%");
+    let file = dir.join(FILE).display().to_string().replace('%', "%%");
     command.args(["--quiet", "--tool=callgrind", "--collect-atstart=no"]);
     command.arg(format!("--toggle-collect={COUNTED}"));
     command.arg(format!("--dump-after={PHASE}"));
@@ -46,7 +46,7 @@ pub(super) fn counted(worker: &Command, folder: &Path) -> Command {
 
 /// Counts a worker and its children with the processor, if the case requests it. The worker must
 /// not have started.
-pub(super) fn by_processor(
+pub(super) fn count_by_processor(
     environment: &CaseEnvironment<'_>,
     worker: &Worker,
 ) -> Option<Processor> {
@@ -56,10 +56,10 @@ pub(super) fn by_processor(
 
 /// Copies the counts of a case into its phases and its `functions.json`, and removes valgrind's
 /// files.
-pub(super) fn move_counts(folder: &CaseFolder, phases: &mut [PhaseRecord]) -> anyhow::Result<()> {
+pub(super) fn move_counts(dir: &CaseDir, phases: &mut [PhaseRecord]) -> anyhow::Result<()> {
     let mut file = FunctionFile::default();
     for (number, phase) in (1..).zip(phases) {
-        let path = folder.path.join(format!("{FILE}.{number}"));
+        let path = dir.path.join(format!("{FILE}.{number}"));
         let text = match std::fs::read(&path) {
             // The names of functions are whatever their compiler wrote.
             Ok(text) => String::from_utf8_lossy(&text).into_owned(),
@@ -78,16 +78,16 @@ pub(super) fn move_counts(folder: &CaseFolder, phases: &mut [PhaseRecord]) -> an
         });
         file.phases.extend(functions.map(|functions| (phase.name.clone(), functions)));
     }
-    folder.write_functions(&file)?;
-    for path in files(&folder.path)? {
+    dir.write_functions(&file)?;
+    for path in files(&dir.path)? {
         std::fs::remove_file(&path).with_context(|| path.display().to_string())?;
     }
     Ok(())
 }
 
-fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+fn files(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
+    for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().starts_with(FILE) {
             files.push(entry.path());
@@ -117,7 +117,7 @@ mod tests {
     fn options_and_variables_of_the_worker_stay() {
         let mut worker = Command::new("/x/kvdyno-lmdb");
         worker.arg("run").env("A", "1");
-        let command = counted(&worker, Path::new("/runs/10%"));
+        let command = valgrind_command(&worker, Path::new("/runs/10%"));
         let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
         assert_eq!(words[words.len() - 2..], ["/x/kvdyno-lmdb", "run"]);
         assert!(words.iter().any(|word| word.ends_with("=/runs/10%%/callgrind")), "{words:?}");

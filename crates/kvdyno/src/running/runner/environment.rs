@@ -8,7 +8,7 @@ use crate::printer::Progress;
 use crate::running::workers::Workers;
 use kvdyno_host::{Root, raw};
 use kvdyno_record::blockio::Watch;
-use kvdyno_record::files::{CaseFolder, RunFolder};
+use kvdyno_record::files::{CaseDir, RunDir};
 use kvdyno_record::plan::Case;
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::workload::Phase;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// The resources of a run, until it is closed.
 pub(crate) struct RunEnvironment {
     pub(crate) root: Root,
-    pub(crate) folder: RunFolder,
+    pub(crate) dir: RunDir,
     pub(crate) block_io: Watch,
     /// The file for recorded requests, and their suite.
     pub(crate) trace: Option<(PathBuf, String)>,
@@ -40,7 +40,7 @@ pub(crate) struct RunEnvironment {
 impl RunEnvironment {
     /// The environment of a run with all of its resources, before its first case.
     pub(crate) fn new(
-        folder: RunFolder,
+        dir: RunDir,
         lock: File,
         run: &RunRecord,
         tiers: Tiers,
@@ -51,10 +51,10 @@ impl RunEnvironment {
         let (root, databases) = (Root::system(), BTreeMap::new());
         let trace = run.trace.clone().map(|file| (file, run.suite.clone()));
         let block_io = run.block_io;
-        let states = RunStates::new(&folder.path, run.states_bytes);
+        let states = RunStates::new(&dir.path, run.states_bytes);
         Self {
             root,
-            folder,
+            dir,
             block_io,
             trace,
             tiers,
@@ -70,7 +70,7 @@ impl RunEnvironment {
     /// The directory for swap images: in the data directory, or next to the records if the data
     /// directory is a device.
     pub(super) fn images(&self) -> &Path {
-        images(self.volumes.data_dir(), &self.folder.path)
+        images(self.volumes.data_dir(), &self.dir.path)
     }
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn images<'p>(data_dir: &'p Path, otherwise: &'p Path) -> &'p Path {
 pub(super) struct CaseEnvironment<'r> {
     pub(super) run: &'r RunEnvironment,
     pub(super) case: &'r Case,
-    pub(super) folder: &'r CaseFolder,
+    pub(super) dir: &'r CaseDir,
     pub(super) site: DatabaseLocation,
     pub(super) database_used_by: Vec<String>,
     /// What its database has behind it.
@@ -98,11 +98,11 @@ impl CaseEnvironment<'_> {
     pub(super) fn database_elsewhere(&self) -> String {
         let name =
             |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let run = name(&self.run.folder.path);
+        let run = name(&self.run.dir.path);
         let (time, salt) = (run.get(..20).unwrap_or(&run), run.rsplit('_').next().unwrap_or(&run));
         let number = self.case.id.split('_').next().unwrap_or_default();
-        let folder = name(&self.folder.path);
-        let again = folder.strip_prefix(&self.case.id).unwrap_or_default();
+        let dir = name(&self.dir.path);
+        let again = dir.strip_prefix(&self.case.id).unwrap_or_default();
         let words = ["kvdyno", time, salt, number].join("_") + again;
         let words = words.to_lowercase();
         words.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect()

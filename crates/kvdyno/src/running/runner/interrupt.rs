@@ -35,7 +35,7 @@ impl Interrupt {
     }
 
     /// The user wants to end now.
-    pub(crate) fn insisted(&self) -> bool {
+    pub(crate) fn is_urgent(&self) -> bool {
         self.0.load(Relaxed) > 1
     }
 }

@@ -14,10 +14,10 @@ use std::path::Path;
 const SAMPLES: usize = 5;
 const SAMPLE_NS: u64 = 100_000_000;
 
-/// Time per operation of the null engine in nanoseconds, as the median of samples. Creates `folder`
+/// Time per operation of the null engine in nanoseconds, as the median of samples. Creates `dir`
 /// for the evidence.
-pub fn load_generator_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow::Result<f64> {
-    std::fs::create_dir_all(folder)?;
+pub fn load_generator_ns_per_op(null: &WorkerIdentity, dir: &Path) -> anyhow::Result<f64> {
+    std::fs::create_dir_all(dir)?;
     let mix = random_reads(1, SAMPLE_NS);
     let mut phases = vec![Phase::new("warmup", Activity::Warmup(mix.clone()))];
     phases.extend(
@@ -29,8 +29,8 @@ pub fn load_generator_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow:
         durability: Durability::None,
         data: small_records(1_000_000),
         phases,
-        location: Location::Directory(folder.to_owned()),
-        folder,
+        location: Location::Directory(dir.to_owned()),
+        dir,
     };
     let outcomes = solo.run()?;
     let mut per_s: Vec<f64> = outcomes.iter().skip(1).map(items_per_s).collect();

@@ -25,7 +25,7 @@ impl<'r> CaseMemory<'r> {
     /// Creates it. The record contains a limit that cannot be held. A tier that existed when the
     /// run started and is missing now ends the case.
     pub(super) fn create(environment: &CaseEnvironment<'r>) -> Result<Self, String> {
-        let (group, mut limit) = limited(environment);
+        let (group, mut limit) = create_limit(environment);
         let mut made = Self { group, swap: None, node: None, limit: RamLimit::default() };
         if let Some(tier) = &environment.case.tier {
             let record = made.below(environment, tier);
@@ -60,7 +60,7 @@ impl<'r> CaseMemory<'r> {
         record.swap = self.swap.as_ref().map(|swap| swap.record.clone());
         record.swappiness = allowed.swappiness;
         record.not_enforced = allowed.not_enforced;
-        record.not_enforced.extend(record.swap.as_ref().and_then(cached_twice));
+        record.not_enforced.extend(record.swap.as_ref().and_then(double_caching));
         Ok(record)
     }
 
@@ -73,7 +73,7 @@ impl<'r> CaseMemory<'r> {
     ) -> io::Result<Worker> {
         let start = || Worker::start(worker, word, self.group(), log);
         match self.node {
-            Some(node) => node::bound(node, start)?,
+            Some(node) => node::run_bound(node, start)?,
             None => start(),
         }
     }
@@ -84,8 +84,8 @@ impl<'r> CaseMemory<'r> {
     }
 
     /// Puts the limit in force, where it did not hold from the start.
-    pub(super) fn hold(&self) -> io::Result<()> {
-        self.group.as_ref().map_or(Ok(()), Group::hold)
+    pub(super) fn enforce_limit(&self) -> io::Result<()> {
+        self.group.as_ref().map_or(Ok(()), Group::enforce_limit)
     }
 
     /// The swap device.
@@ -94,7 +94,7 @@ impl<'r> CaseMemory<'r> {
     }
 
     /// The current result.
-    pub(super) fn so_far(&self) -> RamLimit {
+    pub(super) fn snapshot(&self) -> RamLimit {
         let group = self.group.as_ref().and_then(|group| group.usage().ok());
         RamLimit { group, ..self.limit.clone() }
     }
@@ -110,7 +110,7 @@ impl<'r> CaseMemory<'r> {
                 not_measured.push(format!("cannot remove the RAM group: {error}"));
             }
         }
-        let off = self.swap.take().map(ActiveSwap::off).transpose();
+        let off = self.swap.take().map(ActiveSwap::turn_off).transpose();
         match (off, &mut self.limit.tier) {
             (Ok(off @ Some(_)), Some(tier)) => tier.swap = off,
             (Ok(_), _) => {}
@@ -121,14 +121,14 @@ impl<'r> CaseMemory<'r> {
 }
 
 /// Swapping to an image through the page cache need not reach the drive.
-fn cached_twice(swap: &SwapRecord) -> Option<String> {
+fn double_caching(swap: &SwapRecord) -> Option<String> {
     let image = swap.image.as_ref().filter(|image| !image.direct_io)?;
     let storage = &image.storage;
     Some(format!("swapped data is cached once more: {storage} does not support direct I/O"))
 }
 
 /// The RAM limit, or the reason why there is none.
-fn limited(environment: &CaseEnvironment<'_>) -> (Option<Group>, RamLimit) {
+fn create_limit(environment: &CaseEnvironment<'_>) -> (Option<Group>, RamLimit) {
     let Some(bytes) = environment.case.ram_limit_bytes else {
         return (None, RamLimit::default());
     };
@@ -137,7 +137,7 @@ fn limited(environment: &CaseEnvironment<'_>) -> (Option<Group>, RamLimit) {
         if environment.case.ram_limit_from == 0 { Group::create } else { Group::create_open };
     match create(&environment.run.root, &environment.case.id, bytes) {
         Ok(group) => {
-            let enforced_by = Some(group.enforced_by());
+            let enforced_by = Some(group.enforcer());
             (Some(group), RamLimit { enforced_by, ..limit })
         }
         Err(unavailable) => {

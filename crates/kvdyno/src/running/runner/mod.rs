@@ -37,13 +37,13 @@ pub(crate) use volumes::{Volumes, check as check_volumes};
 use super::pilot::has_same_setting;
 use crate::exit::Complaint;
 use crate::printer::Progress;
-use crate::steps::passed;
+use crate::steps::pass_step;
 use anyhow::Context as _;
 use environment::CaseEnvironment;
-use kvdyno_analysis::figures::lists::together;
+use kvdyno_analysis::figures::lists::group_equal;
 use kvdyno_host::{ConcurrentRuns, size};
 use kvdyno_record::case::{CaseRecord, OpResult, Outcome};
-use kvdyno_record::files::CaseFolder;
+use kvdyno_record::files::CaseDir;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use kvdyno_record::workload::Phase;
@@ -78,8 +78,8 @@ impl RunEnvironment {
                 progress.case_started(number + 1, &case.id);
                 let later = plan.cases[number + 1..].iter();
                 let later = later.filter(|later| !later.is_settled(&pass.done));
-                progress.set_timed_after(later.map(|case| timed(&case.phases)).sum());
-                match pass.other_of_pair(case, plan) {
+                progress.set_timed_after(later.map(|case| timed_duration(&case.phases)).sum());
+                match pass.paired_case(case, plan) {
                     Some(other) => pass.execute_pair(case, other)?,
                     None => pass.step(case)?,
                 }
@@ -107,14 +107,14 @@ impl RunEnvironment {
 
     /// The outcome of every case with a record; with several attempts, the last.
     fn outcomes(&self) -> anyhow::Result<BTreeMap<String, Outcome>> {
-        let mut records = self.folder.case_records()?;
+        let mut records = self.dir.case_records()?;
         records.sort_by_key(|(_, record)| record.attempt);
         Ok(records.into_iter().map(|(_, record)| (record.case.id, record.outcome)).collect())
     }
 }
 
 /// The duration of phases that end by time.
-fn timed(phases: &[Phase]) -> Duration {
+fn timed_duration(phases: &[Phase]) -> Duration {
     let by_the_clock = phases.iter().filter_map(|phase| phase.mix()?.ends.duration_ns);
     Duration::from_nanos(by_the_clock.fold(0, u64::saturating_add))
 }
@@ -161,7 +161,7 @@ impl Pass<'_> {
                 self.announce(case);
             }
             if !self.env.databases.contains_key(&case.database.id) {
-                let word = self.done.get(&loader.id).map_or("not run", Outcome::word);
+                let word = self.done.get(&loader.id).map_or("not run", Outcome::as_str);
                 let message = format!("cannot load its database: {} {word}", loader.id);
                 return self.file_not_run(case, &message);
             }
@@ -180,20 +180,20 @@ impl Pass<'_> {
         }
         let record = self.execute(case)?;
         if case.makes_state() && record.outcome == Outcome::Done {
-            self.keep(case, &record);
+            self.keep_database(case, &record);
             if self.env.states.database(case).is_some() {
-                self.share(case, record)?;
+                self.share_database(case, record)?;
             }
         }
         Ok(())
     }
 
     /// Copies what a case has loaded, and has moved into the store, for the cases that share it.
-    fn share(&mut self, case: &Case, mut record: CaseRecord) -> anyhow::Result<()> {
+    fn share_database(&mut self, case: &Case, mut record: CaseRecord) -> anyhow::Result<()> {
         match self.copy_for_sharers(case) {
             Ok(Some(site)) => {
                 note_copy(&mut record, site);
-                case::file(&self.env.folder.case(case, record.attempt), &record)?;
+                case::file(&self.env.dir.case(case, record.attempt), &record)?;
             }
             Ok(None) => {}
             // Cases that need it load anew.
@@ -220,12 +220,12 @@ impl Pass<'_> {
     /// Takes the states that earlier runs made, trial by trial.
     fn take_states(&mut self) {
         let makers = self.plan.cases.iter().filter(|case| case.makes_state());
-        let trials = together(makers, |a, b| (a.trial, &a.part) == (b.trial, &b.part));
+        let trials = group_equal(makers, |a, b| (a.trial, &a.part) == (b.trial, &b.part));
         for trial in trials {
             let makers: Vec<_> = trial.iter().map(|case| self.maker(case)).collect();
             // Without a worker it is not loaded either.
             let makers: Vec<Maker<'_>> = makers.into_iter().flatten().collect();
-            if let Err(error) = self.env.states.take(&makers) {
+            if let Err(error) = self.env.states.take_all(&makers) {
                 self.progress.warn(&error.message);
                 error.hint.iter().for_each(|hint| self.progress.warn(hint));
             }
@@ -234,7 +234,7 @@ impl Pass<'_> {
 
     fn maker<'c>(&mut self, case: &'c Case) -> Option<Maker<'c>> {
         let worker = self.env.workers.identity(case)?.clone();
-        let data_dir = self.env.volumes.directory_of(case)?;
+        let data_dir = self.env.volumes.database_directory(case)?;
         let is_settled = case.is_settled(&self.done);
         Some(Maker { case, worker, data_dir, is_settled })
     }
@@ -257,20 +257,20 @@ impl Pass<'_> {
         if origin.is_none() || self.done.get(&case.id) == Some(&Outcome::Done) {
             return Ok(true);
         }
-        let (folder, attempt) = self.new_folder(case)?;
+        let (dir, attempt) = self.new_dir(case)?;
         let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
         let mut restored = CaseRecord { outcome: Outcome::Done, restored: origin, ..blank };
         if let Some(site) = site {
             note_copy(&mut restored, site);
         }
-        let record = case::file(&folder, &restored)?;
+        let record = case::file(&dir, &restored)?;
         self.record_case(&record);
         Ok(true)
     }
 
     /// Keeps the database of a case for later runs: it moves into the store. One that is not kept
     /// stays where it is.
-    fn keep(&mut self, case: &Case, record: &CaseRecord) {
+    fn keep_database(&mut self, case: &Case, record: &CaseRecord) {
         let Some(maker) = self.maker(case) else { return };
         let (progress, interrupt) = (self.progress, &self.env.interrupt);
         let mut go_on = |bytes| {
@@ -279,7 +279,7 @@ impl Pass<'_> {
         };
         let needed_bytes = self.plan.estimate.space_bytes;
         let kept = self.env.volumes.locate(case).and_then(|site| {
-            self.env.states.keep(&maker, record, &site.path, needed_bytes, &mut go_on)
+            self.env.states.keep_database(&maker, record, &site.path, needed_bytes, &mut go_on)
         });
         match kept {
             Ok(Some(removed)) => self.progress.warn(&removed),
@@ -289,31 +289,31 @@ impl Pass<'_> {
     }
 
     fn execute(&mut self, case: &Case) -> anyhow::Result<CaseRecord> {
-        let (folder, blank) = self.begin(case)?;
+        let (dir, blank) = self.begin(case)?;
         let record = match self.site(case) {
             Ok(site) => {
                 let Self { env, plan, progress, concurrent, .. } = self;
-                let environment = environment(env, plan, progress, case, &folder, site);
+                let environment = environment(env, plan, progress, case, &dir, site);
                 let record = case::run(&environment, blank, concurrent)?;
                 self.note_database(&record);
                 record
             }
             Err(error) => {
                 let outcome = Outcome::NotRun { message: error.message };
-                case::file(&folder, &CaseRecord { outcome, ..blank })?
+                case::file(&dir, &CaseRecord { outcome, ..blank })?
             }
         };
         self.record_case(&record);
         Ok(record)
     }
 
-    /// A case's folder, and its record before any result.
-    fn begin(&mut self, case: &Case) -> anyhow::Result<(CaseFolder, CaseRecord)> {
-        let (folder, attempt) = self.new_folder(case)?;
-        passed(&format!("begun {}", case.id));
+    /// A case's directory, and its record before any result.
+    fn begin(&mut self, case: &Case) -> anyhow::Result<(CaseDir, CaseRecord)> {
+        let (dir, attempt) = self.new_dir(case)?;
+        pass_step(&format!("begun {}", case.id));
         self.tried.insert(case.id.clone());
         let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
-        Ok((folder, blank))
+        Ok((dir, blank))
     }
 
     /// Whether later cases can use the database of a case that has ended.
@@ -345,7 +345,7 @@ impl Pass<'_> {
     /// The location of a copy, which is made, of the state of a case or of what its run loaded.
     fn site_of_copy(&mut self, case: &Case) -> Result<DatabaseLocation, Complaint> {
         let site = match self.env.states.database(case) {
-            Some(path) => self.env.volumes.in_directory(case, path.to_owned())?,
+            Some(path) => self.env.volumes.locate_in_directory(case, path.to_owned())?,
             None => self.env.volumes.site(case)?,
         };
         let state = self.env.states.origin(case);
@@ -360,15 +360,15 @@ impl Pass<'_> {
 
     /// An interrupted attempt left a directory without a record: it stays as evidence, and the next
     /// attempt gets its own.
-    fn new_folder(&self, case: &Case) -> anyhow::Result<(CaseFolder, u32)> {
+    fn new_dir(&self, case: &Case) -> anyhow::Result<(CaseDir, u32)> {
         let mut attempt = 1;
         loop {
-            let folder = self.env.folder.case(case, attempt);
-            match std::fs::create_dir(&folder.path) {
+            let dir = self.env.dir.case(case, attempt);
+            match std::fs::create_dir(&dir.path) {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => attempt += 1,
                 made => {
-                    made.with_context(|| format!("failed to create {}", folder.path.display()))?;
-                    return Ok((folder, attempt));
+                    made.with_context(|| format!("failed to create {}", dir.path.display()))?;
+                    return Ok((dir, attempt));
                 }
             }
         }
@@ -392,9 +392,9 @@ impl Pass<'_> {
     }
 
     fn file_outcome(&mut self, case: &Case, outcome: Outcome) -> anyhow::Result<()> {
-        let (folder, attempt) = self.new_folder(case)?;
+        let (dir, attempt) = self.new_dir(case)?;
         let blank = case::blank(case, attempt, self.env.workers.identity(case).cloned());
-        let record = case::file(&folder, &CaseRecord { outcome, ..blank })?;
+        let record = case::file(&dir, &CaseRecord { outcome, ..blank })?;
         self.record_case(&record);
         Ok(())
     }
@@ -410,12 +410,12 @@ impl Pass<'_> {
 
     fn record_case(&mut self, record: &CaseRecord) {
         let headline = record.outcome.message().map_or_else(|| headline(record), str::to_owned);
-        let word = match (record.outcome.word(), record.attempt) {
+        let word = match (record.outcome.as_str(), record.attempt) {
             (word, 1) => word.to_owned(),
             (word, attempt) => format!("{word} (again, try {attempt})"),
         };
         self.progress.case_finished(self.number(&record.case), &record.case.id, &word, &headline);
-        passed(&format!("filed {}", record.case.id));
+        pass_step(&format!("filed {}", record.case.id));
         self.done.insert(record.case.id.clone(), record.outcome.clone());
     }
 }
@@ -426,7 +426,7 @@ fn environment<'e>(
     plan: &Plan,
     progress: &'e Progress<'_>,
     case: &'e Case,
-    folder: &'e CaseFolder,
+    dir: &'e CaseDir,
     site: DatabaseLocation,
 ) -> CaseEnvironment<'e> {
     let used_by = env.databases.get(&case.database.id).cloned().unwrap_or_default();
@@ -435,7 +435,7 @@ fn environment<'e>(
     CaseEnvironment {
         run: env,
         case,
-        folder,
+        dir,
         site,
         phases_before: phases_before.collect(),
         database_used_by: if case.copies_state() { Vec::new() } else { used_by },

@@ -47,8 +47,8 @@ pub(super) fn judge(
     let died = exit.signal.is_some() && !ending.killed_by_us || ending.server.is_some();
     if oom_kills > 0 && died {
         let killed = format!("killed by the kernel for its RAM limit in `{phase}`");
-        let message =
-            worker.map_or_else(|| killed.clone(), |worker| because(&killed, case, worker));
+        let message = worker
+            .map_or_else(|| killed.clone(), |worker| with_cache_advice(&killed, case, worker));
         return Outcome::DoesNotFit { message };
     }
     if let Some(message) = lost_data(case, phases) {
@@ -79,7 +79,7 @@ pub(super) fn judge(
         Some(signal) if !ending.killed_by_us => {
             Outcome::Killed { signal, message: format!("in `{phase}`") }
         }
-        _ if ending.is_done => match loaded_less(case, phases) {
+        _ if ending.is_done => match incomplete_load(case, phases) {
             Some(message) => Outcome::Failed { class: ErrorClass::Corrupt, message },
             None => Outcome::Done,
         },
@@ -99,7 +99,7 @@ pub(super) fn judge(
 }
 
 /// The cause, and the option that makes the engine exceed its limit, if there is one.
-fn because(what: &str, case: &Case, worker: &WorkerIdentity) -> String {
+fn with_cache_advice(what: &str, case: &Case, worker: &WorkerIdentity) -> String {
     let advice = case.ram_limit_bytes.and_then(|limit| {
         let engine = &worker.description.engine;
         fit::cache_over_limit(engine, &case.options, limit, &case.engine)
@@ -108,7 +108,7 @@ fn because(what: &str, case: &Case, worker: &WorkerIdentity) -> String {
 }
 
 /// The outcome of a case whose server did not start.
-pub(super) fn unstarted(
+pub(super) fn from_start_failure(
     case: &Case,
     worker: &WorkerIdentity,
     failure: ServerFailure,
@@ -119,7 +119,7 @@ pub(super) fn unstarted(
     match class {
         ErrorClass::Full => Outcome::DiskFull { message },
         _ if killed || class == ErrorClass::Memory => {
-            Outcome::DoesNotFit { message: because(&message, case, worker) }
+            Outcome::DoesNotFit { message: with_cache_advice(&message, case, worker) }
         }
         _ => match signal {
             Some(signal) => {
@@ -136,7 +136,7 @@ pub(super) fn unstarted(
 pub(super) fn lost_data(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
     let unverified = phases.iter().find_map(|phase| {
         let (name, records) = (&phase.name, case.data.records);
-        let expected = expected_hits::left_before(&case.phases, name, records);
+        let expected = expected_hits::hits_before_phase(&case.phases, name, records);
         phase.verified.as_ref()?.mistake(expected)
     });
     unverified.or_else(|| phases.iter().find_map(|phase| reads_failed(phase, &case.phases)))
@@ -144,16 +144,16 @@ pub(super) fn lost_data(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
 
 /// Later figures would have no meaning: data is lost, or was never complete.
 pub(super) fn is_void(case: &Case, phases: &[PhaseRecord]) -> bool {
-    lost_data(case, phases).is_some() || loaded_less(case, phases).is_some()
+    lost_data(case, phases).is_some() || incomplete_load(case, phases).is_some()
 }
 
 /// A load that reports completion but has not written every record.
-fn loaded_less(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
+fn incomplete_load(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
     let loads = phases.iter().filter(|phase| phase.kind == "load" && !phase.stopped);
     let items = |phase: &PhaseRecord| -> u64 {
         phase.roles.iter().flat_map(|role| role.ops.values()).map(|op| op.items).sum()
     };
-    let loaded = |phase: &PhaseRecord| (items(phase), case.loaded(&phase.name));
+    let loaded = |phase: &PhaseRecord| (items(phase), case.loaded_items(&phase.name));
     let (short, planned) = loads.map(loaded).find(|(loaded, planned)| loaded != planned)?;
     Some(format!("{short} of {planned} records were loaded"))
 }
@@ -165,7 +165,7 @@ fn reads_failed(phase: &PhaseRecord, planned: &[Phase]) -> Option<String> {
         return Some(format!("{wrong} values read in `{}` were wrong", phase.name));
     }
     phase.roles.iter().find_map(|role| {
-        let mistake = expected_hits::mistake_of(planned, &phase.name, role)?;
+        let mistake = expected_hits::find_mistake(planned, &phase.name, role)?;
         Some(format!("`{}`, role `{}`: {mistake}", phase.name, role.role))
     })
 }

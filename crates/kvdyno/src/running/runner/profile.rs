@@ -4,7 +4,7 @@
 use super::environment::CaseEnvironment;
 use super::worker::Worker;
 use kvdyno_profile::{Profiler, Watch, Watched};
-use kvdyno_record::files::CaseFolder;
+use kvdyno_record::files::CaseDir;
 use kvdyno_record::workload::Phase;
 use std::io;
 
@@ -46,7 +46,7 @@ impl ProfileOfCase {
         match watches {
             Ok(watches) => {
                 let profiler = Profiler::new(&environment.run.root, watches);
-                not_measured.extend(profiler.not_sampled());
+                not_measured.extend(profiler.unsampled_functions());
                 Self { profiler: Some(profiler) }
             }
             Err(error) => {
@@ -57,7 +57,7 @@ impl ProfileOfCase {
     }
 
     /// A phase with these roles is about to start.
-    pub(super) fn phase_begins(
+    pub(super) fn begin_phase(
         &mut self,
         phase: &Phase,
         roles: Option<Vec<&str>>,
@@ -77,7 +77,7 @@ impl ProfileOfCase {
     }
 
     /// The phase has ended.
-    pub(super) fn phase_ended(&mut self, not_measured: &mut Vec<String>) {
+    pub(super) fn end_phase(&mut self, not_measured: &mut Vec<String>) {
         if let Some(profiler) = &mut self.profiler {
             let ended = profiler.end_phase();
             self.note(ended, not_measured);
@@ -85,9 +85,9 @@ impl ProfileOfCase {
     }
 
     /// Names the functions, and stores the profile.
-    pub(super) fn end(&mut self, folder: &CaseFolder, not_measured: &mut Vec<String>) {
+    pub(super) fn end(&mut self, dir: &CaseDir, not_measured: &mut Vec<String>) {
         let Some(file) = self.profiler.take().and_then(Profiler::finish) else { return };
-        if let Err(error) = folder.write_profile(&file) {
+        if let Err(error) = dir.write_profile(&file) {
             not_measured.push(format!("profile: {error}"));
         }
     }

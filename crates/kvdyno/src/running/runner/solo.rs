@@ -29,7 +29,7 @@ pub struct Solo<'s> {
     /// The location of the database; created by the caller.
     pub location: Location,
     /// The directory for the evidence; created by the caller.
-    pub folder: &'s Path,
+    pub dir: &'s Path,
 }
 
 /// The result of a phase.
@@ -43,7 +43,7 @@ pub struct Outcome {
 impl Solo<'_> {
     /// Runs it to its end; returns the result of each phase.
     pub fn run(self) -> anyhow::Result<Vec<Outcome>> {
-        let log = File::create(self.folder.join("log.txt"))?;
+        let log = File::create(self.dir.join("log.txt"))?;
         let mut worker = Worker::start(self.worker, "run", None, log)?;
         worker.send(&self.job())?;
         let (mut outcomes, mut before) = (Vec::new(), ProcessUsage::default());
@@ -106,7 +106,7 @@ impl Solo<'_> {
             phases_before: Vec::new(),
             slice_ns: 1_000_000_000,
             errors_max: 0,
-            folder: self.folder.to_owned(),
+            dir: self.dir.to_owned(),
             trial: 1,
             crew: None,
             recordings: Vec::new(),

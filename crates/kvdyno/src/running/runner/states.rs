@@ -48,7 +48,7 @@ pub(super) struct Maker<'c> {
 }
 
 /// The store for a data directory: inside it, or beside the run's directory if that holds it.
-pub(crate) fn store_of(data_dir: &Path, run: &Path) -> PathBuf {
+pub(crate) fn store_path(data_dir: &Path, run: &Path) -> PathBuf {
     match run.parent() {
         Some(runs) if data_dir.starts_with(run) => runs.join(STORE_OF_RUNS),
         _ => data_dir.join(STORE),
@@ -72,7 +72,7 @@ impl RunStates {
         Self { run: run.to_owned(), budget, held: BTreeMap::new() }
     }
 
-    /// The folder of a case's database, if it is a state in a store.
+    /// The directory of a case's database, if it is a state in a store.
     pub(super) fn database(&self, case: &Case) -> Option<&Path> {
         self.held.get(&case.database.id).map(|held| held.state.database())
     }
@@ -90,7 +90,7 @@ impl RunStates {
 
     /// Takes the states of a trial's loads: of all of them, or of none, so that figures of loads
     /// have their pairs.
-    pub(super) fn take(&mut self, makers: &[Maker<'_>]) -> Result<(), Complaint> {
+    pub(super) fn take_all(&mut self, makers: &[Maker<'_>]) -> Result<(), Complaint> {
         for maker in makers {
             if let Some(origin) = &maker.case.data.from {
                 self.take_copy(maker, origin)?;
@@ -120,7 +120,7 @@ impl RunStates {
 
     /// Takes the copy of the user's database.
     fn take_copy(&mut self, maker: &Maker<'_>, origin: &Origin) -> Result<(), Complaint> {
-        let store = store_of(&maker.data_dir, &self.run);
+        let store = store_path(&maker.data_dir, &self.run);
         let state = States::open(&store).and_then(|states| states.find(&origin.state));
         let state = state.map_err(|error| complain(&error, &maker.data_dir, &store))?;
         let Some(state) = state else {
@@ -141,7 +141,7 @@ impl RunStates {
     }
 
     fn find(&self, maker: &Maker<'_>) -> Result<Option<StoredState>, Complaint> {
-        let store = store_of(&maker.data_dir, &self.run);
+        let store = store_path(&maker.data_dir, &self.run);
         if !store.is_dir() {
             return Ok(None);
         }
@@ -152,7 +152,7 @@ impl RunStates {
     /// Keeps the database that a case has made: it moves into the store, unless its like is there.
     /// `needed_bytes` must stay free for the rest of the run. Returns what happened beside that, in
     /// words.
-    pub(super) fn keep(
+    pub(super) fn keep_database(
         &mut self,
         maker: &Maker<'_>,
         record: &CaseRecord,
@@ -170,7 +170,7 @@ impl RunStates {
         let bytes = kvdyno_host::size::measure(database).map_or(0, |size| size.used_bytes);
         let copy_bytes = if maker.case.database.is_state { 0 } else { bytes };
         let needed_bytes = needed_bytes.saturating_add(copy_bytes);
-        let storage = Storage::at(&Root::system(), database);
+        let storage = Storage::from_path(&Root::system(), database);
         let free_bytes = storage.map_or(u64::MAX, |storage| storage.free_bytes);
         if free_bytes < needed_bytes {
             let [free, needed] = [free_bytes, needed_bytes].map(units::bytes);
@@ -178,7 +178,7 @@ impl RunStates {
                 format!("expected {needed} of free space for the rest of the run, found {free}");
             return Err(Complaint::usage(what));
         }
-        let store = store_of(&maker.data_dir, &self.run);
+        let store = store_path(&maker.data_dir, &self.run);
         let complain = |error: StateError| complain(&error, &maker.data_dir, &store);
         let states = States::open(&store).map_err(complain)?;
         let removed = states.make_room(bytes, budget).map_err(complain)?;

@@ -72,7 +72,7 @@ impl<'r> Supervisor<'r> {
         if !identity.description.engine.capabilities.external_processes {
             return Ok(None);
         }
-        let started = File::create_new(environment.folder.path.join("server.txt"))
+        let started = File::create_new(environment.dir.path.join("server.txt"))
             .and_then(|log| memory.start(identity, "serve", log));
         let worker = started.map_err(|error| {
             let what = format!("failed to start {}: {error}", identity.path.display());
@@ -81,7 +81,7 @@ impl<'r> Supervisor<'r> {
         let (record, options) = (ServerRecord::default(), environment.case.options.clone());
         let deadline = Instant::now() + Duration::from_nanos(environment.case.budget_ns);
         let ours = environment.case.server.is_none();
-        let processor = count::by_processor(environment, &worker).filter(|_| ours);
+        let processor = count::count_by_processor(environment, &worker).filter(|_| ours);
         let watch = profile::watch(environment, &worker, Watched::Supervisor).filter(|_| ours);
         let mut supervisor =
             Self { environment, worker, processor, watch, record, options, deadline };
@@ -90,7 +90,7 @@ impl<'r> Supervisor<'r> {
     }
 
     /// The case was stopped for this long: its budget ends later.
-    pub(super) fn put_off(&mut self, stopped: Duration) {
+    pub(super) fn postpone(&mut self, stopped: Duration) {
         self.deadline += stopped;
     }
 
@@ -115,24 +115,24 @@ impl<'r> Supervisor<'r> {
             shape: self.environment.case.shape.clone(),
             database: self.environment.database_elsewhere(),
         });
-        match self.obeyed(&order)? {
+        match self.send_order(&order)? {
             Event::Serving { address, command, took_ns } => {
                 self.record.starts_ns.push(took_ns);
                 self.record = ServerRecord { address, command, ..self.record.clone() };
                 Ok(())
             }
-            other => Err(nonsense(&other)),
+            other => Err(protocol_error(&other)),
         }
     }
 
     /// Stops the server cleanly.
     pub(super) fn halt(&mut self) -> Result<(), ServerFailure> {
-        match self.obeyed(&SupervisorOrder::Halt)? {
+        match self.send_order(&SupervisorOrder::Halt)? {
             Event::Halted { took_ns } => {
                 self.record.stops_ns.push(took_ns);
                 Ok(())
             }
-            other => Err(nonsense(&other)),
+            other => Err(protocol_error(&other)),
         }
     }
 
@@ -140,29 +140,29 @@ impl<'r> Supervisor<'r> {
     pub(super) fn failure(&mut self, wait: Duration) -> Option<ServerFailure> {
         match self.worker.receive(wait) {
             WorkerMessage::Silence => None,
-            message => Some(self.unexpected(message)),
+            message => Some(self.message_failure(message)),
         }
     }
 
     /// An unexpected message of a supervisor is the reason why there is no server.
-    fn unexpected(&mut self, message: WorkerMessage) -> ServerFailure {
+    fn message_failure(&mut self, message: WorkerMessage) -> ServerFailure {
         match message {
             WorkerMessage::Event(event) => match *event {
                 Event::Failed { class, message, signal, .. } => {
                     let signal = signal.filter(|signal| is_from_outside(*signal));
                     ServerFailure { class, message, signal }
                 }
-                other => nonsense(&other),
+                other => protocol_error(&other),
             },
             WorkerMessage::Nonsense(line) => {
                 ServerFailure::new(ErrorClass::Other, format!("the supervisor sent {line:?}"))
             }
-            WorkerMessage::End | WorkerMessage::Silence => self.ended(),
+            WorkerMessage::End | WorkerMessage::Silence => self.wait_for_end(),
         }
     }
 
     /// It ended without a message.
-    fn ended(&mut self) -> ServerFailure {
+    fn wait_for_end(&mut self) -> ServerFailure {
         let begun = Instant::now();
         while !self.worker.has_ended() && begun.elapsed() < ENDING {}
         if !self.worker.has_ended() {
@@ -192,7 +192,7 @@ impl<'r> Supervisor<'r> {
         self.worker.close_input();
         let begun = Instant::now();
         while !self.worker.has_ended() {
-            let interrupted = self.environment.run.interrupt.insisted();
+            let interrupted = self.environment.run.interrupt.is_urgent();
             if begun.elapsed() > LEAVING || interrupted {
                 self.worker.kill();
             }
@@ -213,7 +213,7 @@ impl<'r> Supervisor<'r> {
     }
 
     /// It takes too long. It removes a database elsewhere when its input ends.
-    fn give_up(&mut self) {
+    fn end_worker(&mut self) {
         match self.pid() {
             Some(_) => self.worker.kill(),
             None => self.worker.close_input(),
@@ -231,7 +231,7 @@ impl<'r> Supervisor<'r> {
         self.environment.progress.warn(&text);
     }
 
-    fn obeyed(&mut self, order: &SupervisorOrder) -> Result<Event, ServerFailure> {
+    fn send_order(&mut self, order: &SupervisorOrder) -> Result<Event, ServerFailure> {
         // The messages below say why it cannot be sent.
         let sent = self.worker.send(order);
         let interrupt = &self.environment.run.interrupt;
@@ -248,7 +248,7 @@ impl<'r> Supervisor<'r> {
                     return Ok(*event);
                 }
                 WorkerMessage::Silence if sent.is_ok() => {}
-                message => return Err(self.unexpected(message)),
+                message => return Err(self.message_failure(message)),
             }
             if reminder.step(begun.elapsed()) == Step::Tell {
                 self.report_slow(order, begun.elapsed());
@@ -256,8 +256,8 @@ impl<'r> Supervisor<'r> {
             if interrupt.is_requested() && !hurried {
                 (hurried, deadline) = (true, deadline.min(Instant::now() + PATIENCE));
             }
-            if interrupt.insisted() || Instant::now() > deadline {
-                self.give_up();
+            if interrupt.is_urgent() || Instant::now() > deadline {
+                self.end_worker();
                 let what = "the server did not start or stop within the case's budget, or its \
                             patience after an interrupt";
                 return Err(ServerFailure::new(ErrorClass::Unavailable, what));
@@ -277,6 +277,6 @@ impl Drop for Supervisor<'_> {
     }
 }
 
-fn nonsense(event: &Event) -> ServerFailure {
+fn protocol_error(event: &Event) -> ServerFailure {
     ServerFailure::new(ErrorClass::Other, format!("the supervisor sent {event:?}"))
 }

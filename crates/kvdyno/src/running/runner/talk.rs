@@ -15,7 +15,7 @@ use super::outcome::{self, EarlyEnd, Ending};
 use super::profile::ProfileOfCase;
 use super::supervisor::Supervisor;
 use super::worker::{Worker, WorkerMessage};
-use super::{case, timed};
+use super::{case, timed_duration};
 use crate::steps;
 use kvdyno_host::cache;
 use kvdyno_host::meter::Times;
@@ -103,10 +103,10 @@ impl<'r> Talk<'r> {
             swap: memory.swap(),
         };
         record.not_measured.extend(environment.site.not_measured.iter().cloned());
-        record.not_measured.extend(processor.iter().flat_map(Processor::not_counted));
+        record.not_measured.extend(processor.iter().flat_map(Processor::uncounted_events));
         let block_io = BlockIoOfCase::start(environment, &mut record.not_measured);
         let mut server = Server::default();
-        server.named(supervisor.iter().filter_map(Supervisor::pid).collect());
+        server.set_processes(supervisor.iter().filter_map(Supervisor::pid).collect());
         Ok(Self {
             environment,
             memory,
@@ -117,7 +117,7 @@ impl<'r> Talk<'r> {
             profile,
             started,
             times: Times::now(),
-            machine: File::create_new(environment.folder.path.join("machine.ndjson"))?,
+            machine: File::create_new(environment.dir.path.join("machine.ndjson"))?,
             block_io,
             wait_samples: WaitSampler::default(),
             next_look: started,
@@ -151,7 +151,7 @@ impl<'r> Talk<'r> {
     /// Reads one message, and does what is due. Returns whether there can be more.
     fn read_message(&mut self, worker: &mut Worker) -> bool {
         match worker.receive(LOOK_EVERY) {
-            WorkerMessage::Event(event) => self.event(*event, worker),
+            WorkerMessage::Event(event) => self.handle_event(*event, worker),
             WorkerMessage::Nonsense(line) => {
                 self.refuse(format!("the worker sent {line:?}"), worker);
             }
@@ -164,10 +164,10 @@ impl<'r> Talk<'r> {
 
     /// Waits for the worker's end.
     fn end(&mut self, worker: &mut Worker) {
-        self.see_off(worker);
-        self.record.not_measured.extend(self.not_watched());
-        self.block_io.end(&self.environment.folder.path, &mut self.record.not_measured);
-        self.profile.end(self.environment.folder, &mut self.record.not_measured);
+        self.wait_for_exit(worker);
+        self.record.not_measured.extend(self.missing_samples());
+        self.block_io.end(&self.environment.dir.path, &mut self.record.not_measured);
+        self.profile.end(self.environment.dir, &mut self.record.not_measured);
         let stopped = self.environment.run.interrupt.is_requested() && !self.is_done();
         if stopped && self.ending.cut.is_none() {
             self.ending.cut = Some(EarlyEnd::Interrupted);
@@ -176,7 +176,7 @@ impl<'r> Talk<'r> {
     }
 
     /// It has closed its output. If it does not end, it is killed after a while.
-    fn see_off(&mut self, worker: &mut Worker) {
+    fn wait_for_exit(&mut self, worker: &mut Worker) {
         worker.close_input();
         let begun = Instant::now();
         while !worker.has_ended() {
@@ -214,16 +214,16 @@ impl<'r> Talk<'r> {
         self.profile.look();
         if now >= self.next_look {
             self.next_look = now + LOOK_EVERY;
-            self.look_at_threads(worker.pid());
+            self.sample_threads(worker.pid());
         }
         if self.current.is_some() && now >= self.next_reading {
             self.next_reading = now + Duration::from_nanos(self.environment.case.slice_ns);
             self.watch_processes(worker.pid());
             self.read_machine(worker.pid(), now);
         }
-        self.look_at_server(worker);
-        self.look_at_overtime(worker);
-        self.look_at_open_close(worker);
+        self.check_server(worker);
+        self.check_overtime(worker);
+        self.check_open_close(worker);
         let budget = Duration::from_nanos(self.environment.case.budget_ns);
         if self.ending.cut.is_none() && self.started.elapsed() > budget {
             self.ending.cut = Some(EarlyEnd::Overrun);
@@ -234,7 +234,7 @@ impl<'r> Talk<'r> {
             self.stop(worker);
         }
         let out_of_patience = self.stopping.is_some_and(|since| since.elapsed() > PATIENCE);
-        if (interrupt.insisted() || out_of_patience) && !self.ending.killed_by_us {
+        if (interrupt.is_urgent() || out_of_patience) && !self.ending.killed_by_us {
             self.kill(worker);
         }
     }
@@ -253,10 +253,10 @@ impl<'r> Talk<'r> {
         self.ending.failure.get_or_insert((class, message));
     }
 
-    fn event(&mut self, event: Event, worker: &mut Worker) {
+    fn handle_event(&mut self, event: Event, worker: &mut Worker) {
         let (next, phases) = (self.record.phases.len(), self.environment.case.phases.len());
         let is_wrong = |phase: &u32| *phase as usize != next || next == phases;
-        if let Some(phase) = phase_of(&event).filter(is_wrong) {
+        if let Some(phase) = event_phase(&event).filter(is_wrong) {
             let what = format!("protocol error: phase {phase} after {next} of {phases} phases");
             self.refuse(what, worker);
             return;
@@ -272,23 +272,23 @@ impl<'r> Talk<'r> {
                 self.watch_processes(worker.pid());
             }
             Event::Ready { phase, usage, counters } => {
-                self.ready(phase as usize, usage, counters, worker);
+                self.handle_ready(phase as usize, usage, counters, worker);
             }
             Event::Progress { phase, done, total, elapsed_ns, threads, .. } => {
                 let current = self.current.as_mut().and_then(|begun| begun.overtime.as_mut());
                 if let Some(overtime) = current {
                     overtime.progress(done, threads);
                 }
-                self.progress(phase as usize, done, total, elapsed_ns);
+                self.handle_progress(phase as usize, done, total, elapsed_ns);
             }
-            Event::TurnEnded { .. } => self.turn_ended(worker),
+            Event::TurnEnded { .. } => self.handle_turn_ended(worker),
             finished @ Event::Finished { .. } => {
-                self.finished(finished);
-                self.go_on(worker);
+                self.handle_finished(finished);
+                self.go_or_hold(worker);
             }
             Event::Closed { took_ns } => {
                 self.record.close_ns = Some(took_ns);
-                self.closed(worker);
+                self.handle_closed(worker);
             }
             Event::Done { drift_ppm } => {
                 self.ending.is_done = true;
@@ -304,7 +304,7 @@ impl<'r> Talk<'r> {
     }
 
     /// A phase waits for its start: readings come first. After a failed check no phase starts.
-    fn ready(
+    fn handle_ready(
         &mut self,
         index: usize,
         usage: ProcessUsage,
@@ -319,8 +319,8 @@ impl<'r> Talk<'r> {
         }
         let resident_before = self.residency();
         self.watch_processes(worker.pid());
-        self.block_io.phase_begins();
-        self.wait_samples.phase_begins();
+        self.block_io.begin_phase();
+        self.wait_samples.begin_phase();
         let before = self.snapshot(usage);
         self.current = Some(RunningPhase {
             index,
@@ -334,24 +334,22 @@ impl<'r> Talk<'r> {
         });
         self.next_reading = Instant::now();
         let roles = self.timed_roles();
-        self.profile.phase_begins(phase, roles, &mut self.record.not_measured);
+        self.profile.begin_phase(phase, roles, &mut self.record.not_measured);
         self.environment.progress.phase(&phase.name, 0, None, None);
         worker.control(Control::Go);
     }
 
     /// The engine has closed its files. In an evict phase it waits until they are evicted; a reopen
     /// phase does not wait.
-    fn closed(&mut self, worker: &mut Worker) {
+    fn handle_closed(&mut self, worker: &mut Worker) {
         let Some(index) = self.current.as_ref().map(|begun| begun.index) else { return };
         let phase = self.environment.case.phases.get(index);
-        self.while_closed(phase.map(|phase| &phase.work), worker);
+        self.evict_or_restart(phase.map(|phase| &phase.work), worker);
         worker.control(Control::Go);
     }
 
     fn residency(&self) -> Option<Residency> {
-        cache::residency(&self.environment.site.path)
-            .ok()
-            .filter(|residency| residency.file_bytes > 0)
+        cache::residency(&self.environment.site.path).ok().filter(|cached| cached.file_bytes > 0)
     }
 
     /// Of the database, if it is on this machine.
@@ -372,13 +370,14 @@ impl<'r> Talk<'r> {
         }
     }
 
-    fn progress(&mut self, phase: usize, done: u64, total: Option<u64>, elapsed_ns: u64) {
+    fn handle_progress(&mut self, phase: usize, done: u64, total: Option<u64>, elapsed_ns: u64) {
         let Some(begun) = &mut self.current else { return };
         let (before, at_ns) = begun.last_progress;
         begun.last_progress = (done, elapsed_ns);
         let seconds = elapsed_ns.saturating_sub(at_ns) as f64 / 1e9;
         let per_s = (seconds > 0.0).then(|| done.saturating_sub(before) as f64 / seconds);
-        let later = self.environment.case.phases.get(phase + 1..).map_or(Duration::ZERO, timed);
+        let later =
+            self.environment.case.phases.get(phase + 1..).map_or(Duration::ZERO, timed_duration);
         let Some(phase) = self.environment.case.phases.get(phase) else { return };
         let duration = phase.mix().and_then(|mix| mix.ends.duration_ns);
         // If the phase ends by time, the completed share is the share of the time.
@@ -391,7 +390,7 @@ impl<'r> Talk<'r> {
         self.environment.progress.phase(&phase.name, done, total, per_s);
     }
 
-    fn finished(&mut self, event: Event) {
+    fn handle_finished(&mut self, event: Event) {
         let Event::Finished {
             phase,
             started_unix_ns,
@@ -415,9 +414,9 @@ impl<'r> Talk<'r> {
             self.fail(class, message);
         }
         let after = self.snapshot(usage.clone());
-        self.profile.phase_ended(&mut self.record.not_measured);
+        self.profile.end_phase(&mut self.record.not_measured);
         let Some(phase) = self.environment.case.phases.get(phase as usize) else { return };
-        self.block_io.phase_ended(&phase.name);
+        self.block_io.end_phase(&phase.name);
         let resident_after = self.residency();
         // Readings leave out what was between the turns of the current phase.
         let synced = (phase.work != Activity::Evict).then(|| self.sync(usage)).flatten();
@@ -445,14 +444,15 @@ impl<'r> Talk<'r> {
             resident_after,
             database: self.size(),
         });
-        let missed = self.record.phases.last().and_then(|phase| self.block_io.missed(phase));
+        let missed =
+            self.record.phases.last().and_then(|phase| self.block_io.missed_requests(phase));
         self.record.not_measured.extend(missed);
-        self.file_so_far();
+        self.store_partial_record();
     }
 
     /// If more phases follow, the results so far are stored now: hours of windows are not lost with
     /// the program. A record that cannot be written is reported when the whole record is.
-    fn file_so_far(&self) {
+    fn store_partial_record(&self) {
         let case = self.environment.case;
         let (done, rest) = case.phases.split_at(self.record.phases.len());
         let measures = |phase: &Phase| matches!(phase.work, Activity::Measure(_));
@@ -464,17 +464,16 @@ impl<'r> Talk<'r> {
         let message = format!("kvdyno ended after `{}`", last.name);
         let record = CaseRecord {
             outcome: Outcome::Interrupted { message },
-            ram_limit: self.memory.so_far(),
+            ram_limit: self.memory.snapshot(),
             volume: self.environment.site.volume.clone(),
             wall_ns: self.started.elapsed().as_nanos() as u64,
             ..self.record.clone()
         };
-        let _ = case::file(self.environment.folder, &record);
-        steps::passed(&format!("{} of {}", last.name, case.id));
+        let _ = case::file(self.environment.dir, &record);
+        steps::pass_step(&format!("{} of {}", last.name, case.id));
     }
 
-    /// Syncs all dirty data to the device, so that its counters include everything that the phase
-    /// has written.
+    /// Syncs dirty data, so that the device's counters include all that the phase has written.
     fn sync(&mut self, usage: ProcessUsage) -> Option<(Snapshot, u64)> {
         if self.environment.case.server.is_some() {
             return None;
@@ -490,7 +489,7 @@ impl<'r> Talk<'r> {
 }
 
 /// The phase of an event, by the worker's count.
-fn phase_of(event: &Event) -> Option<u32> {
+fn event_phase(event: &Event) -> Option<u32> {
     match event {
         Event::Ready { phase, .. }
         | Event::Progress { phase, .. }

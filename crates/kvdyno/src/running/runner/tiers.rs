@@ -22,13 +22,13 @@ pub(crate) struct Tiers {
 
 /// Fails if this machine lacks a memory tier of the plan. Changes nothing.
 pub(crate) fn check(root: &Root, plan: &Plan) -> Result<(), Complaint> {
-    each_tier(plan, |memory| match memory {
+    check_each_tier(plan, |memory| match memory {
         Memory::Node { node } => node::check(root, *node),
         memory => swap::check(root, memory),
     })
 }
 
-fn each_tier(
+fn check_each_tier(
     plan: &Plan,
     check: impl Fn(&Memory) -> Result<(), Unavailable>,
 ) -> Result<(), Complaint> {
@@ -47,7 +47,7 @@ impl Tiers {
         images: &Path,
         destroy_allowed: &[PathBuf],
     ) -> Result<Self, Complaint> {
-        each_tier(plan, |memory| swap::check_folder(root, memory, images))?;
+        check_each_tier(plan, |memory| swap::check_dir(root, memory, images))?;
         // Swap that a killed run left may be on one of the devices.
         leftovers::sweep(root);
         let mut devices = BTreeMap::new();
@@ -67,13 +67,13 @@ impl Tiers {
         Ok(Self { reaper, devices })
     }
 
-    /// Enables the swap of a case, with an image of it in `folder`; `None` if its tier has none. A
+    /// Enables the swap of a case, with an image of it in `dir`; `None` if its tier has none. A
     /// device that is also used for volumes is free at this time.
     pub(super) fn swap(
         &self,
         root: &Root,
         memory: &Memory,
-        folder: &Path,
+        dir: &Path,
         volumes: &Volumes,
     ) -> Result<Option<ActiveSwap<'_>>, String> {
         if memory.swap().is_none() {
@@ -89,10 +89,10 @@ impl Tiers {
             // By the kernel's name, as it was locked.
             claim.path().clone_into(path);
         }
-        let spec = SwapSpec { memory, folder: folder.to_owned(), owner: std::process::id() };
+        let spec = SwapSpec { memory, dir: dir.to_owned(), owner: std::process::id() };
         let record = reaper.swap_on(spec)?;
         Ok(record.map(|record| {
-            let device = Device::named(root, &record.device);
+            let device = Device::from_name(root, &record.device);
             ActiveSwap { reaper, device, record }
         }))
     }
@@ -118,7 +118,7 @@ pub(super) struct ActiveSwap<'t> {
 }
 
 impl ActiveSwap<'_> {
-    pub(super) fn off(self) -> Result<SwapRecord, String> {
+    pub(super) fn turn_off(self) -> Result<SwapRecord, String> {
         let reaper = self.reaper;
         let record = self.record.clone();
         std::mem::forget(self);

@@ -10,7 +10,7 @@ use kvdyno_record::protocol::Job;
 impl Pass<'_> {
     /// The case that it takes turns with. The kernel reports block I/O to one watcher at a time,
     /// and requests are recorded of phases at a stretch.
-    pub(super) fn other_of_pair<'p>(&self, case: &Case, plan: &'p Plan) -> Option<&'p Case> {
+    pub(super) fn paired_case<'p>(&self, case: &Case, plan: &'p Plan) -> Option<&'p Case> {
         let watched = self.env.block_io != Watch::Off || case.io_latency;
         let with = case.turns_with.as_ref().filter(|_| !watched && self.env.trace.is_none())?;
         let other = plan.cases.iter().find(|other| other.id == *with)?;
@@ -24,11 +24,10 @@ impl Pass<'_> {
             // The one that has no place is recorded so, and the other runs alone.
             return [first, second].into_iter().try_for_each(|case| self.step(case));
         };
-        let ((folder, blank), (second_folder, second_blank)) =
-            (self.begin(first)?, self.begin(second)?);
+        let ((dir, blank), (second_dir, second_blank)) = (self.begin(first)?, self.begin(second)?);
         let Self { env, plan, progress, concurrent, .. } = self;
-        let first = environment(env, plan, progress, first, &folder, site);
-        let second = environment(env, plan, progress, second, &second_folder, second_site);
+        let first = environment(env, plan, progress, first, &dir, site);
+        let second = environment(env, plan, progress, second, &second_dir, second_site);
         let blanks = [blank, second_blank];
         for record in case::run_pair([&first, &second], blanks, concurrent)? {
             self.note_database(&record);
@@ -89,7 +88,7 @@ impl OneOfPair<'_, '_> {
                 // A worker that dies before it reads its job is handled at its end.
                 let _ = self.worker.send(job);
             }
-            self.work_on();
+            self.run_turn();
             if !self.ended {
                 self.talk.stop_processes(self.worker);
             }
@@ -99,12 +98,12 @@ impl OneOfPair<'_, '_> {
     /// Closes the engine.
     fn end(&mut self) {
         while !self.ended {
-            self.work_on();
+            self.run_turn();
         }
     }
 
     /// A server whose client has ended would work on beside the other case.
-    fn work_on(&mut self) {
+    fn run_turn(&mut self) {
         self.ended = !self.talk.work(self.worker);
         if self.ended {
             self.talk.end_server();

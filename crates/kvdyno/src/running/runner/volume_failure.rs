@@ -62,7 +62,7 @@ pub(super) fn find_cause(
         return Some((error.class, format!("the volume fails: {}: {message}", error.message)));
     }
     let of_log = |name: &&str| {
-        let class = ErrorClass::from_volume_words(&read_end(&environment.folder.path.join(name)))?;
+        let class = ErrorClass::from_volume_words(&read_end(&environment.dir.path.join(name)))?;
         Some((class, format!("the volume fails, by the end of {name}: {message}")))
     };
     ErrorClass::from_volume_words(message)
@@ -72,8 +72,8 @@ pub(super) fn find_cause(
 
 /// Writes a file, syncs and removes it. `Err`: the volume is read-only, fails or is full; a
 /// directory that is missing, or a device, is no failure.
-fn probe(folder: &Path) -> io::Result<()> {
-    let path = folder.join(PROBE);
+fn probe(dir: &Path) -> io::Result<()> {
+    let path = dir.join(PROBE);
     let written = File::create(&path).and_then(|mut file| {
         file.write_all(&vec![0; PROBE_BYTES])?;
         file.sync_all()
@@ -102,17 +102,17 @@ mod tests {
 
     #[test]
     fn a_volume_that_works_has_no_error_and_keeps_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        probe(folder.path()).unwrap();
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        probe(&folder.path().join("missing")).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        probe(dir.path()).unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        probe(&dir.path().join("missing")).unwrap();
         probe(Path::new("/dev/null")).unwrap();
     }
 
     #[test]
     fn only_the_end_of_a_log_counts() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("log.txt");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log.txt");
         assert_eq!(read_end(&path), "");
         fs::write(&path, format!("Input/output error\n{}", "x".repeat(1020))).unwrap();
         assert_eq!(ErrorClass::from_volume_words(&read_end(&path)), None);

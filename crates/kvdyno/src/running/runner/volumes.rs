@@ -73,7 +73,7 @@ const REST_LIMIT: Duration = Duration::from_secs(10);
 /// Fails if this machine cannot create a volume of the plan. Changes nothing.
 pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
     for volume in plan.cases.iter().filter_map(|case| case.volume.as_ref()) {
-        fresh::check(&volume.medium).map_err(of_volume(&volume.name))?;
+        fresh::check(&volume.medium).map_err(volume_error(&volume.name))?;
         if let Medium::Device { path, .. } = &volume.medium {
             let name = &volume.name;
             raw::check_writable(&Root::system(), path)
@@ -110,12 +110,12 @@ fn check_room(case: &Case, plan: &Plan) -> Result<(), Complaint> {
 impl Volumes {
     /// Locks the plan's directories and devices besides the run's data directory, for this run. If
     /// anything must be mounted, this thread enters a mount namespace of its own; from then on it
-    /// starts the workers. `folder` is the run's.
+    /// starts the workers. `dir` is the run's.
     pub(crate) fn acquire(
         root: &Root,
         data_dir: DataDirLock,
         plan: &Plan,
-        folder: &Path,
+        dir: &Path,
         run: &str,
         destroy_allowed: &[PathBuf],
     ) -> Result<Self, Complaint> {
@@ -144,7 +144,7 @@ impl Volumes {
         }
         if mounts {
             let needed: Vec<&Path> = named.keys().map(PathBuf::as_path).collect();
-            let needed = [&needed[..], &[data_dir.path(), folder]].concat();
+            let needed = [&needed[..], &[data_dir.path(), dir]].concat();
             // Mounts are private.
             namespace::enter(&needed).map_err(|error| {
                 Complaint::usage(format!(
@@ -189,16 +189,16 @@ impl Volumes {
             let (engine::Location::Directory(path) | engine::Location::Device(path)) =
                 fresh.location()
             else {
-                return Err(not_taken(Path::new(id)));
+                return Err(unlocked_error(Path::new(id)));
             };
             let (mut site, _) = look(&root, path.clone())?;
-            site.not_measured.extend(cached_twice(fresh.record()));
+            site.not_measured.extend(double_caching(fresh.record()));
             return Ok(DatabaseLocation { volume: Some(fresh.record().clone()), ..site });
         }
         let claim = self.claim(case);
         claim.check(&root)?;
         if let Some(server) = &case.server {
-            let (path, not_measured) = (claim.database(id)?, vec![not_here(server)]);
+            let (path, not_measured) = (claim.database(id)?, vec![unmeasured_values(server)]);
             return Ok(DatabaseLocation {
                 path,
                 device: None,
@@ -208,11 +208,11 @@ impl Volumes {
             });
         }
         let path = claim.database(id)?;
-        self.in_directory(case, path)
+        self.locate_in_directory(case, path)
     }
 
     /// A database in a directory: of the run, or of a volume.
-    pub(super) fn in_directory(
+    pub(super) fn locate_in_directory(
         &self,
         case: &Case,
         path: PathBuf,
@@ -229,7 +229,7 @@ impl Volumes {
     }
 
     /// The directory in which a case's database is made; none on a device.
-    pub(super) fn directory_of(&mut self, case: &Case) -> Option<PathBuf> {
+    pub(super) fn database_directory(&mut self, case: &Case) -> Option<PathBuf> {
         let data_dir = self.claim(case).path();
         (!raw::is_device(data_dir)).then(|| data_dir.to_owned())
     }
@@ -244,7 +244,7 @@ impl Volumes {
         go_on: &mut dyn FnMut(u64) -> bool,
     ) -> Result<DatabaseLocation, Complaint> {
         self.remove_copy(case)?;
-        let path = self.make_copy_folder(case)?;
+        let path = self.make_copy_dir(case)?;
         let copying = if case.writes() { Copying::Copy } else { Copying::Reflink };
         let copied = copy::database(&original.path, &path, copying, go_on);
         let (record, warm) = copied.inspect_err(|_| {
@@ -257,10 +257,10 @@ impl Volumes {
         Ok(site)
     }
 
-    fn make_copy_folder(&mut self, case: &Case) -> Result<PathBuf, Complaint> {
+    fn make_copy_dir(&mut self, case: &Case) -> Result<PathBuf, Complaint> {
         match self.made.get(&case.database.id).and_then(Fresh::copy) {
             Some(path) => {
-                fs::create_dir(&path).map_err(not_looked_at(&path))?;
+                fs::create_dir(&path).map_err(examine_error(&path))?;
                 Ok(path)
             }
             None => Ok(self.claim(case).database(&case.id)?),
@@ -274,7 +274,7 @@ impl Volumes {
         };
         match fs::remove_dir_all(&path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(not_looked_at(&path)(source))
+                Err(examine_error(&path)(source))
             }
             _ => Ok(()),
         }
@@ -300,20 +300,20 @@ impl Volumes {
             Medium::Directory { .. } => return Ok(()),
             Medium::Loop { directory, bytes, format } => {
                 let data_dir = directory.as_ref().and_then(|path| self.named.get_mut(path));
-                let folder = &data_dir.unwrap_or(&mut self.data_dir).database(id)?;
-                Fresh::on_loop(root, VolumeSpec { name, format, folder }, *bytes)
+                let dir = &data_dir.unwrap_or(&mut self.data_dir).database(id)?;
+                Fresh::make_on_loop(root, VolumeSpec { name, format, dir }, *bytes)
             }
             Medium::Device { path, discard, format } => {
-                let claim = self.named.get(path).ok_or_else(|| not_taken(path))?;
+                let claim = self.named.get(path).ok_or_else(|| unlocked_error(path))?;
                 // Another process may use it since the last case.
                 claim.check(root)?;
-                let folder = &self.data_dir.database(id)?;
-                let spec = VolumeSpec { name, format, folder };
+                let dir = &self.data_dir.database(id)?;
+                let spec = VolumeSpec { name, format, dir };
                 // By the kernel's name, as it was locked.
-                Fresh::on_device(root, spec, claim.path(), *discard, &self.label)
+                Fresh::make_on_device(root, spec, claim.path(), *discard, &self.label)
             }
         };
-        let made = made.map_err(of_volume(name)).inspect_err(|_| {
+        let made = made.map_err(volume_error(name)).inspect_err(|_| {
             let _ = self.claim(case).remove_database(id);
         })?;
         self.made.insert(id.clone(), made);
@@ -326,7 +326,7 @@ impl Volumes {
         let name = case.volume.as_ref().map_or("", |volume| &volume.name);
         let gone = self.made.remove(id).map_or(Ok(()), Fresh::remove);
         self.remove_from_data_dir(case, id)?;
-        gone.map_err(of_volume(name))
+        gone.map_err(volume_error(name))
     }
 
     /// Removes a database, and waits until the drive has dealt with that: what is measured next is
@@ -344,7 +344,7 @@ impl Volumes {
         };
         let synced = cache::sync_volume(&data_dir).is_ok();
         let device = look(&root, data_dir).ok().and_then(|(site, _)| site.device);
-        let rested = synced && device.is_none_or(|device| device.rest(REST_LIMIT));
+        let rested = synced && device.is_none_or(|device| device.wait_until_idle(REST_LIMIT));
         self.restless = (!rested).then(|| {
             let (seconds, bytes) = (REST_LIMIT.as_secs(), units::bytes(bytes));
             format!("the drive was still at work {seconds} s after {bytes} were removed before it")
@@ -358,7 +358,7 @@ impl Volumes {
         let mut first = Ok(());
         for fresh in made.into_values() {
             let name = fresh.record().name.clone();
-            first = first.and(fresh.remove().map_err(of_volume(&name)));
+            first = first.and(fresh.remove().map_err(volume_error(&name)));
         }
         for claim in named.into_values().chain([data_dir]) {
             first = first.and(claim.release().map_err(Complaint::from));
@@ -368,7 +368,7 @@ impl Volumes {
 }
 
 /// Values of an attached server that cannot be measured.
-fn not_here(server: &AttachedServer) -> String {
+fn unmeasured_values(server: &AttachedServer) -> String {
     format!(
         "CPU, memory, I/O, size and cache state of the server: kvdyno does not run it, at {}; its \
          writes were not synced",
@@ -377,16 +377,16 @@ fn not_here(server: &AttachedServer) -> String {
 }
 
 /// The reason why a volume of the suite cannot be created or removed.
-fn of_volume(name: &str) -> impl Fn(FreshError) -> Complaint {
+fn volume_error(name: &str) -> impl Fn(FreshError) -> Complaint {
     move |error| Complaint::usage(format!("volume `{name}`: {error}"))
 }
 
-fn not_looked_at(path: &Path) -> impl Fn(io::Error) -> Complaint {
+fn examine_error(path: &Path) -> impl Fn(io::Error) -> Complaint {
     move |error| Complaint::usage(format!("failed to examine {}: {error}", path.display()))
 }
 
-fn not_taken(path: &Path) -> Complaint {
-    not_looked_at(path)(io::Error::other("it is not locked for this run"))
+fn unlocked_error(path: &Path) -> Complaint {
+    examine_error(path)(io::Error::other("it is not locked for this run"))
 }
 
 fn is_mounted(medium: &Medium) -> bool {
@@ -397,7 +397,7 @@ fn is_mounted(medium: &Medium) -> bool {
 }
 
 fn look(root: &Root, path: PathBuf) -> Result<(DatabaseLocation, Storage), Complaint> {
-    let storage = Storage::at(root, &path).map_err(not_looked_at(&path))?;
+    let storage = Storage::from_path(root, &path).map_err(examine_error(&path))?;
     let (device, not_measured) = match &storage.device {
         Ok(device) => (Some(device.clone()), Vec::new()),
         Err(reason) => (None, vec![format!("device reads and writes: {reason}")]),
@@ -406,7 +406,7 @@ fn look(root: &Root, path: PathBuf) -> Result<(DatabaseLocation, Storage), Compl
 }
 
 /// A loop device that reads its image through the page cache keeps a copy that no limit counts.
-fn cached_twice(record: &VolumeRecord) -> Option<String> {
+fn double_caching(record: &VolumeRecord) -> Option<String> {
     let image = record.image.as_ref().filter(|image| !image.direct_io)?;
     Some(format!(
         "reads from the drive: {} does not support direct I/O, so the image's pages are cached \

@@ -49,7 +49,7 @@ pub(super) struct Worker {
     /// When its end was first noticed.
     ended: Option<Instant>,
     /// For a crew: temporary files of its launcher. Dropped after the child.
-    _folder: Option<TempDir>,
+    _dir: Option<TempDir>,
 }
 
 impl Worker {
@@ -67,29 +67,29 @@ impl Worker {
     /// Starts it under valgrind, whose counts go into a directory.
     pub(super) fn start_counted(
         identity: &WorkerIdentity,
-        folder: &Path,
+        dir: &Path,
         group: Option<&Group>,
         log: File,
     ) -> io::Result<Self> {
-        Self::spawn(count::counted(&workers::command(identity, "run"), folder), group, log)
+        Self::spawn(count::valgrind_command(&workers::command(identity, "run"), dir), group, log)
     }
 
     /// Starts a crew of workers, which communicate as one. The launcher's temporary files go into a
-    /// directory in `case_folder`, which is removed with it.
+    /// directory in `case_dir`, which is removed with it.
     pub(super) fn start_crew(
         crew: &Crew,
         identity: &WorkerIdentity,
-        case_folder: &Path,
+        case_dir: &Path,
         group: Option<&Group>,
         log: File,
     ) -> io::Result<Self> {
         let program =
             workers::find_crew(crew).map_err(|missing| io::Error::other(missing.message))?;
         let mut command = workers::crew_command(crew, &program, identity, "run");
-        let folder = tempfile::Builder::new().prefix("launcher-").tempdir_in(case_folder)?;
-        command.env("TMPDIR", folder.path());
+        let dir = tempfile::Builder::new().prefix("launcher-").tempdir_in(case_dir)?;
+        command.env("TMPDIR", dir.path());
         let worker = Self::spawn(command, group, log)?;
-        Ok(Self { _folder: Some(folder), ..worker })
+        Ok(Self { _dir: Some(dir), ..worker })
     }
 
     fn spawn(command: Command, group: Option<&Group>, log: File) -> io::Result<Self> {
@@ -102,10 +102,10 @@ impl Worker {
         let reader = std::thread::spawn(move || {
             read_events(output, |messages| sender.send(messages).is_ok());
         });
-        let logger = std::thread::spawn(move || keep_log(errors, log));
+        let logger = std::thread::spawn(move || copy_log(errors, log));
         let input = Some(input);
         let threads = vec![reader, logger];
-        Ok(Self { child, input, messages, threads, ended: None, _folder: None })
+        Ok(Self { child, input, messages, threads, ended: None, _dir: None })
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -177,7 +177,7 @@ fn read_events(output: impl Read, mut on_message: impl FnMut(WorkerMessage) -> b
     while read_line(&mut reader, &mut line).is_ok_and(|bytes| bytes > 0) {
         let message = match serde_json::from_slice(&line) {
             Ok(event) => WorkerMessage::Event(Box::new(event)),
-            Err(_) => WorkerMessage::Nonsense(shown(&line)),
+            Err(_) => WorkerMessage::Nonsense(line_excerpt(&line)),
         };
         if !on_message(message) {
             return;
@@ -191,14 +191,14 @@ fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize>
     reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', line)
 }
 
-fn shown(line: &[u8]) -> String {
+fn line_excerpt(line: &[u8]) -> String {
     let start = &line[..line.len().min(4 * NONSENSE_CHARS_MAX)];
     String::from_utf8_lossy(start).trim_end().chars().take(NONSENSE_CHARS_MAX).collect()
 }
 
 /// Copies the worker's standard error into its log, line by line and without secrets. The pipe must
 /// be drained even if the log fails, otherwise the worker would block.
-fn keep_log(errors: impl Read, mut log: impl Write) {
+fn copy_log(errors: impl Read, mut log: impl Write) {
     let mut reader = BufReader::new(errors);
     let mut line = Vec::new();
     while read_line(&mut reader, &mut line).is_ok_and(|bytes| bytes > 0) {
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn the_log_has_no_secrets() {
         let mut log = Vec::new();
-        keep_log(&b"connecting to x://me:secret@host/\n\xff end"[..], &mut log);
+        copy_log(&b"connecting to x://me:secret@host/\n\xff end"[..], &mut log);
         let log = String::from_utf8(log).unwrap();
         assert_eq!(log, "connecting to x://***@host/\n\u{fffd} end");
     }

@@ -3,8 +3,8 @@
 use super::*;
 
 /// A worker as a shell script.
-fn worker(folder: &Path, name: &str, script: &str) -> PathBuf {
-    let (text, path) = (folder.join("script"), folder.join(format!("{PREFIX}{name}")));
+fn worker(dir: &Path, name: &str, script: &str) -> PathBuf {
+    let (text, path) = (dir.join("script"), dir.join(format!("{PREFIX}{name}")));
     std::fs::write(&text, format!("#!/bin/sh\n{script}\n")).unwrap();
     // Another process makes it: what a child of some thread still holds open for writing cannot be
     // executed.
@@ -14,66 +14,66 @@ fn worker(folder: &Path, name: &str, script: &str) -> PathBuf {
 }
 
 #[test]
-fn the_first_folder_wins_and_only_programs_count() {
+fn the_first_directory_wins_and_only_programs_count() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let folders = [first.path().to_owned(), second.path().to_owned()];
+    let dirs = [first.path().to_owned(), second.path().to_owned()];
     let near = worker(first.path(), "lmdb", "");
     worker(second.path(), "lmdb", "");
     let far = worker(second.path(), "rocksdb", "");
     std::fs::write(first.path().join("kvdyno-rocksdb"), "not executable").unwrap();
     worker(first.path(), "lmdb.d", "");
-    let all = find_all_in(&folders);
+    let all = find_all_in_dirs(&dirs);
     assert_eq!(all.keys().collect::<Vec<_>>(), ["lmdb", "rocksdb"]);
     assert_eq!((&all["lmdb"].path, &all["rocksdb"].path), (&near, &far));
-    assert_eq!(find_in(&folders, "rocksdb").unwrap(), Worker::of_program(far));
-    let missing = find_in(&folders, "not-installed").unwrap_err();
+    assert_eq!(find_in_dirs(&dirs, "rocksdb").unwrap(), Worker::from_program(far));
+    let missing = find_in_dirs(&dirs, "not-installed").unwrap_err();
     assert!(missing.hint.unwrap().contains("found: lmdb, rocksdb"));
-    let misspelt = find_in(&folders, "rocksbd").unwrap_err();
+    let misspelt = find_in_dirs(&dirs, "rocksbd").unwrap_err();
     assert!(misspelt.hint.unwrap().contains("`rocksdb`"));
-    assert!(find_in(&folders, "../evil").is_err());
+    assert!(find_in_dirs(&dirs, "../evil").is_err());
 }
 
 #[test]
 fn a_crew_is_no_engine() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let started_by = |launcher: &str| Crew { hosts: Vec::new(), launch: vec![launcher.to_owned()] };
-    let folders = [folder.path().to_owned()];
-    // It is started as any program is: the folders of engines do not count.
-    let launcher = worker(folder.path(), "launch", "");
-    let missing = find_crew_in(&folders, &started_by("kvdyno-launch")).unwrap_err();
+    let dirs = [dir.path().to_owned()];
+    // It is started as any program is: the directories of engines do not count.
+    let launcher = worker(dir.path(), "launch", "");
+    let missing = find_crew_in_dirs(&dirs, &started_by("kvdyno-launch")).unwrap_err();
     assert!(missing.message.contains("`kvdyno-launch`"), "{}", missing.message);
     let crew = started_by(&launcher.display().to_string());
-    let missing = find_crew_in(&folders, &crew).unwrap_err();
+    let missing = find_crew_in_dirs(&dirs, &crew).unwrap_err();
     assert!(missing.hint.unwrap().starts_with("`make crew`"));
-    let program = worker(folder.path(), "crew", "");
-    assert_eq!(find_crew_in(&folders, &crew).unwrap(), program);
-    let launcher = Worker::of_program(launcher);
-    assert_eq!(find_all_in(&folders), BTreeMap::from([("launch".to_owned(), launcher)]));
+    let program = worker(dir.path(), "crew", "");
+    assert_eq!(find_crew_in_dirs(&dirs, &crew).unwrap(), program);
+    let launcher = Worker::from_program(launcher);
+    assert_eq!(find_all_in_dirs(&dirs), BTreeMap::from([("launch".to_owned(), launcher)]));
 }
 
 #[test]
 fn a_plugin_is_run_by_its_program_unless_the_engine_has_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let folders = [folder.path().to_owned()];
-    let plugin = folder.path().join("libkvdyno-of-c.so");
+    let dir = tempfile::tempdir().unwrap();
+    let dirs = [dir.path().to_owned()];
+    let plugin = dir.path().join("libkvdyno-of-c.so");
     std::fs::write(&plugin, "code").unwrap();
-    std::fs::write(folder.path().join("libkvdyno-lmdb.so"), "code").unwrap();
-    let lmdb = worker(folder.path(), "lmdb", "");
-    let missing = find_in(&folders, "of-c").unwrap_err();
+    std::fs::write(dir.path().join("libkvdyno-lmdb.so"), "code").unwrap();
+    let lmdb = worker(dir.path(), "lmdb", "");
+    let missing = find_in_dirs(&dirs, "of-c").unwrap_err();
     assert!(missing.message.contains("`kvdyno-plugin`"), "{}", missing.message);
-    assert!(!find_all_in(&folders).contains_key("of-c"));
-    let path = worker(folder.path(), PLUGIN, "");
+    assert!(!find_all_in_dirs(&dirs).contains_key("of-c"));
+    let path = worker(dir.path(), PLUGIN, "");
     let source = CodeSource::Library(plugin);
-    assert_eq!(find_in(&folders, "of-c").unwrap(), Worker { path, source });
-    assert_eq!(find_in(&folders, "lmdb").unwrap(), Worker::of_program(lmdb));
-    let all = find_all_in(&folders);
+    assert_eq!(find_in_dirs(&dirs, "of-c").unwrap(), Worker { path, source });
+    assert_eq!(find_in_dirs(&dirs, "lmdb").unwrap(), Worker::from_program(lmdb));
+    let all = find_all_in_dirs(&dirs);
     assert!(all.contains_key("of-c") && !all.contains_key(PLUGIN), "{all:?}");
 }
 
 #[test]
 fn another_protocol_is_refused_with_both_numbers_and_the_remedy() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = worker(folder.path(), "old", "echo '{\"protocol\": 0}'");
+    let dir = tempfile::tempdir().unwrap();
+    let path = worker(dir.path(), "old", "echo '{\"protocol\": 0}'");
     let error = describe(&path, &CodeSource::Itself).unwrap_err();
     let complaint = crate::exit::complaint(&error).unwrap();
     let both = format!("protocol 0, this kvdyno has {PROTOCOL}");
@@ -83,20 +83,20 @@ fn another_protocol_is_refused_with_both_numbers_and_the_remedy() {
 
 #[test]
 fn a_worker_that_hangs_or_fails_or_babbles_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let hangs = worker(folder.path(), "hangs", "exec sleep 60");
+    let dir = tempfile::tempdir().unwrap();
+    let hangs = worker(dir.path(), "hangs", "exec sleep 60");
     let error =
         describe_within(&hangs, &CodeSource::Itself, Duration::from_millis(50)).unwrap_err();
     assert!(format!("{error:#}").contains("0.05 s"), "{error:#}");
-    let fails = worker(folder.path(), "fails", "echo 'error: no library' >&2; exit 7");
+    let fails = worker(dir.path(), "fails", "echo 'error: no library' >&2; exit 7");
     let error = format!("{:#}", describe(&fails, &CodeSource::Itself).unwrap_err());
     assert!(error.ends_with("7: no library"), "{error}");
-    let babbles = worker(folder.path(), "babbles", "echo hello");
+    let babbles = worker(dir.path(), "babbles", "echo hello");
     let error = describe(&babbles, &CodeSource::Itself).unwrap_err().to_string();
     assert!(error.contains("kvdyno-babbles describe"), "{error}");
     // What it leaves behind holds its pipes open.
     let script = format!("sleep 600 & echo '{{\"protocol\": {PROTOCOL}}}'; exit 7");
-    let leaves = worker(folder.path(), "leaves", &script);
+    let leaves = worker(dir.path(), "leaves", &script);
     let error = format!("{:#}", describe(&leaves, &CodeSource::Itself).unwrap_err());
     assert!(error.contains("ended with code 7"), "{error}");
 }

@@ -24,7 +24,7 @@ pub(super) struct Measured {
     pub(super) ratio: [f64; 3],
     /// It differs, by the rule.
     pub(super) differs: bool,
-    /// The run's folder.
+    /// The run's directory.
     pub(super) run: PathBuf,
 }
 
@@ -103,10 +103,10 @@ impl<'a> Judge<'a> {
         let prepared = self.prepare(libraries, overrides)?;
         let mut keep = self.args.keep.clone();
         keep.runs.runs.clone_from(&self.runs);
-        let (folder, record) = pair::run(&prepared, &keep, None, self.printer)?;
+        let (dir, record) = pair::run(&prepared, &keep, None, self.printer)?;
         let Some(record) = record else { return Ok(None) };
         if record.figures.verdict == Exit::EngineFailed {
-            let why = format!("a case failed: `kvdyno show {}`", folder.path.display());
+            let why = format!("a case failed: `kvdyno show {}`", dir.path.display());
             return Ok(Some(Err(why)));
         }
         let part = if counted { format!(" {}", counted_part(None)) } else { String::new() };
@@ -126,7 +126,7 @@ impl<'a> Judge<'a> {
             return Ok(Some(Err("the phase has no figure on both sides".to_owned())));
         };
         let differs = matches!(row.verdict, versus::Verdict::Improved | versus::Verdict::Regressed);
-        Ok(Some(Ok(Measured { ratio, differs, run: folder.path })))
+        Ok(Some(Ok(Measured { ratio, differs, run: dir.path })))
     }
 
     /// The same with as many pairs as it takes until `is_enough`.
@@ -168,7 +168,7 @@ impl<'a> Judge<'a> {
         };
         let what = format!("two commits of {}", self.args.engine);
         let pair = |engines: &[Table]| with_builds(engines, &self.args.engine, &builds);
-        pair::prepared(source, &what, pair, self.printer)
+        pair::prepare_pair(source, &what, pair, self.printer)
     }
 }
 

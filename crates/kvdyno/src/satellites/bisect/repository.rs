@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 /// A repository that is only read.
 pub(super) struct Repository {
-    folder: PathBuf,
+    dir: PathBuf,
 }
 
 /// A commit's full name and the first line of its message.
@@ -19,20 +19,20 @@ pub(super) struct Commit {
 }
 
 impl Repository {
-    pub(super) fn open(folder: &Path) -> anyhow::Result<Self> {
-        let folder = std::path::absolute(folder)?;
-        let top = git(&folder, &["rev-parse", "--show-toplevel"]).map_err(|error| {
+    pub(super) fn open(dir: &Path) -> anyhow::Result<Self> {
+        let dir = std::path::absolute(dir)?;
+        let top = git(&dir, &["rev-parse", "--show-toplevel"]).map_err(|error| {
             Complaint::usage(format!("cannot run `git`: {error}")).hint("`apt install git`")
         })?;
         if !top.status.success() {
-            let what = format!("--repo {}: expected a git repository", folder.display());
+            let what = format!("--repo {}: expected a git repository", dir.display());
             return Err(Complaint::usage(what).hint(last_line(&top.stderr)).into());
         }
-        Ok(Self { folder: String::from_utf8_lossy(&top.stdout).trim_end().into() })
+        Ok(Self { dir: String::from_utf8_lossy(&top.stdout).trim_end().into() })
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// The commit of a name. `option` is the option that names it.
@@ -47,11 +47,11 @@ impl Repository {
             &wanted,
             "--",
         ];
-        let line = text(&self.folder, &arguments).ok();
+        let line = text(&self.dir, &arguments).ok();
         let commit = line.as_deref().and_then(|line| line.trim_end_matches('\n').split_once('\0'));
         let (sha, subject) = commit.ok_or_else(|| {
             let what = format!("{option} {name}: the repository has no such commit");
-            Complaint::usage(what).hint(format!("`git -C {} log`", self.folder.display()))
+            Complaint::usage(what).hint(format!("`git -C {} log`", self.dir.display()))
         })?;
         Ok(Commit { sha: sha.to_owned(), subject: subject.to_owned() })
     }
@@ -59,7 +59,7 @@ impl Repository {
     /// Whether the first commit is in the history of the second.
     pub(super) fn is_before(&self, first: &Commit, second: &Commit) -> anyhow::Result<bool> {
         let arguments = ["merge-base", "--is-ancestor", &first.sha, &second.sha];
-        Ok(git(&self.folder, &arguments)?.status.success())
+        Ok(git(&self.dir, &arguments)?.status.success())
     }
 
     /// The commits that may be the first bad one, the one that halves them best first. The known
@@ -68,20 +68,20 @@ impl Repository {
         let without: Vec<String> = good.iter().map(|sha| format!("^{sha}")).collect();
         let mut arguments = vec!["rev-list", "--bisect-all", bad];
         arguments.extend(without.iter().map(String::as_str));
-        let listed = text(&self.folder, &arguments)?;
+        let listed = text(&self.dir, &arguments)?;
         let sha = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
         Ok(listed.lines().map(sha).filter(|sha| !sha.is_empty()).collect())
     }
 
-    /// A clone in this folder, which shares the repository's objects; one that is there is used.
+    /// A clone in this directory, which shares the repository's objects; one that is there is used.
     pub(super) fn clone_into(&self, tree: &Path) -> anyhow::Result<()> {
         if tree.join(".git").is_dir() {
             return Ok(());
         }
-        let from = self.folder.display().to_string();
+        let from = self.dir.display().to_string();
         let to = tree.display().to_string();
         let arguments = ["clone", "--quiet", "--shared", "--no-checkout", "--", &from, &to];
-        text(&self.folder, &arguments).map(drop)
+        text(&self.dir, &arguments).map(drop)
     }
 }
 
@@ -118,16 +118,16 @@ pub(super) fn build(
 }
 
 /// Standard output of git, which must succeed.
-fn text(folder: &Path, arguments: &[&str]) -> anyhow::Result<String> {
-    let done = git(folder, arguments).context("cannot run `git`")?;
+fn text(dir: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+    let done = git(dir, arguments).context("cannot run `git`")?;
     if !done.status.success() {
         bail!("`git {}` failed: {}", arguments.join(" "), last_line(&done.stderr));
     }
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
-fn git(folder: &Path, arguments: &[&str]) -> std::io::Result<Output> {
-    without_git(Command::new("git").arg("-C").arg(folder).args(arguments)).output()
+fn git(dir: &Path, arguments: &[&str]) -> std::io::Result<Output> {
+    without_git(Command::new("git").arg("-C").arg(dir).args(arguments)).output()
 }
 
 /// Without what a hook of another repository would set.

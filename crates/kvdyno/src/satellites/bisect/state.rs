@@ -12,7 +12,7 @@ const FILE: &str = "bisect.json";
 /// The clone in which commits are built.
 pub(super) const TREE: &str = "tree";
 
-/// The folder of the libraries that were built.
+/// The directory of the libraries that were built.
 pub(super) const BUILDS: &str = "builds";
 
 /// What is asked. Commits that were judged for another question say nothing about this one.
@@ -88,32 +88,32 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The state in a folder, or a new one, which is kept there: what is built from now on is built
-    /// for this question.
-    pub(super) fn open(folder: &Path, question: Question) -> anyhow::Result<Self> {
-        let path = folder.join(FILE);
-        if !path.exists() || !is_begun(folder) {
+    /// The state in a directory, or a new one, which is kept there: what is built from now on is
+    /// built for this question.
+    pub(super) fn open(dir: &Path, question: Question) -> anyhow::Result<Self> {
+        let path = dir.join(FILE);
+        if !path.exists() || !is_begun(dir) {
             // What another command left in the clone would be taken for this one's.
-            let tree = folder.join(TREE);
+            let tree = dir.join(TREE);
             if tree.exists() {
                 std::fs::remove_dir_all(&tree).with_context(|| tree.display().to_string())?;
             }
             let state = Self { question, phase: String::new(), by: None, commits: Vec::new() };
-            state.write(folder)?;
+            state.write(dir)?;
             return Ok(state);
         }
         let state: Self = read_json(&path)?;
         if state.question != question {
             let differs = difference(&state.question, &question);
-            let what = format!("{} is of another question: {differs}", folder.display());
+            let what = format!("{} is of another question: {differs}", dir.display());
             let hint = "remove that directory, or use another with `--runs DIR`";
             return Err(Complaint::usage(what).hint(hint).into());
         }
         Ok(state)
     }
 
-    pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
-        write_json(&folder.join(FILE), self).context("failed to keep what was found")
+    pub(super) fn write(&self, dir: &Path) -> anyhow::Result<()> {
+        write_json(&dir.join(FILE), self).context("failed to keep what was found")
     }
 
     /// The commits of a verdict.
@@ -128,8 +128,8 @@ impl State {
 }
 
 /// Whether anything was built: until then another question loses nothing.
-fn is_begun(folder: &Path) -> bool {
-    let builds = std::fs::read_dir(folder.join(BUILDS)).into_iter().flatten().flatten();
+fn is_begun(dir: &Path) -> bool {
+    let builds = std::fs::read_dir(dir.join(BUILDS)).into_iter().flatten().flatten();
     builds.into_iter().any(|entry| entry.path().extension().is_some_and(|end| end == "so"))
 }
 
@@ -163,17 +163,17 @@ mod tests {
 
     #[test]
     fn another_question_does_not_go_on_with_this_one() {
-        let folder = tempfile::tempdir().unwrap();
-        State::open(folder.path(), question("scans")).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        State::open(dir.path(), question("scans")).unwrap();
         // Until something is built, another question is as good.
-        let mut state = State::open(folder.path(), question("reads")).unwrap();
-        std::fs::create_dir(folder.path().join(BUILDS)).unwrap();
-        std::fs::write(folder.path().join(BUILDS).join("a.so"), "").unwrap();
-        assert_eq!(State::open(folder.path(), question("reads")).unwrap(), state);
+        let mut state = State::open(dir.path(), question("reads")).unwrap();
+        std::fs::create_dir(dir.path().join(BUILDS)).unwrap();
+        std::fs::write(dir.path().join(BUILDS).join("a.so"), "").unwrap();
+        assert_eq!(State::open(dir.path(), question("reads")).unwrap(), state);
         state.by = Some(By::Instructions);
-        state.write(folder.path()).unwrap();
-        assert_eq!(State::open(folder.path(), question("reads")).unwrap(), state);
-        let refused = State::open(folder.path(), question("scans")).unwrap_err().to_string();
+        state.write(dir.path()).unwrap();
+        assert_eq!(State::open(dir.path(), question("reads")).unwrap(), state);
+        let refused = State::open(dir.path(), question("scans")).unwrap_err().to_string();
         assert!(refused.ends_with("phase was \"reads\", and is \"scans\""), "{refused}");
     }
 }

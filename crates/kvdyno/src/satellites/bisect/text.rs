@@ -11,7 +11,7 @@ use std::path::Path;
 
 impl By {
     /// What is compared.
-    pub(super) fn words(self) -> &'static str {
+    pub(super) fn description(self) -> &'static str {
         match self {
             Self::Instructions => "by instructions per operation",
             Self::Rate => "by rate",
@@ -20,7 +20,7 @@ impl By {
 }
 
 impl Verdict {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Good => "good",
             Self::Bad => "bad",
@@ -55,7 +55,7 @@ impl<'s> Result<'s> {
 }
 
 /// `1a2b3c4d5e6f make reads slower`.
-pub(super) fn named(commit: &Commit) -> String {
+pub(super) fn format_commit(commit: &Commit) -> String {
     format!("{} {}", &commit.sha[..SHORT], commit.subject)
 }
 
@@ -69,22 +69,23 @@ pub(super) fn step(judged: &Judged) -> String {
     let figure =
         judged.ratio.map_or_else(String::new, |figure| format!(", {} of GOOD", ratio(figure)));
     let why = judged.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
-    format!("{} is {}{figure}{why}", &judged.sha[..SHORT], judged.verdict.word())
+    format!("{} is {}{figure}{why}", &judged.sha[..SHORT], judged.verdict.as_str())
 }
 
-pub(super) fn print(state: &State, ended: &Ended, folder: &Path, printer: &Printer) {
+pub(super) fn print(state: &State, ended: &Ended, dir: &Path, printer: &Printer) {
     let phase = &state.phase;
-    let by = state.by.map_or("by rate", By::words);
+    let by = state.by.map_or("by rate", By::description);
     match ended {
         Ended::Found(commit) => {
             let [change, ..] = find(state, commit).and_then(|it| it.ratio).unwrap_or_default();
-            let text = format!("{} changed {phase} to {change:.3} of GOOD {by}", named(commit));
+            let text =
+                format!("{} changed {phase} to {change:.3} of GOOD {by}", format_commit(commit));
             printer.heading(&format!("first bad commit: {text}"));
         }
         Ended::Undecided(commits) => {
             printer.heading(&format!("one of {} commits changed {phase}:", commits.len()));
             for commit in commits {
-                printer.data(&format!("  {}", named(commit)));
+                printer.data(&format!("  {}", format_commit(commit)));
             }
         }
         Ended::SameEnds => {
@@ -105,7 +106,7 @@ pub(super) fn print(state: &State, ended: &Ended, folder: &Path, printer: &Print
         };
         printer.note(&format!("kvdyno compare {} --engines '{labels}'", run.display()));
     }
-    printer.note(&format!("libraries, logs and runs: {}", folder.display()));
+    printer.note(&format!("libraries, logs and runs: {}", dir.display()));
 }
 
 fn find<'s>(state: &'s State, commit: &Commit) -> Option<&'s Judged> {
@@ -125,7 +126,7 @@ fn table(state: &State) -> Table {
         let figure = judged.ratio.map(ratio).or_else(|| judged.why.clone()).unwrap_or_default();
         table.row(&[
             judged.sha[..SHORT].to_owned(),
-            judged.verdict.word().to_owned(),
+            judged.verdict.as_str().to_owned(),
             figure,
             units::duration(judged.build_ns),
             judged.subject.clone(),

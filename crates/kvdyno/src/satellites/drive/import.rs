@@ -14,7 +14,7 @@ use anyhow::Context as _;
 use kvdyno_host::Root;
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, RoleResult, WorkerIdentity};
 use kvdyno_record::engine::{Capabilities, Description, Durability, Planning, PowerLoss};
-use kvdyno_record::files::{CaseFolder, RunFolder, sha256, write_atomic};
+use kvdyno_record::files::{CaseDir, RunDir, sha256, write_atomic};
 use kvdyno_record::fio::{self, Job, Report};
 use kvdyno_record::hlog;
 use kvdyno_record::left_out::LeftOut;
@@ -36,9 +36,9 @@ const UNKNOWN: [&str; 2] = [
 ];
 
 /// Stores the report as a run below `runs`.
-pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Result<RunFolder> {
+pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Result<RunDir> {
     let mut report = read(file)?;
-    let left_out = leave_out(file, &mut report)?;
+    let left_out = remove_unusable_jobs(file, &mut report)?;
     let identity = identity(file, &report)?;
     let mut cases: Vec<Case> = Vec::new();
     for (index, job) in report.jobs.iter().enumerate() {
@@ -72,25 +72,25 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
     };
     std::fs::create_dir_all(runs)?;
     let id = run_id(&plan.suite);
-    let folder = RunFolder::create(std::path::absolute(runs.join(&id))?)?;
+    let dir = RunDir::create(std::path::absolute(runs.join(&id))?)?;
     let note = format!("# Imported from {} by `kvdyno drive --import-fio`.\n", file.display());
-    write_atomic(&folder.path.join("suite.toml"), note.as_bytes())?;
-    folder.write_plan(&plan)?;
+    write_atomic(&dir.path.join("suite.toml"), note.as_bytes())?;
+    dir.write_plan(&plan)?;
     for (job, case) in report.jobs.iter().zip(&plan.cases) {
-        file_case(&folder, case, job, &report, identity.clone())?;
+        file_case(&dir, case, job, &report, identity.clone())?;
     }
     let ended = report.ended_unix_ns();
     let took = report.jobs.iter().map(Job::window_ns).fold(0, u64::saturating_add);
     let file_name = report.jobs.first().and_then(|job| job.option("filename")).unwrap_or("unknown");
     let host = machine::read(&Root::system(), runs);
-    folder.write_run(&RunRecord {
+    dir.write_run(&RunRecord {
         started_unix_ns: ended.saturating_sub(took),
         ended_unix_ns: Some(ended),
         data_dir: file_name.to_owned(),
         ..record(&plan.suite, &id, named, runs, host)
     })?;
-    folder.seal()?;
-    Ok(folder)
+    dir.seal()?;
+    Ok(dir)
 }
 
 fn read(file: &Path) -> anyhow::Result<Report> {
@@ -105,7 +105,7 @@ fn read(file: &Path) -> anyhow::Result<Report> {
 }
 
 /// Removes jobs without figures; refuses a report that has only such jobs.
-fn leave_out(file: &Path, report: &mut Report) -> Result<Vec<LeftOut>, Complaint> {
+fn remove_unusable_jobs(file: &Path, report: &mut Report) -> Result<Vec<LeftOut>, Complaint> {
     let mut left_out = Vec::new();
     report.jobs.retain(|job| {
         let why = job.unusable();
@@ -138,7 +138,7 @@ fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
         title: "fio (imported)".to_owned(),
         version,
         build: BTreeMap::new(),
-        capabilities: Capabilities::of_bare_drive(durability),
+        capabilities: Capabilities::bare_drive(durability),
         options: Vec::new(),
         planning: Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 0 },
     };
@@ -159,8 +159,8 @@ fn role(job: &Job, case: &Case) -> RoleResult {
 }
 
 /// Facts about the case that the report lacks; special ones first.
-fn not_measured(job: &Job) -> Vec<String> {
-    let grouped = job.grouped().map(|threads| {
+fn unmeasured_values(job: &Job) -> Vec<String> {
+    let grouped = job.grouped_threads().map(|threads| {
         format!(
             "several jobs under group_reporting are one entry here, with the name and the options \
              of some of them: {threads} threads by their running times"
@@ -182,7 +182,7 @@ fn not_measured(job: &Job) -> Vec<String> {
 }
 
 /// The record of the job's one phase.
-fn phase_of(job: &Job, case: &Case, started_unix_ns: u64, ended_unix_ns: u64) -> PhaseRecord {
+fn phase_record(job: &Job, case: &Case, started_unix_ns: u64, ended_unix_ns: u64) -> PhaseRecord {
     let snapshot = |process, at_unix_ns| Snapshot {
         at_unix_ns,
         process: Some(process),
@@ -201,33 +201,33 @@ fn phase_of(job: &Job, case: &Case, started_unix_ns: u64, ended_unix_ns: u64) ->
 }
 
 fn file_case(
-    folder: &RunFolder,
+    dir: &RunDir,
     case: &Case,
     job: &Job,
     report: &Report,
     identity: WorkerIdentity,
 ) -> anyhow::Result<()> {
-    let case_folder: CaseFolder = folder.case(case, 1);
-    std::fs::create_dir(&case_folder.path)?;
+    let case_dir: CaseDir = dir.case(case, 1);
+    std::fs::create_dir(&case_dir.path)?;
     let wall_ns = job.window_ns();
     let ended_unix_ns = report.ended_unix_ns();
     let started_unix_ns = ended_unix_ns.saturating_sub(wall_ns);
     let base = SystemTime::UNIX_EPOCH + Duration::from_nanos(started_unix_ns);
-    let mut latency = hlog::Writer::create(&case_folder.path.join("latency.hlog"), base)?;
+    let mut latency = hlog::Writer::create(&case_dir.path.join("latency.hlog"), base)?;
     let histograms = job.histograms(MEASURE, role_name(job));
     let histograms = histograms.iter().map(|(tag, histogram)| (tag.clone(), histogram));
     latency.write(Duration::ZERO, Duration::from_nanos(wall_ns), histograms)?;
     let series = serde_json::to_string(&fio::slice(MEASURE, &[role(job, case)]))? + "\n";
     let files = [("series.ndjson", series.as_str()), ("machine.ndjson", ""), ("events.ndjson", "")];
     for (name, text) in files {
-        write_atomic(&case_folder.path.join(name), text.as_bytes())?;
+        write_atomic(&case_dir.path.join(name), text.as_bytes())?;
     }
-    case_folder.write_record(&CaseRecord {
+    case_dir.write_record(&CaseRecord {
         outcome: Outcome::Done,
         started_unix_ns,
         wall_ns,
-        phases: vec![phase_of(job, case, started_unix_ns, ended_unix_ns)],
-        not_measured: not_measured(job),
+        phases: vec![phase_record(job, case, started_unix_ns, ended_unix_ns)],
+        not_measured: unmeasured_values(job),
         ..blank(case, 1, Some(identity))
     })?;
     Ok(())

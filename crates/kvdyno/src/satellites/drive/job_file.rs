@@ -104,7 +104,7 @@ fn parse(text: &str, has_duration: bool) -> Result<JobFile, Mistake> {
         return Err(Mistake::new(line.max(*later), what, "give all jobs one `size`"));
     }
     file.size = first.map(|(size, _)| format!("{size}B"));
-    name_apart(&mut file.jobs);
+    make_names_unique(&mut file.jobs);
     let is_drawn = |section: &Section| {
         let rw = section.get("rw").map_or("", |rw| rw.value.as_str());
         rw.starts_with("rand") && !section.is_on("norandommap")
@@ -132,8 +132,8 @@ fn note_differences(section: &Section, notes: &mut Vec<String>) {
     }
 }
 
-/// Unlike names: those of cases, folders and tables.
-fn name_apart(jobs: &mut [JobTable]) {
+/// Unlike names: those of cases, directories and tables.
+fn make_names_unique(jobs: &mut [JobTable]) {
     let mut taken = BTreeSet::new();
     for job in jobs {
         let base = job.name.clone();
@@ -182,7 +182,7 @@ fn sections(text: &str) -> Result<Vec<Section>, Mistake> {
             continue;
         }
         let (name, value) = row.split_once('=').unwrap_or((row, "1"));
-        let (name, value) = canonical(name.trim(), &expanded(value.trim(), line)?);
+        let (name, value) = canonical(name.trim(), &expand_variables(value.trim(), line)?);
         let setting = Setting { value, line };
         match (in_global, sections.last_mut()) {
             (Some(true), _) => _ = global.insert(name, setting),
@@ -203,14 +203,14 @@ fn without_remark(row: &str) -> &str {
 }
 
 /// The value with its variables of the environment, as fio reads it.
-fn expanded(value: &str, line: usize) -> Result<String, Mistake> {
+fn expand_variables(value: &str, line: usize) -> Result<String, Mistake> {
     let Some((before, rest)) = value.split_once("${") else { return Ok(value.to_owned()) };
     let (name, after) = rest.split_once('}').unwrap_or((rest, ""));
     let variable = std::env::var(name).map_err(|_| {
         let what = format!("the variable {name} of the environment is not set");
         Mistake::new(line, what, format!("`{name}=VALUE kvdyno drive ...`"))
     })?;
-    Ok(format!("{before}{variable}{}", expanded(after, line)?))
+    Ok(format!("{before}{variable}{}", expand_variables(after, line)?))
 }
 
 /// fio runs sections side by side unless they wait for the ones before.
@@ -236,17 +236,17 @@ impl Section {
     }
 
     /// Where a mistake in an option stands: at the option, else at the section.
-    fn wrong(&self, name: &str, wanted: &str) -> Mistake {
+    fn option_error(&self, name: &str, wanted: &str) -> Mistake {
         match self.get(name) {
             Some(Setting { value, line }) => Mistake::new(
                 *line,
                 format!("expected {wanted}, found {name}={value}"),
-                wanted_of(name),
+                option_hint(name),
             ),
             None => Mistake::new(
                 self.line,
                 format!("[{}] has no `{name}`: expected {wanted}", self.name),
-                wanted_of(name),
+                option_hint(name),
             ),
         }
     }
@@ -254,7 +254,7 @@ impl Section {
     fn number(&self, name: &str, default: u32) -> Result<u32, Mistake> {
         let Some(setting) = self.get(name) else { return Ok(default) };
         let number = setting.value.parse::<u32>();
-        number.map_err(|_| self.wrong(name, "a whole number"))
+        number.map_err(|_| self.option_error(name, "a whole number"))
     }
 
     /// A size in fio's units, of which `k` is 1,024 unless `kb_base` is 1000, and `kib` is the
@@ -276,7 +276,7 @@ impl Section {
         let base = if unit.ends_with("ib") { 2024 - base } else { base };
         let bytes =
             power.and_then(|power| number.parse::<u64>().ok()?.checked_mul(base.pow(power)));
-        bytes.filter(|bytes| *bytes > 0).ok_or_else(|| self.wrong(name, "one size, as 4k"))
+        bytes.filter(|bytes| *bytes > 0).ok_or_else(|| self.option_error(name, "one size, as 4k"))
     }
 
     /// A time in fio's units, of `default_unit` without one; as the suite writes it.
@@ -285,7 +285,8 @@ impl Section {
         let text = setting.value.to_ascii_lowercase();
         let digits = text.chars().take_while(char::is_ascii_digit).count();
         let (number, unit) = text.split_at(digits);
-        let number = number.parse::<u64>().map_err(|_| self.wrong(name, "a time, as 60s"))?;
+        let number =
+            number.parse::<u64>().map_err(|_| self.option_error(name, "a time, as 60s"))?;
         let unit = match unit {
             "" => default_unit,
             "s" => "s",
@@ -294,14 +295,14 @@ impl Section {
             "m" => "m",
             "h" => "h",
             "d" => return Ok(Some(format!("{}h", number.saturating_mul(24)))),
-            _ => return Err(self.wrong(name, "a time, as 60s")),
+            _ => return Err(self.option_error(name, "a time, as 60s")),
         };
         Ok((number > 0).then(|| format!("{number}{unit}")))
     }
 }
 
 /// What helps with an option.
-fn wanted_of(name: &str) -> &'static str {
+fn option_hint(name: &str) -> &'static str {
     match name {
         "runtime" => "add `runtime=60` (with `time_based`), or use `--duration 60s`",
         "bs" => "kvdyno has one block size for each job: make a section for each size",
@@ -325,18 +326,12 @@ fn job(
     let rw = match rw {
         "readwrite" => "rw",
         "randread" | "randwrite" | "randrw" | "read" | "write" | "rw" | "randtrim" | "trim" => rw,
-        _ => return Err(section.wrong("rw", "reads, writes or trims, at random or in order")),
+        _ => {
+            return Err(section.option_error("rw", "reads, writes or trims, at random or in order"));
+        }
     };
     let trims = matches!(rw, "randtrim" | "trim");
-    let way = match section.get("ioengine").map_or("psync", |engine| engine.value.as_str()) {
-        "io_uring" | "libaio" | "posixaio" => DriveWay::IoUring,
-        "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => DriveWay::Psync,
-        "mmap" => DriveWay::Mmap,
-        _ => return Err(section.wrong("ioengine", "asynchronous, synchronous or mapped I/O")),
-    };
-    if trims && way == DriveWay::Mmap {
-        return Err(section.wrong("ioengine", "no map of the file in a job that trims"));
-    }
+    let way = parse_way(section, trims)?;
     let depth = section.number("iodepth", 1)?.max(1);
     if trims {
         let text = "a job that trims has a file of its own and no warmup, and makes one trim at a \
@@ -353,7 +348,7 @@ fn job(
     };
     let duration = section.time("runtime", "s")?;
     if duration.is_none() && !has_duration {
-        return Err(section.wrong("runtime", "a time, as kvdyno's jobs end by time"));
+        return Err(section.option_error("runtime", "a time, as kvdyno's jobs end by time"));
     }
     let writes = rw.contains('w');
     let every = [section.number("fdatasync", 0)?, section.number("fsync", 0)?];
@@ -364,7 +359,7 @@ fn job(
     let threads = section.number("numjobs", 1)?.max(1);
     let durable = section.get("sync").is_some_and(|sync| sync.value != "0" && sync.value != "none");
     Ok(JobTable {
-        name: name_of(&section.name),
+        name: job_name(&section.name),
         way,
         rw: rw.to_owned(),
         read_share: read_share(section, rw)?,
@@ -387,6 +382,18 @@ fn job(
     })
 }
 
+/// The calls that make its I/Os.
+fn parse_way(section: &Section, trims: bool) -> Result<DriveWay, Mistake> {
+    let refuse = |wanted| Err(section.option_error("ioengine", wanted));
+    match section.get("ioengine").map_or("psync", |engine| engine.value.as_str()) {
+        "io_uring" | "libaio" | "posixaio" => Ok(DriveWay::IoUring),
+        "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => Ok(DriveWay::Psync),
+        "mmap" if trims => refuse("no map of the file in a job that trims"),
+        "mmap" => Ok(DriveWay::Mmap),
+        _ => refuse("asynchronous, synchronous or mapped I/O"),
+    }
+}
+
 /// Operations per second of one of its threads. Reads and writes have limits of their own in fio.
 fn rate(section: &Section, rw: &str, block: u64) -> Result<Option<f64>, Mistake> {
     let (name, per_s) = match (section.get("rate_iops"), section.get("rate")) {
@@ -395,7 +402,7 @@ fn rate(section: &Section, rw: &str, block: u64) -> Result<Option<f64>, Mistake>
         (None, None) => return Ok(None),
     };
     if matches!(rw, "rw" | "randrw") {
-        return Err(section.wrong(name, "no rate in a job that reads and writes"));
+        return Err(section.option_error(name, "no rate in a job that reads and writes"));
     }
     Ok((per_s > 0.0).then_some(per_s))
 }
@@ -404,16 +411,16 @@ fn rate(section: &Section, rw: &str, block: u64) -> Result<Option<f64>, Mistake>
 fn think_time(section: &Section, way: DriveWay) -> Result<Option<String>, Mistake> {
     let pause = section.time("thinktime", "us")?;
     if pause.is_some() && section.number("thinktime_blocks", 1)? != 1 {
-        return Err(section.wrong("thinktime_blocks", "a pause after each block"));
+        return Err(section.option_error("thinktime_blocks", "a pause after each block"));
     }
     if pause.is_some() && way == DriveWay::IoUring {
-        return Err(section.wrong("thinktime", "no pause with asynchronous I/O"));
+        return Err(section.option_error("thinktime", "no pause with asynchronous I/O"));
     }
     Ok(pause)
 }
 
 /// The letters that names of jobs may have.
-fn name_of(section: &str) -> String {
+fn job_name(section: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let name: String = section.chars().map(letter).take(48).collect();
     if name.trim_matches('-').is_empty() { "job".to_owned() } else { name }
@@ -425,7 +432,7 @@ fn read_share(section: &Section, rw: &str) -> Result<Option<String>, Mistake> {
     }
     match section.number("rwmixread", 50)? {
         share @ 0..=100 => Ok(Some(format!("{share}%"))),
-        _ => Err(section.wrong("rwmixread", "a share from 0 to 100")),
+        _ => Err(section.option_error("rwmixread", "a share from 0 to 100")),
     }
 }
 
@@ -442,6 +449,6 @@ fn keys(section: &Section, rw: &str) -> Result<Option<String>, Mistake> {
         ("zipf", Ok(theta)) if theta > 0.0 => {
             Ok(Some(format!("{{ distribution = \"zipf\", theta = {theta:?} }}")))
         }
-        _ => Err(section.wrong("random_distribution", "random or zipf:THETA")),
+        _ => Err(section.option_error("random_distribution", "random or zipf:THETA")),
     }
 }

@@ -3,10 +3,10 @@
 
 use crate::printer::Printer;
 use kvdyno_analysis::figures::evidence::{CaseEvidence, Evidence};
-use kvdyno_record::files::{RecordError, RunFolder};
+use kvdyno_record::files::{RecordError, RunDir};
 use kvdyno_record::plan::Case;
 use kvdyno_record::series::Slice;
-use kvdyno_record::steady::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
+use kvdyno_record::steady::{ROUNDS_MAX, Steadiness, WINDOW, first_steady_round, steadiness};
 use kvdyno_record::units::percent;
 use kvdyno_render::table::{Side, Table};
 use kvdyno_render::wrap::wrap;
@@ -16,18 +16,14 @@ use std::collections::BTreeMap;
 const TRACKED: [&str; 3] = ["rw0-4k", "rw65-64k", "rw100-1m"];
 
 /// Prints it below the tables.
-pub(super) fn print_steady(
-    folder: &RunFolder,
-    rounds: bool,
-    printer: &Printer,
-) -> anyhow::Result<()> {
-    let evidence = Evidence::read(folder)?;
+pub(super) fn print_steady(dir: &RunDir, rounds: bool, printer: &Printer) -> anyhow::Result<()> {
+    let evidence = Evidence::read(dir)?;
     printer.data("");
     if rounds {
         printer.heading("Steady state: rounds");
-        printer.data(&wrap(&by_rounds(&evidence)?, 0));
+        printer.data(&wrap(&describe_rounds(&evidence)?, 0));
     } else {
-        let table = by_slices(&evidence)?;
+        let table = tabulate_jobs(&evidence)?;
         printer.heading("Steady state: fifths of each case");
         printer.data(&table.text());
         printer.data(
@@ -40,7 +36,7 @@ pub(super) fn print_steady(
 }
 
 /// Operations that completed in a case's measured phase, in five parts of equal length.
-fn fifths(
+fn ops_by_fifth(
     slices: impl IntoIterator<Item = Result<Slice, RecordError>>,
 ) -> Result<Option<[f64; WINDOW]>, RecordError> {
     // For each slice: start, length, and its operations.
@@ -71,21 +67,21 @@ fn fifths(
 }
 
 /// The measured cases of the drive; fio does not report its slices.
-fn measured(evidence: &Evidence) -> impl Iterator<Item = &CaseEvidence> {
+fn measured_cases(evidence: &Evidence) -> impl Iterator<Item = &CaseEvidence> {
     let measured = |case: &&CaseEvidence| case.is_done() && case.case.threads.is_some();
     evidence.cases.iter().filter(measured).filter(|case| case.case.engine != "fio")
 }
 
 /// A row for each job, over its trials.
-fn by_slices(evidence: &Evidence) -> Result<Table, RecordError> {
+fn tabulate_jobs(evidence: &Evidence) -> Result<Table, RecordError> {
     use Side::{Left, Right};
-    let several = measured(evidence).any(|case| case.case.volume.is_some());
+    let several = measured_cases(evidence).any(|case| case.case.volume.is_some());
     let mut columns = vec![("job", Left)];
     columns.extend(several.then_some(("volume", Left)));
     columns.extend([("threads", Right), ("steady", Left), ("at most", Left)]);
     let mut jobs: Vec<(Vec<String>, Vec<Option<Steadiness>>)> = Vec::new();
-    for case in measured(evidence) {
-        let verdict = fifths(case.series()?)?.and_then(|parts| steadiness(&parts));
+    for case in measured_cases(evidence) {
+        let verdict = ops_by_fifth(case.series()?)?.and_then(|parts| steadiness(&parts));
         let Case { label, volume, threads, .. } = &case.case;
         let mut job = vec![label.clone()];
         job.extend(volume.as_ref().map(|volume| volume.name.clone()));
@@ -99,34 +95,34 @@ fn by_slices(evidence: &Evidence) -> Result<Table, RecordError> {
     for (mut cells, verdicts) in jobs {
         let steady = verdicts.iter().flatten().filter(|verdict| verdict.is_steady()).count();
         cells.push(format!("{steady} of {} trials", verdicts.len()));
-        cells.push(worst(&verdicts));
+        cells.push(format_worst(&verdicts));
         table.row(&cells);
     }
     Ok(table)
 }
 
 /// The widest range and the steepest slope of some trials.
-fn worst(verdicts: &[Option<Steadiness>]) -> String {
+fn format_worst(verdicts: &[Option<Steadiness>]) -> String {
     let judged = || verdicts.iter().flatten();
     if judged().next().is_none() {
         return "too short: fewer than five slices".to_owned();
     }
     let most = |figure: fn(&Steadiness) -> f64| judged().map(figure).fold(0.0, f64::max);
-    words(&Steadiness { range: most(|one| one.range), slope: most(|one| one.slope) })
+    format_steadiness(&Steadiness { range: most(|one| one.range), slope: most(|one| one.slope) })
 }
 
 /// `range 12 %, slope 3 %`.
-fn words(verdict: &Steadiness) -> String {
+fn format_steadiness(verdict: &Steadiness) -> String {
     format!("range {}, slope {}", percent(verdict.range), percent(verdict.slope))
 }
 
 /// For rounds, which are trials: whether the tracked figures became steady, and in which round.
-fn by_rounds(evidence: &Evidence) -> Result<String, RecordError> {
+fn describe_rounds(evidence: &Evidence) -> Result<String, RecordError> {
     let mut figures = Vec::new();
     for label in TRACKED {
         let mut rounds = BTreeMap::new();
-        for case in measured(evidence).filter(|case| case.case.label == label) {
-            if let Some(parts) = fifths(case.series()?)? {
+        for case in measured_cases(evidence).filter(|case| case.case.label == label) {
+            if let Some(parts) = ops_by_fifth(case.series()?)? {
                 rounds.insert(case.case.trial, parts.iter().sum());
             }
         }
@@ -148,12 +144,13 @@ fn sentence(figures: &[Vec<f64>]) -> String {
     if rounds < WINDOW {
         return format!("{rounds} complete rounds in a row, and at least {WINDOW} are needed");
     }
-    let end = first_steady(figures);
+    let end = first_steady_round(figures);
     let last = end.map_or(rounds, |end| end + 1);
     let window = format!("rounds {} to {last}", last + 1 - WINDOW);
     let each = TRACKED.iter().zip(figures).map(|(label, figure)| {
         let verdict = steadiness(&figure[last - WINDOW..last]);
-        let words = verdict.map_or("no operations".to_owned(), |verdict| words(&verdict));
+        let words =
+            verdict.map_or("no operations".to_owned(), |verdict| format_steadiness(&verdict));
         format!("{label}: {words}")
     });
     let each = each.collect::<Vec<_>>().join("; ");
@@ -183,13 +180,13 @@ mod tests {
     fn a_job_has_the_worst_of_its_trials() {
         let trial = |range, slope| Some(Steadiness { range, slope });
         let trials = [trial(0.034, 0.02), None, trial(0.011, 0.001)];
-        assert_eq!(worst(&trials), "range 3.40 %, slope 2.00 %");
-        assert_eq!(worst(&[None]), "too short: fewer than five slices");
+        assert_eq!(format_worst(&trials), "range 3.40 %, slope 2.00 %");
+        assert_eq!(format_worst(&[None]), "too short: fewer than five slices");
     }
 
     #[test]
     fn slices_become_fifths_and_nothing_is_lost() {
-        let fifths = |n: u64| fifths((0..n).map(|index| Ok(slice(index, 100)))).unwrap();
+        let fifths = |n: u64| ops_by_fifth((0..n).map(|index| Ok(slice(index, 100)))).unwrap();
         let parts = fifths(8).unwrap();
         assert!(parts.iter().all(|part| (part - 160.0).abs() < 1e-6), "{parts:?}");
         assert_eq!(fifths(4), None);

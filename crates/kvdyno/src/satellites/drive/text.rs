@@ -195,7 +195,7 @@ impl JobTable {
 
     fn text(&self) -> String {
         let Self { name, rw, block, .. } = self;
-        let io = word(&self.way);
+        let io = value_name(&self.way);
         let mut text =
             format!("\n[[drive.job]]\nname = \"{name}\"\nio = \"{io}\"\nrw = \"{rw}\"\n");
         if let Some(share) = &self.read_share {
@@ -246,7 +246,7 @@ fn jobs(args: &DriveArgs, file: Option<&JobFile>) -> Vec<JobTable> {
     let mut jobs = match (file, args.preset) {
         (Some(file), _) => file.jobs.clone(),
         (None, Some(preset)) => preset_jobs(args, preset),
-        (None, None) => free(args),
+        (None, None) => typed_jobs(args),
     };
     let switches = [("sqpoll", args.sqpoll), ("iopoll", args.iopoll)];
     for job in jobs.iter_mut().filter(|job| job.way == DriveWay::IoUring) {
@@ -268,7 +268,7 @@ fn preset_jobs(args: &DriveArgs, preset: DrivePreset) -> Vec<JobTable> {
             let mixes = if args.read_only { &[100][..] } else { &[100, 0] };
             let each = sizes.iter().flat_map(|size| mixes.iter().map(move |reads| (size, *reads)));
             let job = |((block, depth), reads): (&(&'static str, u32), u32)| {
-                let mut job = mixed(String::new(), reads, block, *depth, 1);
+                let mut job = random_job(String::new(), reads, block, *depth, 1);
                 job.name = name(&job.rw, block, job.way, *depth);
                 job
             };
@@ -277,12 +277,12 @@ fn preset_jobs(args: &DriveArgs, preset: DrivePreset) -> Vec<JobTable> {
         DrivePreset::Raidix => {
             let mixes = if args.read_only { &[100][..] } else { &[100, 70, 50, 30, 0] };
             let name = |reads| format!("mix-{reads}-{}", 100 - reads);
-            mixes.iter().map(|reads| mixed(name(*reads), *reads, "4KiB", 32, 8)).collect()
+            mixes.iter().map(|reads| random_job(name(*reads), *reads, "4KiB", 32, 8)).collect()
         }
         DrivePreset::SniaIops => {
             let job = |reads: u32, block: &'static str| {
-                let name = format!("rw{reads}-{}", short(block));
-                mixed(name, reads, block, SNIA_DEPTH, SNIA_THREADS)
+                let name = format!("rw{reads}-{}", shorten_block(block));
+                random_job(name, reads, block, SNIA_DEPTH, SNIA_THREADS)
             };
             let of_mix = |reads| SNIA_BLOCKS.into_iter().map(move |block| job(reads, block));
             SNIA_READS.into_iter().flat_map(of_mix).collect()
@@ -295,11 +295,11 @@ fn preset_jobs(args: &DriveArgs, preset: DrivePreset) -> Vec<JobTable> {
 }
 
 /// A job for each requested combination.
-fn free(args: &DriveArgs) -> Vec<JobTable> {
+fn typed_jobs(args: &DriveArgs) -> Vec<JobTable> {
     let mut jobs = Vec::new();
     for &way in &args.io {
         let depths = if way == DriveWay::IoUring { &args.depth[..] } else { &[1] };
-        for rw in args.rw.iter().map(word) {
+        for rw in args.rw.iter().map(value_name) {
             for block in &args.block {
                 let job = |&depth| JobTable {
                     read_share: args.read_share.clone().filter(|_| rw == "randrw" || rw == "rw"),
@@ -318,7 +318,7 @@ fn free(args: &DriveArgs) -> Vec<JobTable> {
 }
 
 /// Reads and writes at random.
-fn mixed(name: String, reads: u32, block: &str, depth: u32, threads: u32) -> JobTable {
+fn random_job(name: String, reads: u32, block: &str, depth: u32, threads: u32) -> JobTable {
     let (rw, read_share) = match reads {
         100 => ("randread", None),
         0 => ("randwrite", None),
@@ -349,21 +349,21 @@ fn title(preset: Option<DrivePreset>) -> (&'static str, &'static str) {
 }
 
 /// `4k`, `1m`, `512`, for names.
-fn short(block: &str) -> String {
+fn shorten_block(block: &str) -> String {
     block.trim_end_matches("iB").trim_end_matches('B').to_lowercase()
 }
 
 fn name(rw: &str, block: &str, way: DriveWay, depth: u32) -> String {
     let letters = |c: &char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let block: String = short(block).chars().filter(letters).collect();
+    let block: String = shorten_block(block).chars().filter(letters).collect();
     match way {
         DriveWay::IoUring => format!("{rw}-{block}-qd{depth}"),
-        way => format!("{rw}-{block}-{}", word(&way)),
+        way => format!("{rw}-{block}-{}", value_name(&way)),
     }
 }
 
 /// As typed, which is also the suite's form.
-fn word(value: &impl ValueEnum) -> String {
+fn value_name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 

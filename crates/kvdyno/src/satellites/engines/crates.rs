@@ -15,26 +15,26 @@ const REMEDY: &str = "Rust's `cargo`, CMake and a C compiler build it: on Debian
                       cargo cmake gcc liblz4-dev libsnappy-dev libzstd-dev`";
 
 impl CrateSources {
-    /// Fetches a known version into `folder` and builds it there; reports the progress.
+    /// Fetches a known version into `dir` and builds it there; reports the progress.
     pub(super) fn build(
         &self,
         version: &str,
-        folder: &Path,
+        dir: &Path,
         mut report: impl FnMut(&str, u64, Option<u64>),
     ) -> anyhow::Result<EngineBuild> {
         let release = self.release(version)?;
         report("fetching", 0, None);
-        let sources = self.fetch(&release.package_version, &release.sha256, folder)?;
+        let sources = self.fetch(&release.package_version, &release.sha256, dir)?;
         report("compiling", 0, None);
-        let (build, prefix) = (folder.join("build"), folder.join("installed"));
-        let (found, missing): (Vec<_>, Vec<_>) =
+        let (build, prefix) = (dir.join("build"), dir.join("installed"));
+        let (installed, missing): (Vec<_>, Vec<_>) =
             COMPRESSORS.into_iter().partition(|(_, library)| plugin::has_library("cc", library));
         let mut configure = Command::new("cmake");
-        configure.arg("-S").arg(sources.join(&self.folder)).arg("-B").arg(&build);
+        configure.arg("-S").arg(sources.join(&self.dir)).arg("-B").arg(&build);
         let processor = if ARCH == "x86_64" { "-march=native" } else { "-mcpu=native" };
         configure.arg("-DCMAKE_BUILD_TYPE=Release").arg(format!("-DCMAKE_C_FLAGS={processor}"));
         configure.arg("-DBUILD_SHARED_LIBS=OFF").args(&self.options);
-        let switches = [(&found, "ON"), (&missing, "OFF")];
+        let switches = [(&installed, "ON"), (&missing, "OFF")];
         configure.args(switches.iter().flat_map(|(compressors, word)| {
             compressors.iter().map(move |(name, _)| format!("-D{}{name}={word}", self.compressor))
         }));
@@ -54,9 +54,9 @@ impl CrateSources {
     }
 
     /// The crate's sources, with those of what it needs for itself.
-    fn fetch(&self, version: &str, sha256: &str, folder: &Path) -> anyhow::Result<PathBuf> {
+    fn fetch(&self, version: &str, sha256: &str, dir: &Path) -> anyhow::Result<PathBuf> {
         let package = &self.package;
-        let wanted = folder.join("wanted");
+        let wanted = dir.join("wanted");
         std::fs::create_dir_all(wanted.join("src"))?;
         std::fs::write(wanted.join("src/lib.rs"), "")?;
         let manifest = format!(

@@ -13,19 +13,19 @@ use std::process::Command;
 const REMEDY: &str = "this needs Debian or Ubuntu, after `apt-get update`; for an installed server \
                       use `library = PATH` in a suite";
 
-/// Unpacks the packages into `folder`. Returns the program's path and its origin.
+/// Unpacks the packages into `dir`. Returns the program's path and its origin.
 pub(super) fn unpack(
     engine: &str,
     published: &Packages,
-    folder: &Path,
+    dir: &Path,
 ) -> anyhow::Result<(PathBuf, About)> {
     refresh();
-    let (debs, tree) = (folder.join("packages"), folder.join("tree"));
+    let (debs, tree) = (dir.join("packages"), dir.join("tree"));
     for made in [&debs, &tree] {
         std::fs::create_dir(made)?;
     }
     let mut fetch = Command::new("apt-get");
-    fetch.arg("download").args(needed(&published.packages)?).current_dir(&debs);
+    fetch.arg("download").args(resolve_packages(&published.packages)?).current_dir(&debs);
     tool::run(fetch, REMEDY, |_| {})?;
     let mut version = None;
     for deb in debs.read_dir()? {
@@ -34,7 +34,7 @@ pub(super) fn unpack(
         unpack.arg("--extract").arg(&deb).arg(&tree);
         tool::run(unpack, REMEDY, |_| {})?;
         let name = deb.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if let Some(package_version) = version_of(&name, &published.packages[0]) {
+        if let Some(package_version) = parse_version(&name, &published.packages[0]) {
             version = Some((package_version, name.trim_end_matches(".deb").replace("%3a", ":")));
         }
     }
@@ -65,17 +65,17 @@ fn refresh() {
 
 /// These packages, dependencies with the same prefix (`postgresql`: `postgresql-15`), and missing
 /// dependencies of both.
-fn needed(named: &[String]) -> anyhow::Result<Vec<String>> {
+fn resolve_packages(named: &[String]) -> anyhow::Result<Vec<String>> {
     let mut names = named.to_vec();
     for name in named {
         let mut depends = Command::new("apt-cache");
         depends.args(["depends", "--important", name]);
-        tool::run(depends, REMEDY, |line| names.extend(part_of(line, name)))?;
+        tool::run(depends, REMEDY, |line| names.extend(parse_dependency(line, name)))?;
     }
     let mut simulate = Command::new("apt-get");
     simulate.args(["install", "--simulate", "--no-install-recommends"]).args(&names);
     let mut missing = Vec::new();
-    tool::run(simulate, REMEDY, |line| missing.extend(to_be_installed(line)))?;
+    tool::run(simulate, REMEDY, |line| missing.extend(parse_installation(line)))?;
     names.extend(missing);
     names.sort();
     names.dedup();
@@ -83,19 +83,19 @@ fn needed(named: &[String]) -> anyhow::Result<Vec<String>> {
 }
 
 /// `  Depends: postgresql-15`.
-fn part_of(line: &str, name: &str) -> Option<String> {
+fn parse_dependency(line: &str, name: &str) -> Option<String> {
     let part = line.trim().strip_prefix("Depends: ")?;
     let more = part.strip_prefix(name)?.strip_prefix('-')?;
     more.starts_with(|c: char| c.is_ascii_digit()).then(|| part.to_owned())
 }
 
 /// `Inst libjemalloc2 (5.3.0-1 Debian:12.12/oldstable [amd64])`.
-fn to_be_installed(line: &str) -> Option<String> {
+fn parse_installation(line: &str) -> Option<String> {
     line.strip_prefix("Inst ")?.split(' ').next().map(str::to_owned)
 }
 
 /// `redis-server_5%3a7.0.15-1~deb12u10_amd64.deb`: without epoch and revision.
-fn version_of(file: &str, package: &str) -> Option<String> {
+fn parse_version(file: &str, package: &str) -> Option<String> {
     let rest = file.strip_prefix(package)?.strip_prefix(['_', '-'])?;
     let version = match rest.split_once('_') {
         // `postgresql-15_15.20-0+deb12u1_amd64.deb`, from package `postgresql`.
@@ -117,13 +117,13 @@ fn program(tree: &Path, pattern: &str) -> Option<PathBuf> {
     for part in pattern.split('/') {
         paths = match part {
             "*" => {
-                let entries = paths.iter().flat_map(|folder| folder.read_dir());
+                let entries = paths.iter().flat_map(|dir| dir.read_dir());
                 let mut all: Vec<PathBuf> =
                     entries.flatten().flatten().map(|entry| entry.path()).collect();
                 all.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
                 all
             }
-            name => paths.into_iter().map(|folder| folder.join(name)).collect(),
+            name => paths.into_iter().map(|dir| dir.join(name)).collect(),
         };
     }
     paths.into_iter().rfind(|path| path.is_file())
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_version_is_read_from_the_name_of_a_package() {
-        let version = |file: &str, package: &str| version_of(file, package);
+        let version = |file: &str, package: &str| parse_version(file, package);
         let redis = "redis-server_5%3a7.0.15-1~deb12u10_amd64.deb";
         assert_eq!(version(redis, "redis-server").as_deref(), Some("7.0.15"));
         assert_eq!(version(redis, "redis"), None);
@@ -148,20 +148,20 @@ mod tests {
     #[test]
     fn what_is_needed_is_read_from_what_apt_says() {
         let line = "  Depends: postgresql-15";
-        assert_eq!(part_of(line, "postgresql").as_deref(), Some("postgresql-15"));
-        assert_eq!(part_of("  Depends: postgresql-common", "postgresql"), None);
+        assert_eq!(parse_dependency(line, "postgresql").as_deref(), Some("postgresql-15"));
+        assert_eq!(parse_dependency("  Depends: postgresql-common", "postgresql"), None);
         let line = "Inst libjemalloc2 (5.3.0-1 Debian:12.12/oldstable [amd64])";
-        assert_eq!(to_be_installed(line).as_deref(), Some("libjemalloc2"));
-        assert_eq!(to_be_installed("Conf libjemalloc2 (5.3.0-1)"), None);
+        assert_eq!(parse_installation(line).as_deref(), Some("libjemalloc2"));
+        assert_eq!(parse_installation("Conf libjemalloc2 (5.3.0-1)"), None);
     }
 
     #[test]
     fn the_program_of_the_highest_version_is_found() {
         let tree = tempfile::tempdir().unwrap();
         for version in ["9", "15", "13"] {
-            let folder = tree.path().join("usr/lib/postgresql").join(version).join("bin");
-            std::fs::create_dir_all(&folder).unwrap();
-            std::fs::write(folder.join("postgres"), "").unwrap();
+            let dir = tree.path().join("usr/lib/postgresql").join(version).join("bin");
+            std::fs::create_dir_all(&dir).unwrap();
+            std::fs::write(dir.join("postgres"), "").unwrap();
         }
         let path = program(tree.path(), "usr/lib/postgresql/*/bin/postgres").unwrap();
         assert!(path.ends_with("15/bin/postgres"), "{}", path.display());

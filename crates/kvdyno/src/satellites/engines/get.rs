@@ -35,24 +35,24 @@ pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
         let name = name.trim_end();
         progress.case_started(index + 1, name);
         if let Some(library) = find_current(&args.name, version) {
-            progress.case_finished(index + 1, name, "is already installed", &words(&library));
+            progress.case_finished(
+                index + 1,
+                name,
+                "is already installed",
+                &format_library(&library),
+            );
             continue;
         }
         let report = |phase: &str, done, all| progress.phase(phase, done, all, None);
-        let link_build = |built: &EngineBuild, folder: &Path| {
-            link_build(&args.name, version, built, folder, printer)
-        };
-        let library = keep(&args.name, |folder| match &published {
-            Published::Maven(binaries) => fetch(&args.name, version, binaries, folder, &progress),
-            Published::Sources(sources) => {
-                link_build(&sources.build(version, folder, report)?, folder)
-            }
-            Published::Crate(sources) => {
-                link_build(&sources.build(version, folder, report)?, folder)
-            }
-            Published::Go(module) => compile(&args.name, version, module, folder, &progress),
-            Published::System(system) => link(&args.name, system, folder),
-            Published::Debian(packages) => debian::unpack(&args.name, packages, folder),
+        let link_build =
+            |built: &EngineBuild, dir: &Path| link_build(&args.name, version, built, dir, printer);
+        let library = install_library(&args.name, |dir| match &published {
+            Published::Maven(binaries) => fetch(&args.name, version, binaries, dir, &progress),
+            Published::Sources(sources) => link_build(&sources.build(version, dir, report)?, dir),
+            Published::Crate(sources) => link_build(&sources.build(version, dir, report)?, dir),
+            Published::Go(module) => compile(&args.name, version, module, dir, &progress),
+            Published::System(system) => link(&args.name, system, dir),
+            Published::Debian(packages) => debian::unpack(&args.name, packages, dir),
         })?;
         let how = match (&published, library.build) {
             (Published::Debian(_), _) => "unpacked",
@@ -60,7 +60,7 @@ pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
             (_, Build::System) => "linked",
             (_, Build::Official | Build::Yours) => "fetched",
         };
-        progress.case_finished(index + 1, name, how, &words(&library));
+        progress.case_finished(index + 1, name, how, &format_library(&library));
         if let Some(problem) = unusable(&args.name, &library.path) {
             printer.warning(&problem);
         }
@@ -76,16 +76,16 @@ pub(super) fn find_current(engine: &str, version: &str) -> Option<Installed> {
 /// Libraries outside the store are the user's to renew.
 fn is_outdated(engine: &str, library: &Installed) -> bool {
     library.path.starts_with(library::store())
-        && has_old_plugin(engine, &library::about(&library.path))
+        && has_old_plugin(engine, &library::load_about(&library.path))
 }
 
 fn has_old_plugin(engine: &str, about: &About) -> bool {
     matches!(about.build, Build::Native | Build::System)
-        && own_code(engine).is_some_and(|sum| about.plugin != sum)
+        && own_code_checksum(engine).is_some_and(|sum| about.plugin != sum)
 }
 
 /// The checksum of kvdyno's own code in an engine's library.
-fn own_code(engine: &str) -> Option<String> {
+fn own_code_checksum(engine: &str) -> Option<String> {
     plugin::find_source(engine).ok().map(PluginSource::checksum).or_else(|| go::checksum(engine))
 }
 
@@ -118,7 +118,7 @@ fn versions_to_get(args: &GetArgs, published: &Published) -> Result<Vec<String>,
 }
 
 /// `official, 14.3 MiB, /home/me/.cache/...`.
-fn words(library: &Installed) -> String {
+fn format_library(library: &Installed) -> String {
     let bytes = library.path.metadata().map_or(0, |meta| meta.len());
     let (build, path) = (library.build.as_str(), library.path.display());
     format!("{build}, {}, {path}", units::bytes(bytes))
@@ -133,7 +133,7 @@ fn unusable(engine: &str, library: &Path) -> Option<String> {
 
 /// Calls `make` to create a library (or a directory with one), and moves it into the library
 /// directory.
-fn keep(
+fn install_library(
     engine: &str,
     make: impl FnOnce(&Path) -> anyhow::Result<(PathBuf, About)>,
 ) -> anyhow::Result<Installed> {
@@ -142,23 +142,23 @@ fn keep(
     remove_left_behind(&store, UNFINISHED);
     // Next to its target, to be moved in one step.
     let unfinished = || tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&store);
-    let [work, folder, old] = [unfinished(), unfinished(), unfinished()]
-        .map(|folder| folder.map_err(|error| cannot_write(&store, &error)));
-    let (work, folder, old) = (work?, folder?, old?);
+    let [work, dir, old] = [unfinished(), unfinished(), unfinished()]
+        .map(|dir| dir.map_err(|error| cannot_write(&store, &error)));
+    let (work, dir, old) = (work?, dir?, old?);
     let (file, about) = make(work.path())?;
     let text = serde_json::to_vec_pretty(&about)?;
     // A server's packages are a directory, which replaces the empty one.
     let target = if file.is_dir() {
-        folder.path().to_owned()
+        dir.path().to_owned()
     } else {
-        folder.path().join(file.file_name().unwrap_or_default())
+        dir.path().join(file.file_name().unwrap_or_default())
     };
     let installed = store.join(engine).join(&about.version);
     let outdated = library::find(engine, &about.version);
     let outdated = outdated.is_some_and(|library| is_outdated(engine, &library));
     let ended = std::fs::rename(&file, target)
-        .and_then(|()| std::fs::write(folder.path().join(ABOUT), text))
-        .and_then(|()| settle(folder.path(), &installed, outdated.then_some(old.path())));
+        .and_then(|()| std::fs::write(dir.path().join(ABOUT), text))
+        .and_then(|()| replace_dir(dir.path(), &installed, outdated.then_some(old.path())));
     ended.map_err(|error| cannot_write(&store, &error))?;
     let installed = library::find(engine, &about.version);
     installed.with_context(|| {
@@ -172,15 +172,15 @@ fn fetch(
     engine: &str,
     version: &str,
     published: &Binaries,
-    folder: &Path,
+    dir: &Path,
     progress: &Progress<'_>,
 ) -> anyhow::Result<(PathBuf, About)> {
     let file = published.file()?;
     let source = published.coordinates(version);
-    let jar = maven::copy(&source, folder, |done, all| {
+    let jar = maven::copy(&source, dir, |done, all| {
         progress.phase("fetching", done, Some(all), None);
     })?;
-    let library = unpack(&jar, file, folder)?;
+    let library = unpack(&jar, file, dir)?;
     let sum = sha256(&library)?;
     if let Some(expected) = published.sha256(version).filter(|expected| *expected != sum) {
         let what = format!(
@@ -189,7 +189,7 @@ fn fetch(
         );
         return Err(Complaint::usage(what).hint("nothing was installed").into());
     }
-    Ok((library, about(engine, version, Build::Official, sum, source)))
+    Ok((library, describe_library(engine, version, Build::Official, sum, source)))
 }
 
 /// Links what was built with kvdyno's code for it.
@@ -197,7 +197,7 @@ fn link_build(
     engine: &str,
     version: &str,
     built: &EngineBuild,
-    folder: &Path,
+    dir: &Path,
     printer: &Printer,
 ) -> anyhow::Result<(PathBuf, About)> {
     for library in &built.without {
@@ -206,11 +206,11 @@ fn link_build(
              against"
         ));
     }
-    let library = folder.join(plugin::file_name(engine));
+    let library = dir.join(plugin::file_name(engine));
     let linked = plugin::find_source(engine)?.link(&built.prefix, &library)?;
     let source = format!("{}, {}", built.source, linked.compiler);
     let sum = sha256(&library)?;
-    Ok((library, about(engine, version, Build::Native, sum, source)))
+    Ok((library, describe_library(engine, version, Build::Native, sum, source)))
 }
 
 /// A plugin, with the engine's module in this version.
@@ -218,33 +218,39 @@ fn compile(
     engine: &str,
     version: &str,
     module: &GoModule,
-    folder: &Path,
+    dir: &Path,
     progress: &Progress<'_>,
 ) -> anyhow::Result<(PathBuf, About)> {
-    let built = module.build(engine, version, folder, |phase, done, all| {
+    let built = module.build(engine, version, dir, |phase, done, all| {
         progress.phase(phase, done, all, None);
     })?;
     let sum = sha256(&built.path)?;
-    Ok((built.path, about(engine, version, Build::Native, sum, built.source)))
+    Ok((built.path, describe_library(engine, version, Build::Native, sum, built.source)))
 }
 
 /// The system's library with a plugin.
-fn link(engine: &str, system: &System, folder: &Path) -> anyhow::Result<(PathBuf, About)> {
-    let library = folder.join(plugin::file_name(engine));
+fn link(engine: &str, system: &System, dir: &Path) -> anyhow::Result<(PathBuf, About)> {
+    let library = dir.join(plugin::file_name(engine));
     let linked = plugin::find_source(engine)?.link(Path::new("/usr"), &library)?;
     let sum = sha256(&library)?;
-    let package = system.installed();
-    Ok((library, about(engine, &linked.version, Build::System, sum, package)))
+    let package = system.installed_package();
+    Ok((library, describe_library(engine, &linked.version, Build::System, sum, package)))
 }
 
-fn about(engine: &str, version: &str, build: Build, sha256: String, source: String) -> About {
+fn describe_library(
+    engine: &str,
+    version: &str,
+    build: Build,
+    sha256: String,
+    source: String,
+) -> About {
     let (engine, version) = (engine.to_owned(), version.to_owned());
-    let plugin = own_code(&engine).unwrap_or_default();
+    let plugin = own_code_checksum(&engine).unwrap_or_default();
     About { engine, version, build, sha256, source, file: String::new(), plugin }
 }
 
 /// Extracts the library from the archive.
-fn unpack(jar: &Path, file: &str, folder: &Path) -> anyhow::Result<PathBuf> {
+fn unpack(jar: &Path, file: &str, dir: &Path) -> anyhow::Result<PathBuf> {
     let damaged = || format!("failed to read {}", jar.display());
     let mut archive = zip::ZipArchive::new(File::open(jar)?).with_context(damaged)?;
     let mut member = archive.by_name(file).map_err(|error| match error {
@@ -255,30 +261,30 @@ fn unpack(jar: &Path, file: &str, folder: &Path) -> anyhow::Result<PathBuf> {
         }
         error => anyhow::Error::new(error).context(damaged()),
     })?;
-    let path = folder.join(file);
+    let path = dir.join(file);
     let written = File::create_new(&path).and_then(|mut out| {
         io::copy(&mut member, &mut out)?;
         out.sync_all()
     });
-    written.map_err(|error| cannot_write(folder, &error))?;
+    written.map_err(|error| cannot_write(dir, &error))?;
     Ok(path)
 }
 
 /// Moves a finished directory to its target, and what is outdated there to `old`. A directory that
 /// appeared there meanwhile is equivalent.
-fn settle(folder: &Path, target: &Path, old: Option<&Path>) -> io::Result<()> {
+fn replace_dir(dir: &Path, target: &Path, old: Option<&Path>) -> io::Result<()> {
     if let Some(old) = old {
         std::fs::rename(target, old)?;
     }
-    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))?;
-    match std::fs::rename(folder, target) {
+    std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755))?;
+    match std::fs::rename(dir, target) {
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
         moved => moved,
     }
 }
 
-fn cannot_write(folder: &Path, error: &io::Error) -> Complaint {
-    let what = format!("failed to store a library in {}: {error}", folder.display());
+fn cannot_write(dir: &Path, error: &io::Error) -> Complaint {
+    let what = format!("failed to store a library in {}: {error}", dir.display());
     let hint = match error.kind() {
         io::ErrorKind::StorageFull => {
             "the disk is full: a library needs up to 20 MB, its build up to 200 MB"
@@ -293,8 +299,8 @@ mod tests {
     use super::*;
     use std::io::Write as _;
 
-    fn archive(folder: &Path, name: &str) -> PathBuf {
-        let path = folder.join("a.jar");
+    fn archive(dir: &Path, name: &str) -> PathBuf {
+        let path = dir.join("a.jar");
         let mut writer = zip::ZipWriter::new(File::create(&path).unwrap());
         writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
         writer.write_all(b"code").unwrap();
@@ -319,7 +325,9 @@ mod tests {
 
     #[test]
     fn a_library_with_an_older_plugin_is_not_current() {
-        let made = |engine: &str, build| about(engine, "1.0", build, String::new(), String::new());
+        let made = |engine: &str, build| {
+            describe_library(engine, "1.0", build, String::new(), String::new())
+        };
         for (engine, build) in [("leveldb", Build::System), ("wiredtiger", Build::Native)] {
             let current = made(engine, build);
             assert!(!has_old_plugin(engine, &current));
@@ -333,33 +341,33 @@ mod tests {
 
     #[test]
     fn only_the_library_is_unpacked() {
-        let folder = tempfile::tempdir().unwrap();
-        let jar = archive(folder.path(), "librocksdbjni-linux64.so");
-        let path = unpack(&jar, "librocksdbjni-linux64.so", folder.path()).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let jar = archive(dir.path(), "librocksdbjni-linux64.so");
+        let path = unpack(&jar, "librocksdbjni-linux64.so", dir.path()).unwrap();
         assert_eq!(std::fs::read(path).unwrap(), b"code");
-        let error = unpack(&jar, "librocksdbjni-linux-mips.so", folder.path()).unwrap_err();
+        let error = unpack(&jar, "librocksdbjni-linux-mips.so", dir.path()).unwrap_err();
         assert!(error.to_string().contains("librocksdbjni-linux-mips.so"), "{error:#}");
         std::fs::write(&jar, "no archive").unwrap();
-        assert!(unpack(&jar, "x", folder.path()).is_err());
+        assert!(unpack(&jar, "x", dir.path()).is_err());
     }
 
     #[test]
-    fn a_folder_is_there_whole_or_not_at_all() {
+    fn a_directory_is_there_whole_or_not_at_all() {
         let store = tempfile::tempdir().unwrap();
         let made = |name: &str| {
-            let folder = store.path().join(name);
-            std::fs::create_dir(&folder).unwrap();
-            std::fs::write(folder.join("lib.so"), name).unwrap();
-            folder
+            let dir = store.path().join(name);
+            std::fs::create_dir(&dir).unwrap();
+            std::fs::write(dir.join("lib.so"), name).unwrap();
+            dir
         };
         let target = store.path().join("9.10.0");
-        settle(&made(".fetch-1"), &target, None).unwrap();
+        replace_dir(&made(".fetch-1"), &target, None).unwrap();
         // The first directory stays.
-        settle(&made(".fetch-2"), &target, None).unwrap();
+        replace_dir(&made(".fetch-2"), &target, None).unwrap();
         assert_eq!(std::fs::read(target.join("lib.so")).unwrap(), b".fetch-1");
         // An outdated one is replaced.
         let old = tempfile::tempdir().unwrap();
-        settle(&made(".fetch-3"), &target, Some(old.path())).unwrap();
+        replace_dir(&made(".fetch-3"), &target, Some(old.path())).unwrap();
         assert_eq!(std::fs::read(target.join("lib.so")).unwrap(), b".fetch-3");
         assert_eq!(std::fs::read(old.path().join("lib.so")).unwrap(), b".fetch-1");
         // A fetch in progress stays.

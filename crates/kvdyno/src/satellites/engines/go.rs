@@ -69,22 +69,22 @@ pub(super) struct BuiltPlugin {
 }
 
 impl GoModule {
-    /// Builds the plugin of `engine` with this version of its module in `folder`.
+    /// Builds the plugin of `engine` with this version of its module in `dir`.
     pub(super) fn build(
         &self,
         engine: &str,
         version: &str,
-        folder: &Path,
+        dir: &Path,
         mut report: impl FnMut(&str, u64, Option<u64>),
     ) -> anyhow::Result<BuiltPlugin> {
         self.check_major(engine, version)?;
         let files = find(engine).with_context(|| format!("{engine} has no plugin in Go"))?;
         for (path, text) in SHARED.iter().chain(files) {
-            let path = folder.join(path);
-            std::fs::create_dir_all(path.parent().unwrap_or(folder))?;
+            let path = dir.join(path);
+            std::fs::create_dir_all(path.parent().unwrap_or(dir))?;
             std::fs::write(path, text)?;
         }
-        let sources = folder.join(engine);
+        let sources = dir.join(engine);
         let module = format!("{}@v{version}", self.module);
         report("fetching", 0, None);
         if self.versions().first() == Some(&version) {
@@ -99,7 +99,7 @@ impl GoModule {
             self.check_chosen(engine, version, &sources)?;
         }
         report("compiling", 0, None);
-        let path = folder.join(format!("libkvdyno-{engine}.so"));
+        let path = dir.join(format!("libkvdyno-{engine}.so"));
         let output = path.as_os_str();
         let words = ["build", "-trimpath", "-buildmode=c-shared", "-o"].map(OsStr::new);
         go(&sources, words.into_iter().chain([output, OsStr::new(".")]))?;
@@ -145,10 +145,10 @@ fn manifest_without_dependencies(engine: &str) -> String {
     )
 }
 
-fn go<S: AsRef<OsStr>>(folder: &Path, words: impl IntoIterator<Item = S>) -> anyhow::Result<()> {
+fn go<S: AsRef<OsStr>>(dir: &Path, words: impl IntoIterator<Item = S>) -> anyhow::Result<()> {
     let mut command = Command::new("go");
     // Settings of a workspace that contains the store do not apply.
-    command.args(words).current_dir(folder).env("GOWORK", "off").env("CGO_ENABLED", "1");
+    command.args(words).current_dir(dir).env("GOWORK", "off").env("CGO_ENABLED", "1");
     if let Some(level) = processor_level() {
         command.env("GOAMD64", level);
     }

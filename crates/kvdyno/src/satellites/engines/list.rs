@@ -69,7 +69,7 @@ pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
         printer.warning(&format!("{engine}: {problem}"));
     }
     for (engine, published) in &published {
-        if published.versions().is_empty() && library::installed(engine).is_empty() {
+        if published.versions().is_empty() && library::list_installed(engine).is_empty() {
             printer.hint(&format!("`kvdyno engines get {engine}` (the system's package)"));
         }
         let of_engine = to_get.iter().filter(|release| release.engine == *engine);
@@ -92,7 +92,7 @@ fn rows(engine: &str, worker: Option<&Worker>) -> Vec<Row> {
         problem: worker.is_none().then(no_worker),
         ..Row::default()
     };
-    let installed = library::installed(engine);
+    let installed = library::list_installed(engine);
     if !installed.is_empty() {
         let of_library = |library: library::Installed| Row {
             version: Some(library.version),

@@ -9,11 +9,11 @@ use std::process::{Command, Stdio};
 /// Upper bound of stored output.
 const SAID_BYTES_MAX: usize = 1 << 20;
 
-/// Copies the artifact with these coordinates into `folder`, and reports the progress: bytes done
+/// Copies the artifact with these coordinates into `dir`, and reports the progress: bytes done
 /// of all.
 pub(super) fn copy(
     coordinates: &str,
-    folder: &Path,
+    dir: &Path,
     mut report: impl FnMut(u64, u64),
 ) -> anyhow::Result<PathBuf> {
     // The launcher's message that Java is missing.
@@ -21,14 +21,14 @@ pub(super) fn copy(
     let mut child = Command::new("mvn")
         .args(["--strict-checksums", "-Dstyle.color=never", "dependency:copy"])
         .arg(format!("-Dartifact={coordinates}"))
-        .arg(format!("-DoutputDirectory={}", folder.display()))
+        .arg(format!("-DoutputDirectory={}", dir.display()))
         // Runs outside of any project, whose settings would apply.
-        .current_dir(folder)
+        .current_dir(dir)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(errors.try_clone()?)
         .spawn()
-        .map_err(|error| not_started(&error))?;
+        .map_err(|error| start_error(&error))?;
     let mut output = String::new();
     if let Some(stdout) = child.stdout.take() {
         listen(stdout, |line| {
@@ -46,10 +46,10 @@ pub(super) fn copy(
         let mut bytes = Vec::new();
         errors.take(SAID_BYTES_MAX as u64).read_to_end(&mut bytes)?;
         output.push_str(&String::from_utf8_lossy(&bytes));
-        return Err(failed(coordinates, &output).into());
+        return Err(maven_error(coordinates, &output).into());
     }
     let jar = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jar");
-    let mut files = std::fs::read_dir(folder)?.flatten().map(|entry| entry.path());
+    let mut files = std::fs::read_dir(dir)?.flatten().map(|entry| entry.path());
     files.find(jar).ok_or_else(|| anyhow::anyhow!("`mvn` did not copy {coordinates}"))
 }
 
@@ -88,7 +88,7 @@ fn progress(line: &str) -> Option<(u64, u64)> {
     Some((bytes(done)?, bytes(all)?))
 }
 
-fn not_started(error: &io::Error) -> Complaint {
+fn start_error(error: &io::Error) -> Complaint {
     if error.kind() != io::ErrorKind::NotFound {
         return Complaint::usage(format!("failed to start `mvn`: {error}"));
     }
@@ -126,7 +126,7 @@ const FAILURES: [(&[&str], &str, &str); 5] = [
 ];
 
 /// The reason, from its output.
-fn failed(coordinates: &str, output: &str) -> Complaint {
+fn maven_error(coordinates: &str, output: &str) -> Complaint {
     let failure =
         FAILURES.iter().find(|(words, ..)| words.iter().any(|word| output.contains(word)));
     if let Some((_, what, hint)) = failure {
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn each_failure_has_its_remedy() {
-        let failure_of = |output: &str| failed("g:a:1", output);
+        let failure_of = |output: &str| maven_error("g:a:1", output);
         let missing = failure_of("[ERROR] Could not find artifact g:a:jar:1 in central");
         assert!(missing.message.contains("g:a:1"), "{missing:?}");
         let offline = failure_of("[ERROR] Could not transfer artifact g:a: Connection refused");
@@ -165,7 +165,7 @@ mod tests {
         assert!(java.message.contains("cannot find Java") && java.hint.is_some(), "{java:?}");
         let other = failure_of("[INFO] a\n[ERROR] something else\n[ERROR] more");
         assert!(other.message.ends_with("failed: something else"), "{other:?}");
-        let gone = not_started(&io::ErrorKind::NotFound.into());
+        let gone = start_error(&io::ErrorKind::NotFound.into());
         assert!(gone.hint.unwrap().contains("apt-get install maven"));
     }
 }

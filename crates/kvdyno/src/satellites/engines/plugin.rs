@@ -29,12 +29,12 @@ pub(super) struct PluginSource {
     packages: &'static str,
 }
 
-/// Files of one folder below that of plugins.
+/// Files of one directory below that of plugins.
 macro_rules! source_files {
-    ($folder:literal: $($name:literal)*) => {
+    ($dir:literal: $($name:literal)*) => {
         [$((
             $name,
-            include_str!(concat!("../../../../../engines/plugin/", $folder, "/", $name)),
+            include_str!(concat!("../../../../../engines/plugin/", $dir, "/", $name)),
         )),*]
     };
 }
@@ -127,7 +127,7 @@ impl PluginSource {
             Complaint::usage(what)
                 .hint(format!("expected a build with `include` and `lib`; {remedy}"))
         })?;
-        let version = version_in(&header, self.version).with_context(|| {
+        let version = parse_version(&header, self.version).with_context(|| {
             format!("cannot find a version in {}", include.join(self.header).display())
         })?;
         let archives = self.libraries(&prefix);
@@ -135,11 +135,11 @@ impl PluginSource {
             let what = format!("cannot find lib{}.a or .so in {}", self.library, prefix.display());
             return Err(Complaint::usage(what).hint(remedy).into());
         }
-        let folder = tempfile::tempdir()?;
+        let dir = tempfile::tempdir()?;
         for (name, text) in self.files.iter().chain(&PLUGIN_HEADER) {
-            std::fs::write(folder.path().join(name), text)?;
+            std::fs::write(dir.path().join(name), text)?;
         }
-        let source = folder.path().join(self.files[0].0);
+        let source = dir.path().join(self.files[0].0);
         let mut linked = Ok(());
         for archive in &archives {
             let mut command = Command::new(self.compiler);
@@ -189,12 +189,12 @@ impl PluginSource {
     /// The engine's libraries in a directory, the static one first: it makes one complete file.
     fn libraries(&self, prefix: &Path) -> Vec<PathBuf> {
         let multiarch = output(self.compiler, "-print-multiarch");
-        let folders = [format!("lib/{multiarch}"), "lib64".to_owned(), "lib".to_owned()];
-        let folders = folders.iter().map(|folder| prefix.join(folder)).chain([prefix.to_owned()]);
-        let folders: Vec<PathBuf> = folders.collect();
+        let dirs = [format!("lib/{multiarch}"), "lib64".to_owned(), "lib".to_owned()];
+        let dirs = dirs.iter().map(|dir| prefix.join(dir)).chain([prefix.to_owned()]);
+        let dirs: Vec<PathBuf> = dirs.collect();
         let named = |extension: &str| {
             let name = format!("lib{}.{extension}", self.library);
-            folders.iter().map(move |folder| folder.join(&name)).find(|path| path.is_file())
+            dirs.iter().map(move |dir| dir.join(&name)).find(|path| path.is_file())
         };
         [named("a"), named("so")].into_iter().flatten().collect()
     }
@@ -221,7 +221,7 @@ fn output(compiler: &str, question: &str) -> String {
 }
 
 /// `11.3.1`: the numbers after each of these words, or after the only one.
-fn version_in(header: &str, words: &[&str]) -> Option<String> {
+fn parse_version(header: &str, words: &[&str]) -> Option<String> {
     let number = |words: &&str| {
         let rest = header.split_once(words)?.1.trim_start();
         let is_part = |c: char| c.is_ascii_digit() || c == '.';
@@ -241,29 +241,29 @@ mod tests {
         let header = "#define WIREDTIGER_VERSION_MAJOR\t11\n#define WIREDTIGER_VERSION_MINOR 3\n\
                       #define WIREDTIGER_VERSION_PATCH 1\n";
         let wiredtiger = find_source("wiredtiger").unwrap();
-        assert_eq!(version_in(header, wiredtiger.version).as_deref(), Some("11.3.1"));
+        assert_eq!(parse_version(header, wiredtiger.version).as_deref(), Some("11.3.1"));
         let header = "static const int kMajorVersion = 1;\nstatic const int kMinorVersion = 23;\n";
         let leveldb = find_source("leveldb").unwrap();
-        assert_eq!(version_in(header, leveldb.version).as_deref(), Some("1.23"));
+        assert_eq!(parse_version(header, leveldb.version).as_deref(), Some("1.23"));
         let header = "#define TIDESDB_VERSION \"10.2.1\"\n";
         let tidesdb = find_source("tidesdb").unwrap();
-        assert_eq!(version_in(header, tidesdb.version).as_deref(), Some("10.2.1"));
-        assert_eq!(version_in("kMajorVersion = x;", leveldb.version), None);
+        assert_eq!(parse_version(header, tidesdb.version).as_deref(), Some("10.2.1"));
+        assert_eq!(parse_version("kMajorVersion = x;", leveldb.version), None);
         assert!(find_source("rocksdb").is_err());
     }
 
     #[test]
-    fn a_folder_without_a_build_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let out = folder.path().join("out.so");
-        let refused = |plugin: &PluginSource| match plugin.link(folder.path(), &out) {
+    fn a_directory_without_a_build_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("out.so");
+        let refused = |plugin: &PluginSource| match plugin.link(dir.path(), &out) {
             Ok(_) => panic!("linked with nothing"),
             Err(error) => format!("{error:#}"),
         };
         let wiredtiger = find_source("wiredtiger").unwrap();
         assert!(refused(wiredtiger).contains("include/wiredtiger.h"));
-        std::fs::create_dir(folder.path().join("include")).unwrap();
-        let header = folder.path().join("include/wiredtiger.h");
+        std::fs::create_dir(dir.path().join("include")).unwrap();
+        let header = dir.path().join("include/wiredtiger.h");
         std::fs::write(&header, "").unwrap();
         assert!(refused(wiredtiger).contains("version"));
         let words: Vec<String> =

@@ -79,7 +79,7 @@ struct Source {
 pub(super) struct CrateSources {
     pub(super) package: String,
     /// Below the crate.
-    pub(super) folder: String,
+    pub(super) dir: String,
     /// Those of `cmake`.
     pub(super) options: Vec<String>,
     /// What is before a compressor's name in the option that includes it.
@@ -204,7 +204,7 @@ impl CrateSources {
 
 impl System {
     /// `libleveldb-dev 1.23-4`: the installed package, if it can be determined.
-    pub(super) fn installed(&self) -> String {
+    pub(super) fn installed_package(&self) -> String {
         let mut query = Command::new("dpkg-query");
         query.args(["--show", "--showformat=${Package} ${Version}", &self.package]);
         let output = query.output().ok().filter(|output| output.status.success());

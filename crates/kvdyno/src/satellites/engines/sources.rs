@@ -29,21 +29,21 @@ pub(super) struct EngineBuild {
 }
 
 impl Sources {
-    /// Fetches a version into `folder` and builds it there; reports the progress.
+    /// Fetches a version into `dir` and builds it there; reports the progress.
     pub(super) fn build(
         &self,
         version: &str,
-        folder: &Path,
+        dir: &Path,
         mut report: impl FnMut(&str, u64, Option<u64>),
     ) -> anyhow::Result<EngineBuild> {
         report("fetching", 0, None);
-        let archive = self.fetch(version, folder)?;
+        let archive = self.fetch(version, dir)?;
         let sum = sha256(&archive)?;
-        let sources = unpack(&archive, folder)?;
-        let prefix = folder.join("build");
-        let (found, missing): (Vec<_>, Vec<_>) =
+        let sources = unpack(&archive, dir)?;
+        let prefix = dir.join("build");
+        let (installed, missing): (Vec<_>, Vec<_>) =
             COMPRESSORS.into_iter().partition(|(_, library)| plugin::has_library("cc", library));
-        tool::run(configure(&sources, &prefix, &found), REMEDY, |_| {})?;
+        tool::run(configure(&sources, &prefix, &installed), REMEDY, |_| {})?;
         let mut build = Command::new("cmake");
         let jobs = std::thread::available_parallelism().map_or(1, usize::from).to_string();
         build.arg("--build").arg(&prefix);
@@ -60,9 +60,9 @@ impl Sources {
     }
 
     /// Fetched by `pip`, which verifies the known checksum before it reads the archive.
-    fn fetch(&self, version: &str, folder: &Path) -> anyhow::Result<PathBuf> {
+    fn fetch(&self, version: &str, dir: &Path) -> anyhow::Result<PathBuf> {
         let package = &self.package;
-        let requirements = folder.join("wanted.txt");
+        let requirements = dir.join("wanted.txt");
         let sum = self.sha256(version);
         let hash = sum.map(|sum| format!(" --hash=sha256:{sum}")).unwrap_or_default();
         std::fs::write(&requirements, format!("{package}=={version}{hash}\n"))?;
@@ -70,31 +70,31 @@ impl Sources {
         // Only this package must come as source; its build requirements may be binaries.
         pip.args(["-m", "pip", "download", "--no-deps", "--disable-pip-version-check"]);
         pip.args(["--no-binary", package, "--progress-bar", "off", "--dest"]);
-        pip.arg(folder).arg("--requirement").arg(&requirements);
+        pip.arg(dir).arg("--requirement").arg(&requirements);
         // Settings of a project there would apply.
-        pip.current_dir(folder);
+        pip.current_dir(dir);
         let hint = format!(
             "check that this machine is online, and that release {version} exists: `kvdyno engines \
              list` shows known ones; {REMEDY}"
         );
         tool::run(pip, &hint, |_| {})?;
         let archive = |path: &PathBuf| path.to_string_lossy().ends_with(".tar.gz");
-        let mut files = std::fs::read_dir(folder)?.flatten().map(|entry| entry.path());
+        let mut files = std::fs::read_dir(dir)?.flatten().map(|entry| entry.path());
         let archive = files.find(archive);
         archive.with_context(|| format!("`pip` did not fetch sources of {package} {version}"))
     }
 }
 
 /// The archive's one directory.
-fn unpack(archive: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
-    let sources = folder.join("sources");
+fn unpack(archive: &Path, dir: &Path) -> anyhow::Result<PathBuf> {
+    let sources = dir.join("sources");
     std::fs::create_dir(&sources)?;
     let mut tar = Command::new("tar");
     tar.arg("-xzf").arg(archive).arg("-C").arg(&sources);
     tool::run(tar, REMEDY, |_| {})?;
     let mut inside = std::fs::read_dir(&sources)?.flatten().map(|entry| entry.path());
-    let folder = inside.find(|path| path.join("CMakeLists.txt").is_file());
-    folder.ok_or_else(|| {
+    let dir = inside.find(|path| path.join("CMakeLists.txt").is_file());
+    dir.ok_or_else(|| {
         let what = "these sources have no CMakeLists.txt: the version is too old for kvdyno to \
                     build";
         let hint = "build them by their own instructions, then use `kvdyno engines build NAME \

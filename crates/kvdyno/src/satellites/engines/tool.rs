@@ -41,11 +41,11 @@ pub(super) fn run(
     errors.read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text);
     lines.extend(text.lines().map(str::to_owned));
-    Err(Complaint::usage(format!("`{name}` failed:\n{}", last(&lines))).hint(remedy).into())
+    Err(Complaint::usage(format!("`{name}` failed:\n{}", error_lines(&lines))).hint(remedy).into())
 }
 
 /// The lines with errors; without any, the last ones.
-fn last(output: &[String]) -> String {
+fn error_lines(output: &[String]) -> String {
     let tells = |line: &&String| line.to_lowercase().contains("error");
     let mut lines: Vec<&String> = output.iter().filter(tells).take(LINES_MAX).collect();
     if lines.is_empty() {

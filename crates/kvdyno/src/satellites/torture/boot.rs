@@ -16,7 +16,7 @@ const NEW_ID: &str = "/proc/sys/kernel/random/uuid";
 pub(super) struct Boot(());
 
 impl Boot {
-    pub(super) fn again() -> anyhow::Result<Self> {
+    pub(super) fn simulate() -> anyhow::Result<Self> {
         let bound = || -> anyhow::Result<()> {
             let mut file = NamedTempFile::new()?;
             file.write_all(fs::read_to_string(NEW_ID)?.as_bytes())?;

@@ -22,7 +22,7 @@ const FUSE: &str = "/dev/fuse";
 
 pub(super) struct Testbed {
     pub(super) recorder: Recorder,
-    folder: PathBuf,
+    dir: PathBuf,
     kind: FilesystemKind,
 }
 
@@ -71,18 +71,18 @@ impl Testbed {
     ) -> anyhow::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("kvdyno-torture-");
-        let folder = match data_dir {
+        let dir = match data_dir {
             Some(data_dir) => builder.tempdir_in(data_dir),
             None => builder.tempdir(),
         };
-        let folder = folder.context("failed to create a directory of mount points")?;
-        let mount_point = folder.path().join("drives");
+        let dir = dir.context("failed to create a directory of mount points")?;
+        let mount_point = dir.path().join("drives");
         fs::create_dir(&mount_point)?;
         let recorder = mount(&mount_point).context("failed to mount a recording drive")?;
         // The recorder owns the directory now: it outlives this process.
-        let folder = folder.keep();
-        recorder.remove(&folder)?;
-        Ok(Self { recorder, folder, kind })
+        let dir = dir.keep();
+        recorder.remove(&dir)?;
+        Ok(Self { recorder, dir, kind })
     }
 
     /// A new filesystem on the drive.
@@ -109,7 +109,7 @@ impl Testbed {
     }
 
     fn point(&self, name: &str) -> anyhow::Result<PathBuf> {
-        let point = self.folder.join(name);
+        let point = self.dir.join(name);
         match fs::create_dir(&point) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error.into()),
             _ => Ok(point),

@@ -12,13 +12,13 @@ use kvdyno_render::wrap::wrap;
 use kvdyno_torture::verdict::{Verdict, judge};
 use std::path::Path;
 
-pub(super) fn print(record: &TortureRecord, folder: &Path, printer: &Printer) {
+pub(super) fn print(record: &TortureRecord, dir: &Path, printer: &Printer) {
     printer.data(&table(record));
     if record.ended_unix_ns.is_none() {
         printer.warning("it was interrupted: further classes were not tried");
     }
     for class in &record.classes {
-        print_class(class, folder, printer);
+        print_class(class, dir, printer);
     }
     printer.data(&wrap(
         "States without losses are no proof: `< 1 %` is the upper bound of such losses with 95 % \
@@ -60,7 +60,7 @@ pub(super) fn trial_result(trial: &Trial) -> String {
     let tally = &trial.tally;
     let lost = Lost::from_tally(tally);
     // A sync has few moments, which bound nothing.
-    let mut text = if trial.kind == TrialKind::Sync { lost.counts() } else { lost.words() };
+    let mut text = if trial.kind == TrialKind::Sync { lost.counts() } else { lost.description() };
     if tally.corrupt > 0 {
         let kinds = [
             (tally.unopened, "not opened"),
@@ -83,20 +83,20 @@ pub(super) fn trial_result(trial: &Trial) -> String {
     for (count, what) in others.into_iter().filter(|(count, _)| *count > 0) {
         text += &format!(", {what} {count}");
     }
-    if trial.kind == TrialKind::Control && !tally.sound_only() {
+    if trial.kind == TrialKind::Control && !tally.is_sound() {
         text += ": detected";
     }
     text
 }
 
-fn print_class(class: &ClassRecord, folder: &Path, printer: &Printer) {
+fn print_class(class: &ClassRecord, dir: &Path, printer: &Printer) {
     let label = format!("{} {}", class.engine, class.durability.as_str());
     let (tone, words) = match verdict(class) {
         Verdict::Held => (Tone::Good, "held".to_owned()),
         Verdict::Broken(broken) => (Tone::Bad, format!("broken: {}", broken.join("; "))),
         Verdict::Inconclusive(why) => (Tone::Warning, format!("inconclusive: {why}")),
     };
-    printer.marked(tone, &label, &format!(": {words}"));
+    printer.marked_data(tone, &label, &format!(": {words}"));
     let has_examples =
         |trial: &&Trial| trial.kind != TrialKind::Control && !trial.examples.is_empty();
     let mut examples = class.trials.iter().filter(has_examples).peekable();
@@ -112,10 +112,10 @@ fn print_class(class: &ClassRecord, folder: &Path, printer: &Printer) {
         );
         printer.data(&format!("  {}", wrap(&text, 4)));
         if is_recorded(trial.kind) && class.recording.is_some() {
-            let folder = shell_word(&folder.display().to_string());
+            let dir = shell_word(&dir.display().to_string());
             let (engine, class) = (&class.engine, class.durability.as_str());
             printer.data(&format!(
-                "    again: kvdyno torture --replay {folder} --engine {engine} \
+                "    again: kvdyno torture --replay {dir} --engine {engine} \
                  --durability {class} --power-loss {state}"
             ));
         }

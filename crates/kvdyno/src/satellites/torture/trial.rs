@@ -101,8 +101,8 @@ impl Count {
         } else {
             Badness::Lost
         };
-        let (acknowledged, found) = (promised.writes(), damage.words());
-        self.add_example(badness, Example { state, how, acknowledged, damage: found });
+        let (acknowledged, damage_text) = (promised.writes(), damage.description());
+        self.add_example(badness, Example { state, how, acknowledged, damage: damage_text });
     }
 
     fn add_example(&mut self, badness: Badness, example: Example) {
@@ -111,7 +111,7 @@ impl Count {
         self.examples.truncate(EXAMPLES);
     }
 
-    fn done(self) -> Trial {
+    fn into_trial(self) -> Trial {
         let took_ns = self.begun.elapsed().as_nanos() as u64;
         let examples = self.examples.into_iter().map(|(_, example)| example).collect();
         Trial { kind: self.kind, tally: self.tally, examples, took_ns }
@@ -135,36 +135,35 @@ impl Trials<'_> {
     pub(super) fn kills(&self, mounted: &Looped) -> anyhow::Result<Trial> {
         let mut count = Count::new(TrialKind::Kill);
         let mut draw = Draw::new(&[self.seed, 1]);
-        let folder = mounted.data().join("killed");
+        let dir = mounted.data().join("killed");
         // The duration of a full run.
         let mut whole = Duration::ZERO;
         let kills = (self.states / STATES_A_KILL).max(3);
         let mut number = 0;
         while count.tally.states < kills && !self.is_interrupted() {
             self.progress.phase("kill -9", count.tally.states, Some(kills), None);
-            fs::create_dir(&folder)?;
+            fs::create_dir(&dir)?;
             self.testbed.recorder.begin()?;
             let begun = Instant::now();
-            let mut worker =
-                self.victim.pledge(&folder, self.testbed.recorder.acknowledgements())?;
+            let mut worker = self.victim.pledge(&dir, self.testbed.recorder.acknowledgements())?;
             let after = whole * draw.below(1000) as u32 / 1000;
             if whole.is_zero() {
-                worker.finish(Duration::ZERO)?.or_complain(self.victim)?;
+                worker.finish(Duration::ZERO)?.into_result(self.victim)?;
                 whole = begun.elapsed();
             } else if !worker.ends_within(after)? {
                 worker.kill();
                 worker.wait(Duration::from_secs(10))?;
-                let promised = self.promised(usize::MAX, &self.testbed.recorder.look()?);
+                let promised = self.promise_at_moment(usize::MAX, &self.testbed.recorder.look()?);
                 let how = format!("killed after {} ms", after.as_millis());
-                count.add(number, how, &promised, &self.victim.recover_killed(&folder)?);
+                count.add(number, how, &promised, &self.victim.recover_killed(&dir)?);
                 number += 1;
             } else {
                 // The run was faster than before.
                 whole = whole * 9 / 10 + Duration::from_millis(1);
             }
-            fs::remove_dir_all(&folder).context("failed to remove a database")?;
+            fs::remove_dir_all(&dir).context("failed to remove a database")?;
         }
-        Ok(count.done())
+        Ok(count.into_trial())
     }
 
     /// Runs the writes from the beginning, with or without a fault of the drive. Returns the
@@ -175,18 +174,18 @@ impl Trials<'_> {
         // A pending fault would hit the next filesystem.
         recorder.begin()?;
         let mounted = self.testbed.make()?;
-        let folder = mounted.data().join("database");
-        fs::create_dir(&folder)?;
+        let dir = mounted.data().join("database");
+        fs::create_dir(&dir)?;
         sync(mounted.data())?;
         recorder.begin()?;
         if let Some(fault) = fault {
             recorder.fail(fault)?;
         }
-        let pledge = self.victim.pledge(&folder, recorder.acknowledgements())?;
+        let pledge = self.victim.pledge(&dir, recorder.acknowledgements())?;
         let outcome = pledge.finish(self.pause)?;
         let log = recorder.look()?;
         if fault.is_none() {
-            outcome.or_complain(self.victim)?;
+            outcome.into_result(self.victim)?;
         }
         // A filesystem with I/O errors may not unmount cleanly.
         let removed = mounted.remove();
@@ -197,7 +196,7 @@ impl Trials<'_> {
     }
 
     /// Power losses at `states` moments.
-    pub(super) fn power(&self, log: &Seen) -> anyhow::Result<Trial> {
+    pub(super) fn power_losses(&self, log: &Seen) -> anyhow::Result<Trial> {
         let states = (0..self.states).map(|number| draw(self.seed, number, log)).collect();
         self.explore(TrialKind::Power, states, log)
     }
@@ -251,7 +250,7 @@ impl Trials<'_> {
         mut states: Vec<State>,
         log: &Seen,
     ) -> anyhow::Result<Trial> {
-        let _boot = Boot::again()?;
+        let _boot = Boot::simulate()?;
         // Each lane continues from the drive's previous state.
         states.sort_by_key(|state| state.moment);
         let (next, count) = (AtomicUsize::new(0), Mutex::new(Count::new(kind)));
@@ -262,7 +261,7 @@ impl Trials<'_> {
                 }
                 let recovery = self.recover(state, lane, None)?;
                 let Ok(mut count) = count.lock() else { break };
-                let promised = self.promised(state.moment, log);
+                let promised = self.promise_at_moment(state.moment, log);
                 match recovery {
                     Ok(recovery) => {
                         count.add(state.number, describe_state(state, log), &promised, &recovery);
@@ -270,10 +269,10 @@ impl Trials<'_> {
                     Err(why) => {
                         count.tally.states += 1;
                         count.tally.unmounted += 1;
-                        let found = format!("cannot mount the filesystem: {why}");
+                        let damage = format!("cannot mount the filesystem: {why}");
                         let (state, how) = (state.number, describe_state(state, log));
                         let acknowledged = promised.writes();
-                        let example = Example { state, how, acknowledged, damage: found };
+                        let example = Example { state, how, acknowledged, damage };
                         count.add_example(Badness::Unmounted, example);
                     }
                 }
@@ -291,7 +290,7 @@ impl Trials<'_> {
             })
         })?;
         let count = count.into_inner().map_err(|_| anyhow::anyhow!("a lane panicked"))?;
-        Ok(count.done())
+        Ok(count.into_trial())
     }
 
     /// The engine's result after a power loss; the inner error: the filesystem cannot be mounted.
@@ -304,14 +303,16 @@ impl Trials<'_> {
     ) -> anyhow::Result<Result<Recovery, String>> {
         let served = self.testbed.recorder.serve(state)?;
         if let Some(image) = image {
-            served.keep(image).with_context(|| format!("failed to store {}", image.display()))?;
+            served
+                .save_image(image)
+                .with_context(|| format!("failed to store {}", image.display()))?;
         }
         let mounted = match self.testbed.mount(&served.drive(0), lane)? {
             Ok(mounted) => mounted,
             Err(why) => return Ok(Err(why)),
         };
-        let folder = mounted.data().join("database");
-        let recovery = self.victim.recover(&folder);
+        let dir = mounted.data().join("database");
+        let recovery = self.victim.recover(&dir);
         mounted.remove()?;
         recovery.map(Ok)
     }
@@ -328,13 +329,13 @@ impl Trials<'_> {
         let mut count = Count::new(kind);
         Ok(self.recover(state, 0, image)?.map(|recovery| {
             count.add(state.number, String::new(), promised, &recovery);
-            count.done()
+            count.into_trial()
         }))
     }
 
-    pub(super) fn promised(&self, moment: usize, log: &Seen) -> Promised {
+    pub(super) fn promise_at_moment(&self, moment: usize, log: &Seen) -> Promised {
         let victim = self.victim;
-        Promised::at(victim.units, victim.is_atomic(), &log.acknowledged, moment)
+        Promised::from_acknowledgements(victim.units, victim.is_atomic(), &log.acknowledged, moment)
     }
 }
 
@@ -347,7 +348,7 @@ pub(super) fn describe_state(state: &State, log: &Seen) -> String {
 
 impl PledgeOutcome {
     /// On a drive without faults an engine must not fail.
-    fn or_complain(self, victim: &Victim) -> anyhow::Result<()> {
+    fn into_result(self, victim: &Victim) -> anyhow::Result<()> {
         let why = match self {
             Self::Done(done) => match done.refused {
                 None => return Ok(()),
@@ -359,8 +360,8 @@ impl PledgeOutcome {
     }
 }
 
-fn sync(folder: &Path) -> anyhow::Result<()> {
-    Ok(rustix::fs::syncfs(fs::File::open(folder)?)?)
+fn sync(dir: &Path) -> anyhow::Result<()> {
+    Ok(rustix::fs::syncfs(fs::File::open(dir)?)?)
 }
 
 #[cfg(test)]

@@ -86,15 +86,15 @@ impl Victim {
         format!("{} {}", self.name, self.class().as_str())
     }
 
-    /// Starts to write into a database in `folder`.
+    /// Starts to write into a database in `dir`.
     pub(super) fn pledge(
         &self,
-        folder: &Path,
+        dir: &Path,
         acknowledgements: PathBuf,
     ) -> anyhow::Result<RunningWorker> {
         let pledge = Pledge {
-            victim: self.opened(folder),
-            writes: (WRITES / self.units.writers).max(2 * self.units.each()),
+            victim: self.opened_database(dir),
+            writes: (WRITES / self.units.writers).max(2 * self.units.units_each()),
             sittings: SITTINGS,
             writeback_every: WRITEBACK_EVERY,
             acknowledgements,
@@ -102,21 +102,22 @@ impl Victim {
         self.start("pledge", &pledge.to_line()?)
     }
 
-    /// Opens and reads the database in `folder`.
-    pub(super) fn recover(&self, folder: &Path) -> anyhow::Result<Recovery> {
-        let ended = self.start("recover", &self.opened(folder).to_line()?)?.wait(RECOVERY_MAX)?;
+    /// Opens and reads the database in `dir`.
+    pub(super) fn recover(&self, dir: &Path) -> anyhow::Result<Recovery> {
+        let ended =
+            self.start("recover", &self.opened_database(dir).to_line()?)?.wait(RECOVERY_MAX)?;
         let read = Recovered::from_json(&ended.out);
         Ok(match read.ok().filter(|_| ended.is_success()) {
             Some(recovered) => Recovery::Answered(recovered),
-            None => Recovery::Crashed(ended.words()),
+            None => Recovery::Crashed(ended.describe_failure()),
         })
     }
 
     /// The same after its process was killed.
-    pub(super) fn recover_killed(&self, folder: &Path) -> anyhow::Result<Recovery> {
+    pub(super) fn recover_killed(&self, dir: &Path) -> anyhow::Result<Recovery> {
         let begun = Instant::now();
         loop {
-            match self.recover(folder)? {
+            match self.recover(dir)? {
                 Recovery::Answered(recovered)
                     if recovered.unopened.is_some() && begun.elapsed() < LETTING_GO_MAX =>
                 {
@@ -127,10 +128,10 @@ impl Victim {
         }
     }
 
-    fn opened(&self, folder: &Path) -> Opened {
+    fn opened_database(&self, dir: &Path) -> Opened {
         let capabilities = &self.worker.description.engine.capabilities;
         Opened {
-            location: Location::Directory(folder.to_owned()),
+            location: Location::Directory(dir.to_owned()),
             options: self.options.clone(),
             units: self.units,
             // An engine that stores nothing would return any number of records, forever.
@@ -208,7 +209,7 @@ impl RunningWorker {
         }
         Ok(match Pledged::from_json(&ended.out).ok().filter(|_| ended.is_success()) {
             Some(done) => PledgeOutcome::Done(done),
-            None => PledgeOutcome::Crashed(ended.words()),
+            None => PledgeOutcome::Crashed(ended.describe_failure()),
         })
     }
 }
@@ -219,7 +220,7 @@ impl WorkerExit {
     }
 
     /// The reason why there is no reply.
-    fn words(&self) -> String {
+    fn describe_failure(&self) -> String {
         let message = self.err.trim().lines().last().unwrap_or_default();
         let message = if message.is_empty() { String::new() } else { format!(": {message}") };
         match &self.exit {

@@ -26,22 +26,22 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
     let mut prepared = prepare::prepare(&suite, &args.keep.runs.runs, printer)?;
     prepared.destroy_allowed.clone_from(&args.destroy_data_on);
     prepared.load_allowed.clone_from(&args.yes_load);
-    let case = only_case(&prepared.plan)?;
+    let case = only_measured_case(&prepared.plan)?;
     check_case(case, &prepared.workers)?;
     let output = std::path::absolute(&args.output)?;
     let files = recorded_files(&output, case);
     files.iter().try_for_each(|(_, file)| check_free(file, args.force))?;
-    check_folder(&output)?;
+    check_dir(&output)?;
     let checked = prepared.check()?;
     prepare::report_plan(&prepared, |text| printer.note(text), printer);
     let environment = start::start(checked, &args.keep, Some(output), printer)?;
-    let (folder, ended) = finish::run(environment, &prepared.plan, None, printer)?;
+    let (dir, ended) = finish::run(environment, &prepared.plan, None, printer)?;
     if ended == Ended::Interrupted {
         return Ok(Exit::Interrupted);
     }
-    let record = runs::read_record(&folder)?;
+    let record = runs::read_record(&dir)?;
     runs::warn_of_findings(&record.figures, printer);
-    let is_done = folder
+    let is_done = dir
         .case_records()?
         .iter()
         .any(|(_, done)| done.case.id == case.id && matches!(done.outcome, Outcome::Done));
@@ -52,13 +52,13 @@ pub(super) fn run(args: &RecordTraceArgs, printer: &Printer) -> anyhow::Result<E
     }
     if !is_done {
         printer.warning(&format!("{} did not complete: there is no trace of it", case.id));
-        printer.hint(&format!("`kvdyno show {}` shows the reason", folder.path.display()));
+        printer.hint(&format!("`kvdyno show {}` shows the reason", dir.path.display()));
     }
     Ok(record.figures.verdict)
 }
 
 /// The one measured case.
-fn only_case(plan: &Plan) -> Result<&Case, Complaint> {
+fn only_measured_case(plan: &Plan) -> Result<&Case, Complaint> {
     // What the load runs once, and pilots, come before it.
     let is_loader = |case: &Case| {
         let mut others = plan.cases.iter().filter(|other| other.id != case.id);
@@ -116,10 +116,10 @@ fn check_case(case: &Case, workers: &Workers) -> Result<(), Complaint> {
 }
 
 /// A trace is created in its directory: check in advance that this is possible.
-fn check_folder(file: &Path) -> Result<(), Complaint> {
-    let folder = file.parent().unwrap_or(Path::new("/"));
-    tempfile::tempfile_in(folder).map(drop).map_err(|error| {
-        let what = format!("cannot create a file in {}: {error}", folder.display());
+fn check_dir(file: &Path) -> Result<(), Complaint> {
+    let dir = file.parent().unwrap_or(Path::new("/"));
+    tempfile::tempfile_in(dir).map(drop).map_err(|error| {
+        let what = format!("cannot create a file in {}: {error}", dir.display());
         Complaint::usage(what).hint("--output: expected a file in an existing directory")
     })
 }

@@ -3,10 +3,10 @@
 
 use crate::scratch::{Done, Running, Scratch, files_below, record, wait_until};
 use crate::suites::{GET, Suite, UPDATE, suite};
-use crate::workers::{find, needs, needs_root, skipped};
+use crate::workers::{find, needs, needs_root, report_skip};
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord};
 use kvdyno_record::engine::{Value, library};
-use kvdyno_record::files::CaseFolder;
+use kvdyno_record::files::CaseDir;
 use kvdyno_record::hlog::{Intervals, Kind};
 use kvdyno_record::series::Slice;
 use rustix::process::{Pid, Signal, kill_process};
@@ -25,7 +25,7 @@ fn has_mpi(test: &str) -> bool {
     let installed =
         find("crew").is_some() && Command::new("mpirun").arg("--version").output().is_ok();
     if !installed {
-        skipped("mpi", test, "no mpirun or no kvdyno-crew (`make crew`)");
+        report_skip("mpi", test, "no mpirun or no kvdyno-crew (`make crew`)");
     }
     installed
 }
@@ -58,7 +58,7 @@ fn operations(phase: &PhaseRecord, role: &str, op: &str) -> u64 {
 
 /// Each operation once: in the rows, in the slices, and in the histograms.
 #[track_caller]
-fn assert_adds_up(case: &CaseFolder, record: &CaseRecord) {
+fn assert_adds_up(case: &CaseDir, record: &CaseRecord) {
     let series = fs::read_to_string(case.path.join("series.ndjson")).unwrap();
     let slices: Vec<Slice> =
         series.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -100,7 +100,7 @@ fn assert_adds_up(case: &CaseFolder, record: &CaseRecord) {
 }
 
 /// How much a number of the server's own grew while a phase ran.
-fn grew(case: &CaseFolder, phase: &str, counter: &str) -> u64 {
+fn grew(case: &CaseDir, phase: &str, counter: &str) -> u64 {
     let counters = case.counters().unwrap();
     let pair = &counters.phases[phase];
     let read = |side: &std::collections::BTreeMap<String, Value>| match side.get(counter) {
@@ -386,7 +386,7 @@ impl Networks {
         );
         let made = Command::new("sh").args(["-c", &script]).output().unwrap();
         if !made.status.success() {
-            skipped("netns", test, String::from_utf8_lossy(&made.stderr).trim());
+            report_skip("netns", test, String::from_utf8_lossy(&made.stderr).trim());
             return None;
         }
         Some(networks)
@@ -410,8 +410,8 @@ struct Server(Child);
 
 impl Server {
     fn start(networks: &Networks, port: u16) -> Self {
-        let program = library::installed("redis").remove(0).path;
-        let libraries = library::beside(&program).join(":");
+        let program = library::list_installed("redis").remove(0).path;
+        let libraries = library::bundled_library_dirs(&program).join(":");
         let [ip, words @ ..] = networks.inside(0);
         let mut command = Command::new(ip);
         command.args(words).arg(program).args(["--bind", ADDRESSES[0], "--save", ""]);

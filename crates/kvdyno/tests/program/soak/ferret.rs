@@ -7,8 +7,8 @@ use crate::suites::{GET, UPDATE, suite};
 use crate::theirs::free_port;
 use crate::workers::{find, needs};
 use kvdyno_record::case::Outcome;
-use kvdyno_record::files::RunFolder;
-use kvdyno_testing::skipped;
+use kvdyno_record::files::RunDir;
+use kvdyno_testing::report_skip;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -29,7 +29,7 @@ fn a_server_of_mongodbs_protocol_keeps_a_graph() {
         return;
     }
     let Some(library) = built() else {
-        skipped("ferretdb", test, "scripts/ferretdb.sh has not built it");
+        report_skip("ferretdb", test, "scripts/ferretdb.sh has not built it");
         return;
     };
     let scratch = Scratch::new();
@@ -53,13 +53,13 @@ impl Drop for Ferret {
 
 impl Ferret {
     fn start(program: &Path, scratch: &Scratch, port: u16) -> Self {
-        let folder = scratch.path("ferret");
-        std::fs::create_dir(&folder).unwrap();
+        let dir = scratch.path("ferret");
+        std::fs::create_dir(&dir).unwrap();
         let mut command = Command::new(program);
         command
             .args(["--handler=sqlite", "--telemetry=disable", "--debug-addr=-"])
-            .arg(format!("--sqlite-url=file:{}/", folder.display()))
-            .arg(format!("--state-dir={}", folder.display()))
+            .arg(format!("--sqlite-url=file:{}/", dir.display()))
+            .arg(format!("--state-dir={}", dir.display()))
             .arg(format!("--listen-addr=127.0.0.1:{port}"))
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -76,7 +76,7 @@ fn a_server_of_mongodbs_protocol_is_measured_and_left_as_it_was() {
         return;
     }
     let Some(program) = built() else {
-        skipped("ferretdb", test, "scripts/ferretdb.sh has not built it");
+        report_skip("ferretdb", test, "scripts/ferretdb.sh has not built it");
         return;
     };
     let (scratch, port) = (Scratch::new(), free_port());
@@ -100,8 +100,8 @@ fn a_server_of_mongodbs_protocol_is_measured_and_left_as_it_was() {
         // Its database is gone after it: the second would find it otherwise.
         scratch.start(command).wait().assert_ok();
     }
-    for folder in scratch.runs() {
-        let record = record(&RunFolder::open(folder).unwrap(), "mongodb");
+    for dir in scratch.runs() {
+        let record = record(&RunDir::open(dir).unwrap(), "mongodb");
         assert_eq!(record.outcome, Outcome::Done);
         let verified = phases::first(&record, "verify").verified.as_ref().unwrap();
         assert_eq!((verified.counted, verified.wrong), (Some(200), 0));

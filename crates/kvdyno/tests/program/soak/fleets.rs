@@ -5,7 +5,7 @@ use crate::readme::block_below;
 use crate::scratch::{Scratch, list, wait_until};
 use crate::suites::{GET, suite};
 use crate::theirs::free_port;
-use crate::workers::{self, needs_root, null_is_a_debug_build, skipped};
+use crate::workers::{self, needs_root, null_is_a_debug_build, report_skip};
 use std::fs;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,11 +19,11 @@ fn has(programs: &[&str], test: &str) -> bool {
         return false;
     }
     let is_installed = |name: &&&str| {
-        ["/usr/bin", "/usr/sbin"].iter().any(|folder| Path::new(folder).join(name).exists())
+        ["/usr/bin", "/usr/sbin"].iter().any(|dir| Path::new(dir).join(name).exists())
     };
     let missing: Vec<_> = programs.iter().filter(|name| !is_installed(name)).collect();
     if !missing.is_empty() {
-        skipped("fleet", test, &format!("not installed: {missing:?}"));
+        report_skip("fleet", test, &format!("not installed: {missing:?}"));
     }
     missing.is_empty()
 }
@@ -73,16 +73,16 @@ impl Fleet {
 
     /// A shell with mounts of its own; `home` in place of this user's.
     fn shell(&self, home: &str, script: &str) -> Command {
-        let folder = self.scratch.path("").display().to_string();
+        let dir = self.scratch.path("").display().to_string();
         let whole = format!(
             "set -e; mkdir -p {home}; mount --bind {home} \"$HOME\"; mount -t tmpfs none /run\n\
              mkdir /run/sshd; {script}"
         );
         let mut command = Command::new("unshare");
         command.args(["--mount", "--uts", "--propagation", "private", "bash", "-c", &whole]);
-        command.current_dir(&folder).stdin(Stdio::null());
-        command.env("PATH", format!("{folder}/bin:/usr/sbin:/usr/bin:/sbin:/bin"));
-        command.env("HOME", "/root").env("SLURM_CONF", format!("{folder}/slurm.conf"));
+        command.current_dir(&dir).stdin(Stdio::null());
+        command.env("PATH", format!("{dir}/bin:/usr/sbin:/usr/bin:/sbin:/bin"));
+        command.env("HOME", "/root").env("SLURM_CONF", format!("{dir}/slurm.conf"));
         command
     }
 
@@ -212,16 +212,16 @@ fn a_fleet_by_slurm() {
         return;
     }
     let mut fleet = Fleet::new();
-    let folder = fleet.scratch.path("").display().to_string();
-    let folder = folder.trim_end_matches('/');
+    let dir = fleet.scratch.path("").display().to_string();
+    let dir = dir.trim_end_matches('/');
     let head = free_port();
     let nodes: Vec<u16> = (0..HOSTS).map(|_| free_port()).collect();
     let mut text = format!(
         "ClusterName=fleet\nSlurmctldHost=head(127.0.0.1)\nSlurmctldPort={head}\n\
-         AuthType=auth/munge\nAuthInfo=socket={folder}/munge/socket\nCryptoType=crypto/munge\n\
-         SlurmUser=root\nSlurmdUser=root\nStateSaveLocation={folder}/state\n\
-         SlurmdSpoolDir={folder}/spool-%n\nSlurmctldPidFile={folder}/head.pid\n\
-         SlurmdPidFile={folder}/%n.pid\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
+         AuthType=auth/munge\nAuthInfo=socket={dir}/munge/socket\nCryptoType=crypto/munge\n\
+         SlurmUser=root\nSlurmdUser=root\nStateSaveLocation={dir}/state\n\
+         SlurmdSpoolDir={dir}/spool-%n\nSlurmctldPidFile={dir}/head.pid\n\
+         SlurmdPidFile={dir}/%n.pid\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
          MpiDefault=none\nReturnToService=2\nAccountingStorageType=accounting_storage/none\n\
          JobAcctGatherType=jobacct_gather/none\n"
     );
@@ -273,7 +273,7 @@ fn machines_that_are_called_alike_are_told_apart() {
         return;
     }
     if !Path::new("/etc/machine-id").exists() {
-        skipped("fleet", test, "this machine has no /etc/machine-id");
+        report_skip("fleet", test, "this machine has no /etc/machine-id");
         return;
     }
     let scratch = Scratch::new();

@@ -4,7 +4,7 @@
 use super::super::dashboards::{LIVE, queries, run_with_every_figure, write_endless_suite};
 use super::super::scratch::{Scratch, wait_until};
 use super::super::serve::Server;
-use super::super::workers::{needs, skipped};
+use super::super::workers::{needs, report_skip};
 use rustix::process::Signal;
 use std::net::TcpListener;
 use std::process::Command;
@@ -24,7 +24,7 @@ fn ask(port: u16, query: &str) -> String {
 fn a_prometheus_answers_every_query_of_the_dashboard() {
     let test = "a_prometheus_answers_every_query_of_the_dashboard";
     if Command::new("promtool").arg("--version").output().is_err() {
-        return skipped("prometheus", test, "there is no promtool on PATH");
+        return report_skip("prometheus", test, "there is no promtool on PATH");
     }
     if !needs("lmdb", test) {
         return;
@@ -34,7 +34,7 @@ fn a_prometheus_answers_every_query_of_the_dashboard() {
     let server = Server::start(&scratch);
     if !server.get("/metrics").body.contains("kvdyno_device_flush_mean_seconds") {
         server.end();
-        return skipped("disk", test, "the volume has no device that counts flushes");
+        return report_skip("disk", test, "the volume has no device that counts flushes");
     }
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let config = format!(

@@ -123,7 +123,7 @@ fn a_device_as_swap_is_refused_as_a_place_would_be_and_given_back_blank() {
     for _ in 0..2 {
         scratch.run(&["run", "s.toml", &confirm]).assert_ok();
         for case in records(&scratch.only_run()).values() {
-            assert_eq!(case.outcome.word(), "done");
+            assert_eq!(case.outcome.as_str(), "done");
             let swap = case.ram_limit.tier.as_ref().unwrap().swap.as_ref().unwrap();
             assert_eq!(Some(swap.device.as_str()), path.strip_prefix("/dev/"));
         }
@@ -159,7 +159,7 @@ fn one_device_is_a_volume_of_one_part_and_swap_of_another() {
     let cases = records(&scratch.only_run());
     let name = device.path.strip_prefix("/dev/");
     for case in cases.values() {
-        assert_eq!(case.outcome.word(), "done", "{case:?}");
+        assert_eq!(case.outcome.as_str(), "done", "{case:?}");
         let made = case.volume.as_ref().unwrap();
         let swap = case.ram_limit.tier.as_ref().and_then(|tier| tier.swap.as_ref());
         let on = (made.device.as_deref() == name, swap.map(|swap| swap.device.as_str()) == name);

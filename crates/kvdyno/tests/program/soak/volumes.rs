@@ -5,7 +5,7 @@ use crate::suites::{GET, Suite, suite};
 use crate::tiers::{SLOW, SQUEEZED, can_swap};
 use crate::volumes::{EXT4, NO_JOURNAL, assert_nothing_left, can_make, kill_after, loops, mounts};
 use crate::workers::needs;
-use kvdyno_record::files::RunFolder;
+use kvdyno_record::files::RunDir;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ fn to_be_killed(test: &str, can_swap: bool) -> Suite {
 }
 
 /// Twenty moments from before the first volume is made to after the last is gone. What stays is
-/// the record, and an empty folder with the list of what was made there, for `resume`.
+/// the record, and an empty directory with the list of what was made there, for `resume`.
 #[test]
 #[ignore = "calls swapon on this machine where it can: `make soak`"]
 fn killed_at_twenty_moments_nothing_is_left_and_the_run_goes_on() {
@@ -67,15 +67,15 @@ fn killed_at_twenty_moments_nothing_is_left_and_the_run_goes_on() {
         assert_eq!(scratch.swaps(), Vec::<PathBuf>::new());
         assert_eq!(mounts(&scratch), Vec::<String>::new());
         for run in scratch.runs() {
-            let folder = RunFolder::open(run.clone()).ok();
-            if folder.as_ref().is_none_or(RunFolder::is_complete) {
+            let dir = RunDir::open(run.clone()).ok();
+            if dir.as_ref().is_none_or(RunDir::is_complete) {
                 continue;
             }
-            assert_only_empty_folders(&run.join("volume"));
+            assert_only_empty_dirs(&run.join("volume"));
             if moment % 5 == 0 && run.join("run.json").exists() {
                 let name = run.display().to_string();
                 scratch.run(&["resume", &name]).assert_ok();
-                let words = outcomes(&folder.unwrap());
+                let words = outcomes(&dir.unwrap());
                 assert!(words.values().all(|word| *word == "done"), "{words:?}");
                 assert!(!run.join("volume").exists(), "resume took it away");
             }
@@ -87,9 +87,9 @@ fn killed_at_twenty_moments_nothing_is_left_and_the_run_goes_on() {
     assert_nothing_left(&scratch);
 }
 
-/// What a kill leaves in a data directory: a list of what was made there, and folders without a
+/// What a kill leaves in a data directory: a list of what was made there, and directories without a
 /// file.
-fn assert_only_empty_folders(place: &Path) {
+fn assert_only_empty_dirs(place: &Path) {
     for name in list(place).into_iter().filter(|name| name != ".kvdyno-lock") {
         let files = crate::scratch::files_below(&place.join(&name));
         assert!(files.is_empty(), "{files:?}");

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The interfaces of the page's sources: a name and what is between its braces.
 fn interfaces() -> BTreeMap<String, String> {
-    let folder = Path::new(env!("KVDYNO_SOURCE")).join("report/src");
+    let dir = Path::new(env!("KVDYNO_SOURCE")).join("report/src");
     let mut interfaces = BTreeMap::new();
     let own_types = [
         "overtime.ts",
@@ -28,7 +28,7 @@ fn interfaces() -> BTreeMap<String, String> {
     ];
     let files = own_types.into_iter().chain(["data.ts"]);
     for file in files {
-        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        let text = std::fs::read_to_string(dir.join(file)).unwrap();
         let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
         let lines = lines.filter(|line| !line.trim_start().starts_with("/**"));
         let text = lines.collect::<Vec<_>>().join(" ");

@@ -36,11 +36,11 @@ type Words<'t> = Peekable<SplitWhitespace<'t>>;
 /// Parses the relation. In each cell, the path before the engine is not yet split off.
 pub(super) fn read(text: &str) -> Result<Relation, ParseError> {
     let mut words = text.split_whitespace().peekable();
-    let first = side(&mut words)?;
+    let first = parse_side(&mut words)?;
     let test = match words.next() {
-        Some("in") => within(words.next())?,
-        Some(">") => Test::Above(bound(&mut words)?),
-        Some("<") => Test::Below(bound(&mut words)?),
+        Some("in") => parse_range(words.next())?,
+        Some(">") => Test::Above(parse_bound(&mut words)?),
+        Some("<") => Test::Below(parse_bound(&mut words)?),
         other => return Err(ParseError::new(other, "`in LOW..HIGH`, `>` or `<`")),
     };
     match words.next() {
@@ -64,23 +64,23 @@ pub(super) fn cells_mut(relation: &mut Relation) -> Vec<&mut Cell> {
     cells_mut(&mut relation.left).into_iter().chain(right).collect()
 }
 
-fn side(words: &mut Words<'_>) -> Result<Side, ParseError> {
-    let first = cell(words.next())?;
+fn parse_side(words: &mut Words<'_>) -> Result<Side, ParseError> {
+    let first = parse_cell(words.next())?;
     match words.peek() {
         Some(&"/") => {
             words.next();
-            Ok(Side::Ratio(first, cell(words.next())?))
+            Ok(Side::Ratio(first, parse_cell(words.next())?))
         }
         Some(&"-") => {
             words.next();
-            Ok(Side::Difference(first, cell(words.next())?))
+            Ok(Side::Difference(first, parse_cell(words.next())?))
         }
         _ => Ok(Side::Figure(first)),
     }
 }
 
-fn bound(words: &mut Words<'_>) -> Result<Bound, ParseError> {
-    match words.peek().and_then(|word| number(word)) {
+fn parse_bound(words: &mut Words<'_>) -> Result<Bound, ParseError> {
+    match words.peek().and_then(|word| parse_number(word)) {
         Some(number) => {
             words.next();
             Ok(Bound::Number(number))
@@ -89,13 +89,13 @@ fn bound(words: &mut Words<'_>) -> Result<Bound, ParseError> {
         None if words.peek().is_none_or(|word| !word.contains(char::is_alphabetic)) => {
             Err(ParseError::new(words.next(), "a number such as 1.5, 400k, 10us or 2h, or cells"))
         }
-        None => side(words).map(Bound::Side),
+        None => parse_side(words).map(Bound::Side),
     }
 }
 
-fn within(word: Option<&str>) -> Result<Test, ParseError> {
+fn parse_range(word: Option<&str>) -> Result<Test, ParseError> {
     let ends = word.and_then(|word| word.split_once(".."));
-    let ends = ends.and_then(|(low, high)| Some((number(low)?, number(high)?)));
+    let ends = ends.and_then(|(low, high)| Some((parse_number(low)?, parse_number(high)?)));
     match ends.filter(|(low, high)| low < high) {
         Some((low, high)) => Ok(Test::Within { low, high }),
         None => Err(ParseError::new(word, "LOW..HIGH, such as 1.15..1.35")),
@@ -103,7 +103,7 @@ fn within(word: Option<&str>) -> Result<Test, ParseError> {
 }
 
 /// A bound in the figure's own unit; a count or a time may have a unit.
-fn number(text: &str) -> Option<f64> {
+fn parse_number(text: &str) -> Option<f64> {
     let plain = text.parse::<f64>().ok().filter(|number| number.is_finite());
     let count = || units::parse_count(text).ok().map(|count| count as f64);
     let time = || units::parse_duration(text).ok().map(|ns| ns as f64);
@@ -112,7 +112,7 @@ fn number(text: &str) -> Option<f64> {
     plain.or_else(|| starts.then(|| count().or_else(time).or_else(bytes)).flatten())
 }
 
-fn cell(word: Option<&str>) -> Result<Cell, ParseError> {
+fn parse_cell(word: Option<&str>) -> Result<Cell, ParseError> {
     let text = word.ok_or_else(|| ParseError::new(None, A_CELL))?;
     let unread = || ParseError::new(word, A_CELL);
     let (part, rest) = match text.split_once(':') {
@@ -139,9 +139,9 @@ fn cell(word: Option<&str>) -> Result<Cell, ParseError> {
         let (name, after) = rest.split_at(end);
         marks = after;
         match mark {
-            '@' => cell.volume = Some(named(name).ok_or_else(unread)?),
-            '%' => cell.tier = Some(named(name).ok_or_else(unread)?),
-            '#' => cell.threads = Some(threads(name).ok_or_else(unread)?),
+            '@' => cell.volume = Some(non_empty_name(name).ok_or_else(unread)?),
+            '%' => cell.tier = Some(non_empty_name(name).ok_or_else(unread)?),
+            '#' => cell.threads = Some(parse_threads(name).ok_or_else(unread)?),
             '/' => cell.ram_bytes = Some(units::parse_bytes(name).map_err(|_| unread())?),
             _ => cell.records = Some(units::parse_count(name).map_err(|_| unread())?),
         }
@@ -149,12 +149,12 @@ fn cell(word: Option<&str>) -> Result<Cell, ParseError> {
     Ok(cell)
 }
 
-fn named(name: &str) -> Option<String> {
+fn non_empty_name(name: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// `8`, `1..8`, `max`.
-fn threads(text: &str) -> Option<Threads> {
+fn parse_threads(text: &str) -> Option<Threads> {
     match text.split_once("..") {
         None if text == "max" => Some(Threads::Most),
         None => text.parse().ok().map(Threads::Exactly),

@@ -1,7 +1,7 @@
 //! The names that a claim can use: all that the suite has, before parts and arguments leave some
 //! out.
 
-use crate::edit::adjust::{tables, word};
+use crate::edit::adjust::{get_str, tables};
 use crate::edit::part::Document;
 use crate::written::typed::Typed;
 use toml::de::DeTable;
@@ -36,17 +36,17 @@ impl Names {
 
     fn add_phases(&mut self, suite: &DeTable<'_>) {
         for phase in tables(suite, "phase") {
-            self.add_phase(phase, word(phase, "kind"));
+            self.add_phase(phase, get_str(phase, "kind"));
         }
     }
 
     /// Adds a phase with figures, and its roles. It is called `name` if it has no other name.
     fn add_phase(&mut self, phase: &DeTable<'_>, name: Option<&str>) {
-        if !matches!(word(phase, "kind"), Some("load" | "measure")) {
+        if !matches!(get_str(phase, "kind"), Some("load" | "measure")) {
             return;
         }
-        self.phases.extend(word(phase, "name").or(name).map(str::to_owned));
-        let roles = tables(phase, "role").filter_map(|role| word(role, "name"));
+        self.phases.extend(get_str(phase, "name").or(name).map(str::to_owned));
+        let roles = tables(phase, "role").filter_map(|role| get_str(role, "name"));
         self.roles.extend(roles.map(str::to_owned));
     }
 

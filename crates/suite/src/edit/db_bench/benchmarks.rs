@@ -1,6 +1,6 @@
 //! `--benchmarks`: the phases of the suite that a list of `db_bench` names.
 
-use crate::edit::adjust::{tables, word};
+use crate::edit::adjust::{get_str, tables};
 use toml::de::DeTable;
 
 /// Benchmarks that only print.
@@ -54,7 +54,7 @@ impl Phases {
                     phases.names.push(settle.clone());
                 }
             } else {
-                return Err((name.to_owned(), expected(name, &known)));
+                return Err((name.to_owned(), format_expected(name, &known)));
             }
         }
         Ok(phases)
@@ -62,7 +62,7 @@ impl Phases {
 }
 
 /// What was expected in place of a name that is no phase.
-fn expected(name: &str, known: &[String]) -> String {
+fn format_expected(name: &str, known: &[String]) -> String {
     if name.contains('[') {
         return "expected a name alone: `--trials N` repeats the whole case".to_owned();
     }
@@ -94,7 +94,7 @@ pub(crate) fn phase_kinds(suite: &DeTable<'_>) -> Vec<(String, String)> {
     let named = suite.get("phases").and_then(|phases| phases.get_ref().as_table());
     let named = named.into_iter().flat_map(|phases| phases.iter());
     let named = named.map(|(name, phase)| {
-        let kind = phase.get_ref().as_table().and_then(|table| word(table, "kind"));
+        let kind = phase.get_ref().as_table().and_then(|table| get_str(table, "kind"));
         (name.get_ref().to_string(), kind.unwrap_or_default().to_owned())
     });
     named.chain(listed_kinds(suite)).collect()
@@ -103,8 +103,8 @@ pub(crate) fn phase_kinds(suite: &DeTable<'_>) -> Vec<(String, String)> {
 /// The same of `[[phase]]`, in order.
 fn listed_kinds(suite: &DeTable<'_>) -> impl Iterator<Item = (String, String)> {
     tables(suite, "phase").filter_map(|table| {
-        let kind = word(table, "kind").unwrap_or_default();
-        Some((word(table, "name").or(word(table, "kind"))?.to_owned(), kind.to_owned()))
+        let kind = get_str(table, "kind").unwrap_or_default();
+        Some((get_str(table, "name").or(get_str(table, "kind"))?.to_owned(), kind.to_owned()))
     })
 }
 

@@ -7,7 +7,7 @@ use super::other_flags::{MIXGRAPH_DEFAULTS, OF_MIXGRAPH};
 use super::words::Typed;
 use super::workload::{Workload, switch};
 use super::{FLAG_FILE, OPTIONS_FILE};
-use crate::edit::adjust::word;
+use crate::edit::adjust::get_str;
 use crate::edit::overrides::Overrides;
 use crate::written::mistake::{Mistakes, closest};
 use crate::written::source::Span;
@@ -164,7 +164,7 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
                 self.option(name, if power < 0 { "auto" } else { value })
             }
             Flag::Numbered(name, first, words) => {
-                numbered(value, first, words).and_then(|word| self.option(name, word))
+                word_by_number(value, first, words).and_then(|word| self.option(name, word))
             }
             Flag::Percent(name) => {
                 let share: f64 = value.parse().map_err(|_| "expected a share from 0 to 1")?;
@@ -180,27 +180,29 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
             }
             Flag::Own(name) | Flag::OwnPositive(name) => {
                 let is_one = !value.is_empty() && !value.contains([';', '{', '}']);
-                is_one.then(|| self.pass_on(name, value)).ok_or("expected one value".to_owned())
+                is_one
+                    .then(|| self.set_engine_option(name, value))
+                    .ok_or("expected one value".to_owned())
             }
             Flag::OwnSwitch(name) => {
                 let word = if switch(value)? { "true" } else { "false" };
-                self.pass_on(name, if matches!(value, "0" | "1") { value } else { word });
+                self.set_engine_option(name, if matches!(value, "0" | "1") { value } else { word });
                 Ok(())
             }
             Flag::OwnNumbered(name, words) => {
-                self.pass_on(name, numbered(value, 0, words)?);
+                self.set_engine_option(name, word_by_number(value, 0, words)?);
                 Ok(())
             }
             Flag::OwnWords(name, words) => {
                 let word = words.iter().find(|(word, _)| *word == value);
                 let all = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" or ");
                 let (_, word) = word.ok_or_else(|| format!("expected {}", all()))?;
-                self.pass_on(name, word);
+                self.set_engine_option(name, word);
                 Ok(())
             }
             Flag::OwnIf(options) => {
                 for (name, value) in options.iter().filter(|_| switch(value) == Ok(true)) {
-                    self.pass_on(name, value);
+                    self.set_engine_option(name, value);
                 }
                 switch(value).map(|_| ())
             }
@@ -224,12 +226,12 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
                 .label(expected);
         }
         for (name, value) in &file.passed_on {
-            self.pass_on(name, value);
+            self.set_engine_option(name, value);
         }
     }
 
     /// Sets an option in the engine's `options`, replacing an earlier value.
-    fn pass_on(&mut self, name: &str, value: &str) {
+    fn set_engine_option(&mut self, name: &str, value: &str) {
         self.passed_on.retain(|(other, _)| other != name);
         self.passed_on.push((name.to_owned(), value.to_owned()));
     }
@@ -244,7 +246,7 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
         let engines = engines.into_iter().flat_map(|engines| engines.iter()).enumerate();
         let engines = engines.filter(|(_, engine)| {
             let table = engine.get_ref().as_table();
-            table.is_some_and(|table| word(table, "name") == Some(ENGINE))
+            table.is_some_and(|table| get_str(table, "name") == Some(ENGINE))
         });
         let before = self.set.len();
         self.set.extend(engines.map(|(index, _)| format!("engine.{index}.{key}={value}")));
@@ -265,7 +267,7 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
         if !self.passed_on.is_empty() {
             let passed_on =
                 self.passed_on.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-            let passed_on = options_file::nested(&passed_on.collect::<Vec<_>>());
+            let passed_on = options_file::format_options(&passed_on.collect::<Vec<_>>());
             let _ = self.option("options", &format!("{passed_on:?}"));
         }
         self.notes.extend(left_out_note(&self.left_out, &self.automatic));
@@ -274,8 +276,9 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
 
     /// `db_bench` has other parameters of mixgraph by default.
     fn note_mixgraph(&mut self, flags: &[Typed]) {
-        let is_named = last(flags, "benchmarks").is_some_and(|list| list.contains("mixgraph"));
-        let absent = MIXGRAPH_DEFAULTS.into_iter().filter(|name| last(flags, name).is_none());
+        let is_named =
+            last_value(flags, "benchmarks").is_some_and(|list| list.contains("mixgraph"));
+        let absent = MIXGRAPH_DEFAULTS.into_iter().filter(|name| last_value(flags, name).is_none());
         let absent: Vec<String> = absent.map(|name| format!("--{name}")).collect();
         if is_named && !absent.is_empty() {
             self.notes.push(format!(
@@ -288,10 +291,11 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
 
     /// The filter follows from two flags.
     fn finish_filter(&mut self, flags: &[Typed]) {
-        let is_ribbon = last(flags, "use_ribbon_filter").is_some_and(|on| switch(on) == Ok(true));
-        let bits = last(flags, "bloom_bits").and_then(|bits| bits.parse::<f64>().ok());
+        let is_ribbon =
+            last_value(flags, "use_ribbon_filter").is_some_and(|on| switch(on) == Ok(true));
+        let bits = last_value(flags, "bloom_bits").and_then(|bits| bits.parse::<f64>().ok());
         if let Some(bits) = bits.filter(|bits| is_ribbon && *bits > 0.0) {
-            self.pass_on(FILTER, &format!("ribbonfilter:{bits}"));
+            self.set_engine_option(FILTER, &format!("ribbonfilter:{bits}"));
         }
     }
 
@@ -300,9 +304,10 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
         let Some(flag) = flags.iter().rfind(|flag| flag.name == "min_level_to_compress") else {
             return;
         };
-        let levels = last(flags, "num_levels").and_then(|levels| levels.parse().ok()).unwrap_or(7);
+        let levels =
+            last_value(flags, "num_levels").and_then(|levels| levels.parse().ok()).unwrap_or(7);
         let first = flag.value().parse::<i64>().map_or(i64::MAX, |first| first);
-        let kind = last(flags, "compression_type").unwrap_or("snappy");
+        let kind = last_value(flags, "compression_type").unwrap_or("snappy");
         let kind = COMPRESSIONS.iter().find(|(word, _)| *word == kind);
         match kind {
             _ if first > levels => {
@@ -313,7 +318,7 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
                 let kinds =
                     (0..levels).map(|level| if level < first { COMPRESSIONS[0].1 } else { kind });
                 let kinds: Vec<&str> = kinds.collect();
-                self.pass_on("compression_per_level", &kinds.join(":"));
+                self.set_engine_option("compression_per_level", &kinds.join(":"));
             }
             // One compression for all levels; an unknown one is refused elsewhere.
             _ => {}
@@ -322,7 +327,7 @@ impl<'s, 'i> FlagEdits<'s, 'i> {
 }
 
 /// The last value of a flag, which counts.
-fn last<'t>(flags: &'t [Typed], name: &str) -> Option<&'t str> {
+fn last_value<'t>(flags: &'t [Typed], name: &str) -> Option<&'t str> {
     flags.iter().rfind(|flag| flag.name == name).map(Typed::value)
 }
 
@@ -341,7 +346,7 @@ fn left_out_note(left_out: &[String], automatic: &[(String, &'static str)]) -> O
 }
 
 /// The word for a number.
-fn numbered(
+fn word_by_number(
     value: &str,
     first: usize,
     words: &'static [&'static str],

@@ -167,10 +167,10 @@ fn file_text<'o>(
 }
 
 /// Removes keys of `[run]` that flags have set from every part.
-pub(crate) fn for_all_parts(arguments: &[String], suite: &mut DeTable<'_>) {
+pub(crate) fn drop_part_keys(arguments: &[String], suite: &mut DeTable<'_>) {
     for key in ["threads", "phases"] {
         if arguments.iter().any(|argument| argument.starts_with(&format!("run.{key}="))) {
-            adjust::take_from_parts(suite, key);
+            adjust::remove_from_parts(suite, key);
         }
     }
 }

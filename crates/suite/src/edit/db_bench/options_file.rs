@@ -215,7 +215,7 @@ impl OptionsFile {
             Ok(Translation::OldName(new)) => self.renamed.push((name.clone(), new)),
             Ok(Translation::PassOn) => {
                 let path = if *table { format!("{TABLE}.{name}") } else { name.clone() };
-                self.passed_on.push((path, unescaped(value)));
+                self.passed_on.push((path, unescape(value)));
             }
             Err(Refusal::Value(wanted)) => {
                 mistakes.at(span, format!("`{name}` cannot be `{value}`")).label(wanted);
@@ -245,7 +245,9 @@ fn translate(
     value: &str,
     (named, defaults): (&[&'static str], &Defaults),
 ) -> Result<Translation, Refusal> {
-    if let Some(renamed) = object_or_old_name(name, value).or_else(|| renamed(name, value)) {
+    if let Some(renamed) =
+        object_or_old_name(name, value).or_else(|| translate_renamed(name, value))
+    {
         return renamed.map_err(Refusal::Value);
     }
     if let Some(option) = named.iter().copied().find(|option| *option == name) {
@@ -282,7 +284,7 @@ fn object_or_old_name(name: &str, value: &str) -> Option<Result<Translation, Str
 }
 
 /// Options with another name or form here, and options that the run sets itself.
-fn renamed(name: &str, value: &str) -> Option<Result<Translation, String>> {
+fn translate_renamed(name: &str, value: &str) -> Option<Result<Translation, String>> {
     let option = |name, value: &str| Ok(Translation::Option(name, value.to_owned()));
     let whole = |name, number: f64| match number {
         whole if whole.fract() == 0.0 => option(name, &format!("{whole:.0}")),
@@ -311,16 +313,16 @@ fn renamed(name: &str, value: &str) -> Option<Result<Translation, String>> {
             "VectorRepFactory" | "{id=VectorRepFactory;count=0;}" => option("memtable", "vector"),
             _ => Err("expected SkipListFactory or VectorRepFactory".to_owned()),
         },
-        "compression" => word(name, value).map(|word| Translation::Option("compression", word)),
+        "compression" => {
+            translate_compression(name, value).map(|word| Translation::Option("compression", word))
+        }
         "bottommost_compression" if value == "kDisableCompressionOption" => {
             option("bottommost_compression", "same")
         }
-        "bottommost_compression" => {
-            word(name, value).map(|word| Translation::Option("bottommost_compression", word))
-        }
-        "blob_compression_type" => {
-            word(name, value).map(|word| Translation::Option("blob_compression_type", word))
-        }
+        "bottommost_compression" => translate_compression(name, value)
+            .map(|word| Translation::Option("bottommost_compression", word)),
+        "blob_compression_type" => translate_compression(name, value)
+            .map(|word| Translation::Option("blob_compression_type", word)),
         "compaction_style" => match value {
             "kCompactionStyleLevel" => option("compaction_style", "level"),
             "kCompactionStyleUniversal" => option("compaction_style", "universal"),
@@ -350,7 +352,7 @@ fn renamed(name: &str, value: &str) -> Option<Result<Translation, String>> {
 }
 
 /// A compression type by its name here.
-fn word(name: &str, value: &str) -> Result<String, String> {
+fn translate_compression(name: &str, value: &str) -> Result<String, String> {
     let words = [
         ("kNoCompression", "none"),
         ("kSnappyCompression", "snappy"),
@@ -389,7 +391,7 @@ pub(super) fn equal(value: &str, other: &str) -> bool {
 }
 
 /// A value without the backslashes that a file needs before `:` and `#`.
-fn unescaped(value: &str) -> String {
+fn unescape(value: &str) -> String {
     let mut text = String::new();
     let mut letters = value.chars();
     while let Some(letter) = letters.next() {
@@ -406,7 +408,7 @@ fn unescaped(value: &str) -> String {
 }
 
 /// Options in `RocksDB`'s own string form; members of one option are nested once.
-pub(super) fn nested(options: &[(&str, &str)]) -> String {
+pub(super) fn format_options(options: &[(&str, &str)]) -> String {
     let mut text: Vec<String> = Vec::new();
     let mut done: Vec<&str> = Vec::new();
     for (path, value) in options {
@@ -422,7 +424,7 @@ pub(super) fn nested(options: &[(&str, &str)]) -> String {
             let (other, inner) = path.split_once('.')?;
             (other == outer).then_some((inner, *value))
         });
-        text.push(format!("{outer}={{{}}}", nested(&inside.collect::<Vec<_>>())));
+        text.push(format!("{outer}={{{}}}", format_options(&inside.collect::<Vec<_>>())));
     }
     text.join(";")
 }

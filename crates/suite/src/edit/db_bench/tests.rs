@@ -63,7 +63,8 @@ pub(super) fn set_with(text: &str, flags: &str) -> Result<Vec<String>, String> {
     let mut source = Source::new("suite.toml", text);
     let mut mistakes = Mistakes::default();
     let mut suite = DeTable::parse(text).unwrap().into_inner();
-    let included = crate::edit::named_phases::included(&suite, &mut source, &mut mistakes);
+    let included =
+        crate::edit::named_phases::load_included_texts(&suite, &mut source, &mut mistakes);
     crate::edit::named_phases::include(&mut suite, &included);
     let files = FILES.map(|(name, text)| (name.to_owned(), text.to_owned()));
     let overrides = Overrides {
@@ -72,7 +73,7 @@ pub(super) fn set_with(text: &str, flags: &str) -> Result<Vec<String>, String> {
         ..Overrides::default()
     };
     let (set, _) = arguments(&overrides, &suite, &mut source, &mut mistakes);
-    mistakes.none(&source).map(|()| set).map_err(|error| error.render(false))
+    mistakes.into_result(&source).map(|()| set).map_err(|error| error.render(false))
 }
 
 /// The mistakes, each line's spaces as one.

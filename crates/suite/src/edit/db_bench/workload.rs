@@ -3,7 +3,7 @@
 use super::benchmarks::{self, Phases};
 use super::edits::FlagEdits;
 use super::flags::Work;
-use crate::edit::adjust::word;
+use crate::edit::adjust::get_str;
 use crate::written::mistake::Mistakes;
 use crate::written::source::Span;
 use toml::de::DeValue;
@@ -100,19 +100,19 @@ impl FlagEdits<'_, '_> {
                 let size = number()?;
                 self.set.extend(loads.iter().map(|path| format!("{path}.batch={size}")));
                 for phase in ["multireadrandom", "multireadwhilewriting"] {
-                    self.named(phase, &format!("role.readers.mix.0.count={size}"));
+                    self.set_phase_key(phase, &format!("role.readers.mix.0.count={size}"));
                 }
             }
             Work::SeekNexts => {
                 let length = number()?.saturating_add(1);
                 for phase in ["seekrandom", "seekrandomwhilewriting"] {
-                    self.named(phase, &format!("role.readers.mix.0.length={length}"));
+                    self.set_phase_key(phase, &format!("role.readers.mix.0.length={length}"));
                 }
             }
             Work::Reverse => {
                 let reverse = switch(value)?;
                 for phase in ["seekrandom", "seekrandomwhilewriting"] {
-                    self.named(phase, &format!("role.readers.mix.0.reverse={reverse}"));
+                    self.set_phase_key(phase, &format!("role.readers.mix.0.reverse={reverse}"));
                 }
             }
             Work::ReadWritePercent => {
@@ -121,8 +121,8 @@ impl FlagEdits<'_, '_> {
                     return Err("expected 1 to 99".to_owned());
                 }
                 let mix = |index, weight| format!("role.clients.mix.{index}.weight={weight}");
-                self.named("readrandomwriterandom", &mix(0, reads));
-                self.named("readrandomwriterandom", &mix(1, 100 - reads));
+                self.set_phase_key("readrandomwriterandom", &mix(0, reads));
+                self.set_phase_key("readrandomwriterandom", &mix(1, 100 - reads));
             }
             Work::WriteRateLimit => self.workload.write_bytes_per_s = Some(number()?),
             Work::WritesPerSecond => self.workload.writes_per_s = Some(number()?),
@@ -132,7 +132,7 @@ impl FlagEdits<'_, '_> {
                     operations => format!("{{ per_second = {operations} }}"),
                 };
                 for phase in READERS {
-                    self.named(phase, &format!("role.readers.rate={rate}"));
+                    self.set_phase_key(phase, &format!("role.readers.rate={rate}"));
                 }
             }
             _ => {}
@@ -208,7 +208,7 @@ impl FlagEdits<'_, '_> {
         }
         for fill in THREADED_FILLS.into_iter().filter(|fill| phases.iter().any(|name| name == fill))
         {
-            self.named(fill, &format!("threads={threads}"));
+            self.set_phase_key(fill, &format!("threads={threads}"));
             self.notes.push(format!(
                 "--threads={threads}: the threads of {fill} write `num` records together (in \
                  db_bench, each of them writes `num`)"
@@ -228,7 +228,7 @@ impl FlagEdits<'_, '_> {
                 (None, None) => continue,
                 _ => String::new(),
             };
-            self.named(phase, &format!("role.{role}.rate={rate}"));
+            self.set_phase_key(phase, &format!("role.{role}.rate={rate}"));
         }
     }
 
@@ -270,16 +270,16 @@ impl FlagEdits<'_, '_> {
             }
         }
         if let Some(writes) = all(writes) {
-            self.operations("overwrite", &writes);
+            self.set_operations("overwrite", &writes);
         }
         let most = reads.iter().chain(writes).map(|(count, _)| *count).max();
         if let Some(most) = most {
             let most = most.saturating_mul(threads.unwrap_or(1)).to_string();
-            self.operations("updaterandom", &most);
-            self.operations("readrandomwriterandom", &most);
+            self.set_operations("updaterandom", &most);
+            self.set_operations("readrandomwriterandom", &most);
         }
         if let Some(deletes) = all(deletes) {
-            self.operations("deleterandom", &deletes);
+            self.set_operations("deleterandom", &deletes);
         }
         let Some((count, span)) = writes else { return };
         let is_all = workload.records.as_ref() == Some(&count.to_string());
@@ -290,14 +290,14 @@ impl FlagEdits<'_, '_> {
     }
 
     /// The end of a named phase by a count of operations.
-    fn operations(&mut self, phase: &str, count: &str) {
+    fn set_operations(&mut self, phase: &str, count: &str) {
         for (key, value) in [("duration", ""), ("windows", ""), ("operations", count)] {
-            self.named(phase, &format!("{key}={value}"));
+            self.set_phase_key(phase, &format!("{key}={value}"));
         }
     }
 
     /// Sets a key of a named phase, if the suite has that phase.
-    fn named(&mut self, phase: &str, set: &str) {
+    fn set_phase_key(&mut self, phase: &str, set: &str) {
         let tables = self.suite.get("phases").and_then(|phases| phases.get_ref().as_table());
         if tables.is_some_and(|tables| tables.contains_key(phase)) {
             self.set.push(format!("phases.{phase}.{set}"));
@@ -320,7 +320,7 @@ impl FlagEdits<'_, '_> {
     /// The paths of the suite's phases with these kinds.
     fn phases(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let is = |phase: &DeValue<'_>| {
-            let kind = phase.as_table().and_then(|table| word(table, "kind"));
+            let kind = phase.as_table().and_then(|table| get_str(table, "kind"));
             kind.is_some_and(&is_wanted)
         };
         let listed = self.suite.get("phase").and_then(|phases| phases.get_ref().as_array());

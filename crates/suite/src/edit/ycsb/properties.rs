@@ -35,7 +35,7 @@ pub(super) fn parse_file(text: &str, start: usize) -> Vec<Property> {
         if line.is_empty() || line.starts_with(['#', '!']) {
             continue;
         }
-        let (name, value) = split(line);
+        let (name, value) = split_property(line);
         let span = offset + indent..offset + indent + line.trim_end().len();
         properties.push(Property { name: unescape(name), value: unescape(value), span });
     }
@@ -70,7 +70,7 @@ fn is_odd(line: &str) -> bool {
 }
 
 /// Name and value, both with escapes: the name ends at `=`, `:` or a blank.
-fn split(line: &str) -> (&str, &str) {
+fn split_property(line: &str) -> (&str, &str) {
     let mut is_escaped = false;
     let end = line.find(|letter: char| {
         let ends = !is_escaped && (BLANK.contains(&letter) || matches!(letter, '=' | ':'));

@@ -55,7 +55,7 @@ fn translate(text: &str, lines: &[&str]) -> Result<(Vec<String>, Vec<String>), S
     let suite = DeTable::parse(text).unwrap().into_inner();
     let both = arguments(&overrides(lines), &suite, &mut source, &mut mistakes);
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    mistakes.none(&source).map(|()| both).map_err(|error| words(error.render(false)))
+    mistakes.into_result(&source).map(|()| both).map_err(|error| words(error.render(false)))
 }
 
 fn set(line: &str) -> Vec<String> {
@@ -133,7 +133,7 @@ fn command_lines_of_ycsb_are_read() {
     let mut source = Source::new("suite.toml", "");
     let mut mistakes = Mistakes::default();
     let words = parse_line(line, &mut source, &mut mistakes);
-    mistakes.none(&source).unwrap();
+    mistakes.into_result(&source).unwrap();
     let words: Vec<String> = words
         .into_iter()
         .map(|word| match word {

@@ -54,7 +54,7 @@ impl<'p> Values<'p> {
     }
 
     /// One of these words; the first is the default.
-    pub(super) fn word<'w>(
+    pub(super) fn choice<'w>(
         &self,
         name: &str,
         words: &[&'w str],
@@ -71,7 +71,13 @@ impl<'p> Values<'p> {
     }
 
     /// Refuses a property unless it has this value.
-    pub(super) fn only(&self, name: &str, value: &str, why: &str, mistakes: &mut Mistakes) {
+    pub(super) fn require_value(
+        &self,
+        name: &str,
+        value: &str,
+        why: &str,
+        mistakes: &mut Mistakes,
+    ) {
         let Some(property) = self.get(name).filter(|property| property.value != value) else {
             return;
         };
@@ -79,7 +85,7 @@ impl<'p> Values<'p> {
     }
 
     /// Refuses unknown properties. Returns the names of those without effect.
-    pub(super) fn left_out(&self, mistakes: &mut Mistakes) -> Vec<&'p str> {
+    pub(super) fn ineffective_properties(&self, mistakes: &mut Mistakes) -> Vec<&'p str> {
         let mut left_out = Vec::new();
         for property in self.properties {
             match keys::effect(&property.name) {

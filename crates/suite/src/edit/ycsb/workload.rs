@@ -54,14 +54,14 @@ impl<'p, 'm> Workload<'p, 'm> {
         if !self.has_class() {
             return (self.set, self.notes);
         }
-        let left_out = self.values.left_out(self.mistakes);
+        let left_out = self.values.ineffective_properties(self.mistakes);
         if !left_out.is_empty() {
             let names = left_out.join(", ");
             self.notes.push(format!("properties of YCSB without effect here: {names}"));
         }
         let why = "a run of kvdyno loads before it measures, and its phase `load` has a row of its \
                    own: leave out `load`, `-load` and `dotransactions`";
-        self.values.only("dotransactions", "true", why, self.mistakes);
+        self.values.require_value("dotransactions", "true", why, self.mistakes);
         self.set_data();
         let threads = self.values.number("threadcount", 1, 0_u32, self.mistakes);
         if threads > 0 && overrides.threads.is_empty() {
@@ -101,15 +101,20 @@ impl<'p, 'm> Workload<'p, 'm> {
             self.set.push(format!("data.records={records}"));
         }
         let every = "kvdyno loads and requests all records";
-        self.values.only("insertstart", "0", every, self.mistakes);
+        self.values.require_value("insertstart", "0", every, self.mistakes);
         if records > 0 {
-            self.values.only("insertcount", &records.to_string(), every, self.mistakes);
+            self.values.require_value("insertcount", &records.to_string(), every, self.mistakes);
         } else if let Some(count) = self.values.get("insertcount") {
             refuse(count, "expected `recordcount` beside it".to_owned(), self.mistakes);
         }
         let why = "set `batch` of the phase of kind `load`";
-        self.values.only("batchsize", "1", why, self.mistakes);
-        self.values.only("keyprefix", "user", "keys have YCSB's own prefix", self.mistakes);
+        self.values.require_value("batchsize", "1", why, self.mistakes);
+        self.values.require_value(
+            "keyprefix",
+            "user",
+            "keys have YCSB's own prefix",
+            self.mistakes,
+        );
         self.set_keys(records);
         let length = self.field_bytes();
         if let Some(length) = length {
@@ -128,10 +133,10 @@ impl<'p, 'm> Workload<'p, 'm> {
     }
 
     fn set_keys(&mut self, records: u64) {
-        let order = self.values.word("insertorder", &["hashed", "ordered"], self.mistakes);
+        let order = self.values.choice("insertorder", &["hashed", "ordered"], self.mistakes);
         let (format, key_order, bytes) = if order == "hashed" {
             let why = "hashed keys have up to 19 digits";
-            self.values.only("zeropadding", "1", why, self.mistakes);
+            self.values.require_value("zeropadding", "1", why, self.mistakes);
             ("ycsb", "", String::new())
         } else {
             let padding = self.values.number("zeropadding", 0, 1_usize, self.mistakes);
@@ -167,7 +172,7 @@ impl<'p, 'm> Workload<'p, 'm> {
         let most = self.values.number("fieldlength", 1, 100_u64, self.mistakes);
         let least = self.values.number("minfieldlength", 1, 1_u64, self.mistakes);
         let words = ["constant", "uniform", "zipfian", "histogram"];
-        let distribution = self.values.word("fieldlengthdistribution", &words, self.mistakes);
+        let distribution = self.values.choice("fieldlengthdistribution", &words, self.mistakes);
         let property = self.values.get("fieldlengthdistribution");
         let lengths = (least..=most).count() as u64;
         match (distribution, property) {
@@ -232,7 +237,7 @@ impl<'p, 'm> Workload<'p, 'm> {
         let list: Vec<String> =
             ops.map(|(op, share)| format!("{{ op = \"{op}, weight = {share} }}")).collect();
         if list.is_empty() {
-            let mistake = self.mistakes.anywhere("all proportions of YCSB's properties are 0");
+            let mistake = self.mistakes.add_unlocated("all proportions of YCSB's properties are 0");
             mistake.help("set one, such as `-p readproportion=1`");
         }
         Mix { list: list.join(", "), inserts: inserts > 0.0 }
@@ -243,7 +248,7 @@ impl<'p, 'm> Workload<'p, 'm> {
         let least = self.values.number("minscanlength", 1, 1_u64, self.mistakes);
         let most = self.values.number("maxscanlength", least, 1000.max(least), self.mistakes);
         let words = ["uniform", "zipfian"];
-        let distribution = self.values.word("scanlengthdistribution", &words, self.mistakes);
+        let distribution = self.values.choice("scanlengthdistribution", &words, self.mistakes);
         match self.values.get("scanlengthdistribution") {
             Some(property) if distribution == "zipfian" => {
                 if most - least >= LENGTHS_MAX {
@@ -308,7 +313,7 @@ impl<'p, 'm> Workload<'p, 'm> {
         let is_replaced =
             overrides.duration.is_some() || overrides.hours.is_some() || overrides.quick.is_some();
         if ends.is_empty() && !is_replaced {
-            let mistake = self.mistakes.anywhere("YCSB's properties have no `operationcount`");
+            let mistake = self.mistakes.add_unlocated("YCSB's properties have no `operationcount`");
             mistake.help("set `-p operationcount=1000000`, `-p maxexecutiontime=60` or --duration");
         }
         if ends.is_empty() { format!(", duration = \"{REPLACED}\"") } else { ends }
@@ -317,7 +322,7 @@ impl<'p, 'm> Workload<'p, 'm> {
     /// The distribution of keys: as it is described, and as YCSB draws it.
     fn key_choice(&mut self, mix: &Mix, is_counted: bool) -> (String, String) {
         let words = ["uniform", "zipfian", "latest", "sequential", "exponential", "hotspot"];
-        let distribution = self.values.word("requestdistribution", &words, self.mistakes);
+        let distribution = self.values.choice("requestdistribution", &words, self.mistakes);
         let same = |keys: String| (keys.clone(), keys);
         match distribution {
             "zipfian" => {

@@ -19,7 +19,7 @@ A key with `required` in the column *default* must be present. A key without a d
 pub(crate) fn reference(schema: &Value) -> String {
     let Some(definitions) = schema["$defs"].as_object() else { return String::new() };
     let mut reference = Reference { definitions, headings: BTreeMap::new() };
-    reference.name_tables(schema, "");
+    reference.collect_headings(schema, "");
     let mut page = HEAD.to_owned() + &reference.keys(schema) + "\n## Tables\n";
     let mut tables: Vec<_> = reference.headings.iter().collect();
     tables.sort_by_key(|(_, heading)| heading.trim_matches(['[', ']']));
@@ -30,17 +30,22 @@ pub(crate) fn reference(schema: &Value) -> String {
     let is_table = |name: &str| reference.headings.contains_key(name);
     for (name, definition) in definitions.iter().filter(|(name, _)| !is_table(name)) {
         if definition["oneOf"].is_array() {
-            page += &format!("\n### {}\n\n{}", spaced(name), reference.section(definition));
+            page +=
+                &format!("\n### {}\n\n{}", split_camel_case(name), reference.section(definition));
         }
     }
     page += "\n## Values\n\nA number with a unit is text and has quotes.\n\n";
     page += "| value | written | meaning |\n|---|---|---|\n";
     for (name, definition) in definitions.iter().filter(|(name, _)| reference.is_value(name)) {
         let written = match definition["examples"].as_array() {
-            Some(examples) => words(examples),
+            Some(examples) => format_words(examples),
             None => reference.value(definition),
         };
-        page += &format!("| {} | {written} | {} |\n", spaced(name), described(definition).0);
+        page += &format!(
+            "| {} | {written} | {} |\n",
+            split_camel_case(name),
+            split_description(definition).0
+        );
     }
     page
 }
@@ -53,7 +58,7 @@ struct Reference<'s> {
 
 impl<'s> Reference<'s> {
     /// Finds the headers of all tables below a path.
-    fn name_tables(&mut self, schema: &'s Value, path: &str) {
+    fn collect_headings(&mut self, schema: &'s Value, path: &str) {
         let mut keys: Vec<_> = variants(schema).chain([schema]).flat_map(properties).collect();
         // What a role and a drive's job have in common is found under the role.
         keys.sort_by_key(|(key, _)| path.is_empty() && *key == "drive");
@@ -65,7 +70,7 @@ impl<'s> Reference<'s> {
                 let heading = items.map_or(format!("[{path}]"), |_| format!("[[{path}]]"));
                 self.headings.insert(name, heading);
                 let definitions = self.definitions;
-                self.name_tables(&definitions[name], &path);
+                self.collect_headings(&definitions[name], &path);
             }
         }
     }
@@ -103,16 +108,16 @@ impl<'s> Reference<'s> {
             text += &format!("\n{}", self.keys(definition));
         }
         let (plain, with_keys): (Vec<&Value>, Vec<_>) = variants(definition)
-            .partition(|one| properties(keys_of(one)).all(|(_, value)| is_tag(value)));
+            .partition(|one| properties(variant_keys(one)).all(|(_, value)| is_tag(value)));
         if !plain.is_empty() {
             text += "\n| value | meaning |\n|---|---|\n";
         }
         for one in plain {
-            text += &format!("| `{}` | {} |\n", label(one), described(one).0);
+            text += &format!("| `{}` | {} |\n", label(one), split_description(one).0);
         }
         for one in with_keys {
-            let meaning = described(one).0;
-            text += &format!("\n`{}`: {meaning}\n\n{}", label(one), self.keys(keys_of(one)));
+            let meaning = split_description(one).0;
+            text += &format!("\n`{}`: {meaning}\n\n{}", label(one), self.keys(variant_keys(one)));
         }
         text
     }
@@ -122,7 +127,7 @@ impl<'s> Reference<'s> {
         let mut rows = String::from("| key | value | default | meaning |\n|---|---|---|---|\n");
         let required = table["required"].as_array().map_or(&[][..], Vec::as_slice);
         for (key, value) in properties(table).filter(|(_, value)| !is_tag(value)) {
-            let (meaning, default) = described(value);
+            let (meaning, default) = split_description(value);
             let required = required.iter().any(|name| name == key).then(|| "required".to_owned());
             let default = default.or(required).unwrap_or_default();
             rows += &format!("| `{key}` | {} | {default} | {meaning} |\n", self.value(value));
@@ -140,11 +145,11 @@ impl<'s> Reference<'s> {
                 [one, list] if list["items"] == *one => {
                     format!("{}, or a list of these", self.value(one))
                 }
-                several => joined(several.iter().map(|one| self.value(one))),
+                several => join_alternatives(several.iter().map(|one| self.value(one))),
             };
         }
         if let Some(all) = schema["enum"].as_array() {
-            return words(all);
+            return format_words(all);
         }
         match (schema["type"].as_str(), &schema["items"], &schema["additionalProperties"]) {
             (Some("array"), Value::Null, _) => {
@@ -172,12 +177,16 @@ impl<'s> Reference<'s> {
         match (self.headings.get(name), constants) {
             (Some(heading), _) => format!("[`{heading}`](#{})", anchor(heading)),
             (None, Some(constants)) if !constants.is_empty() => {
-                format!("[{}](#{})", words(&constants), anchor(&spaced(name)))
+                format!("[{}](#{})", format_words(&constants), anchor(&split_camel_case(name)))
             }
             _ if definition["oneOf"].is_array() => {
-                format!("[{}](#{})", spaced(name).to_lowercase(), anchor(&spaced(name)))
+                format!(
+                    "[{}](#{})",
+                    split_camel_case(name).to_lowercase(),
+                    anchor(&split_camel_case(name))
+                )
             }
-            _ => format!("[{}](#values)", spaced(name).to_lowercase()),
+            _ => format!("[{}](#values)", split_camel_case(name).to_lowercase()),
         }
     }
 }
@@ -205,7 +214,7 @@ fn tag(variant: &Value) -> Option<(&String, &Value)> {
 }
 
 /// The table with a variant's keys: itself, or the table below its name.
-fn keys_of(variant: &Value) -> &Value {
+fn variant_keys(variant: &Value) -> &Value {
     let below = properties(variant).next().filter(|_| tag(variant).is_none());
     below.map_or(variant, |(_, value)| value)
 }
@@ -219,7 +228,7 @@ fn label(variant: &Value) -> String {
 }
 
 /// A description in one line, and the default at its end.
-fn described(schema: &Value) -> (String, Option<String>) {
+fn split_description(schema: &Value) -> (String, Option<String>) {
     let text = line(schema["description"].as_str().unwrap_or_default());
     match text.split_once("Default: ") {
         None => (text, None),
@@ -240,19 +249,19 @@ fn line(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-fn words(all: &[Value]) -> String {
+fn format_words(all: &[Value]) -> String {
     all.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Each shape once: two of a number with and without its range are one to a reader.
-fn joined(values: impl Iterator<Item = String>) -> String {
+fn join_alternatives(values: impl Iterator<Item = String>) -> String {
     let mut values: Vec<String> = values.collect();
     values.dedup();
     values.join(" or ")
 }
 
 /// `LengthDistribution` in words.
-fn spaced(name: &str) -> String {
+fn split_camel_case(name: &str) -> String {
     let mut words = String::new();
     for letter in name.chars() {
         match letter {

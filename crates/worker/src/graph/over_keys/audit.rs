@@ -1,7 +1,7 @@
 //! An audit in pages: so many counts, then the links of their nodes and types by place and by time,
 //! which lie in the same order. Graphs of any size take the memory of a page.
 
-use super::{Keyed, count, count_key, damaged, key, number};
+use super::{Keyed, count, count_key, damaged_error, key, number};
 use kvdyno_engine::graph::Audited;
 use kvdyno_engine::{Direction, Range, Result, Session};
 use std::ops::ControlFlow;
@@ -89,7 +89,7 @@ impl<S: Session> Keyed<S> {
                 return ControlFlow::Continue(());
             }
             let (Ok(kind), Ok(id)) = (number(key, 0), number(key, 1)) else {
-                failed = Err(damaged());
+                failed = Err(damaged_error());
                 return ControlFlow::Break(());
             };
             while nodes_counted.get(index).is_some_and(|next| (next.kind, next.id) < (kind, id)) {

@@ -8,8 +8,8 @@ import (
 )
 
 func main() {
-	turns.Run(func(folder string) (func([]byte) error, error) {
-		db, err := badger.Open(badger.DefaultOptions(folder).WithLogger(nil))
+	turns.Run(func(dir string) (func([]byte) error, error) {
+		db, err := badger.Open(badger.DefaultOptions(dir).WithLogger(nil))
 		touch := func(value []byte) error {
 			turns.Touch(value)
 			return nil

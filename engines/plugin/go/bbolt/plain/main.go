@@ -12,8 +12,8 @@ import (
 
 func main() {
 	bucket := []byte("records")
-	turns.Run(func(folder string) (func([]byte) error, error) {
-		db, err := bbolt.Open(filepath.Join(folder, "bbolt.db"), 0o644, nil)
+	turns.Run(func(dir string) (func([]byte) error, error) {
+		db, err := bbolt.Open(filepath.Join(dir, "bbolt.db"), 0o644, nil)
 		return func(key []byte) error {
 			tx, err := db.Begin(false)
 			if err != nil {

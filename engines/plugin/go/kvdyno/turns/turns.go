@@ -18,9 +18,9 @@ const (
 )
 
 // Run prints how many nanoseconds of this thread's processor a round of reads took, after one that
-// is not timed. The program's arguments are FOLDER read ROUND. The function that `open` returns
+// is not timed. The program's arguments are DIRECTORY read ROUND. The function that `open` returns
 // shows the value of a key to Touch.
-func Run(open func(folder string) (read func(key []byte) error, err error)) {
+func Run(open func(dir string) (read func(key []byte) error, err error)) {
 	runtime.LockOSThread()
 	read, err := open(os.Args[1])
 	if err != nil {

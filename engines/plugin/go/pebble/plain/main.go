@@ -14,8 +14,8 @@ func (quiet) Errorf(string, ...any) {}
 func (quiet) Fatalf(string, ...any) {}
 
 func main() {
-	turns.Run(func(folder string) (func([]byte) error, error) {
-		db, err := pebble.Open(folder, &pebble.Options{
+	turns.Run(func(dir string) (func([]byte) error, error) {
+		db, err := pebble.Open(dir, &pebble.Options{
 			CacheSize:          1 << 30,
 			FormatMajorVersion: pebble.FormatNewest,
 			Logger:             quiet{},

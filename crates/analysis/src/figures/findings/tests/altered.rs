@@ -5,8 +5,8 @@ use crate::answers::summary::Summary;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> = entries
         .flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] })
         .collect();
@@ -25,7 +25,7 @@ fn numbers(text: &[u8]) -> Vec<usize> {
 #[test]
 fn every_changed_number_is_found() {
     const SHOWN: usize = 24;
-    let scratch = crate::fixture::make_folder();
+    let scratch = crate::fixture::make_dir();
     let run = Fixture::new().write(&scratch.path().join("run"));
     assert_eq!(run.changed_since_sealed().unwrap(), Vec::<String>::new());
     let seals = ["SHA256SUMS", "complete"];
@@ -69,7 +69,7 @@ fn every_changed_number_is_found() {
 
 #[test]
 fn a_file_more_or_less_and_a_lost_seal_are_found() {
-    let scratch = crate::fixture::make_folder();
+    let scratch = crate::fixture::make_dir();
     let run = Fixture::new().write(&scratch.path().join("run"));
     let added = run.path.join("cases/0001_x_a9");
     fs::create_dir(&added).unwrap();

@@ -49,8 +49,8 @@ fn nothing_done_and_out_of_time_are_no_success() {
 #[test]
 fn every_earlier_attempt_has_a_finding() {
     let fixture = Fixture::new();
-    let folder = crate::fixture::make_folder();
-    let run = fixture.write_partial(&folder.path().join("run"));
+    let dir = crate::fixture::make_dir();
+    let run = fixture.write_partial(&dir.path().join("run"));
     let first = run.case_records().unwrap().into_iter().map(|(_, record)| record);
     let mut again =
         first.into_iter().find(|record| record.case.id.ends_with("lmdb_t1_r1")).unwrap();
@@ -76,8 +76,8 @@ fn the_advice_names_what_a_resume_repeats() {
         for (case, outcome) in outcomes {
             fixture.case(case).record.outcome = outcome.clone();
         }
-        let folder = crate::fixture::make_folder();
-        let path = folder.path().join("run");
+        let dir = crate::fixture::make_dir();
+        let path = dir.path().join("run");
         let run = if sealed { fixture.write(&path) } else { fixture.write_partial(&path) };
         let findings = crate::answers::summary::Summary::read(&run).unwrap().figures.findings;
         let finding = |id| findings.iter().find(|finding| finding.id == id).cloned();

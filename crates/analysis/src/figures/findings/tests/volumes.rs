@@ -25,9 +25,9 @@ fn findings_of_a_drive_are_of_the_cases_on_it() {
             read_ahead_bytes: Some(128 << 10),
             ..Drive::default()
         };
-        fixture.on_volume("_lmdb_", "disk", &far, false);
-        fixture.on_volume("_rocksdb_", "image", &near, true);
-        fixture.on_volume("_null_", "image", &near, true);
+        fixture.put_on_volume("_lmdb_", "disk", &far, false);
+        fixture.put_on_volume("_rocksdb_", "image", &near, true);
+        fixture.put_on_volume("_null_", "image", &near, true);
     });
     let findings_of =
         |id: Id| -> Vec<&Finding> { findings.iter().filter(|one| one.id == id).collect() };
@@ -50,7 +50,7 @@ fn of_an_image_no_switch_is_advised() {
     let finding = finding_after(Id::WritesThrottled, |fixture| {
         let queue = [("wbt_lat_usec".to_owned(), "2000".to_owned())].into();
         let drive = Drive { name: "loop0".to_owned(), queue, ..Drive::default() };
-        fixture.on_volume("_", "image", &drive, true);
+        fixture.put_on_volume("_", "image", &drive, true);
     });
     assert!(finding.evidence.contains("reads of loop0"), "{finding:?}");
     assert!(!finding.advice.contains("/sys/block"), "{finding:?}");
@@ -63,7 +63,7 @@ fn an_image_is_what_its_directory_is() {
         move |fixture: &mut Fixture| {
             fixture.run.host_before.filesystem.as_mut().unwrap().kind = "tmpfs".to_owned();
             let drive = Drive { name: "loop0".to_owned(), ..Drive::default() };
-            fixture.on_volume("_", "xfs", &drive, is_image);
+            fixture.put_on_volume("_", "xfs", &drive, is_image);
         }
     };
     let finding = finding_after(Id::DataDirInMemory, on(true));

@@ -32,7 +32,7 @@ pub struct CounterChange {
 type Growth = BTreeMap<String, BTreeMap<u32, f64>>;
 
 /// Those that differ by the rule, the clearest first, and the number of those compared.
-pub(super) fn moved(sides: &[SideGroup<'_>; 2], phase: &str) -> (Vec<CounterChange>, usize) {
+pub(super) fn find_changes(sides: &[SideGroup<'_>; 2], phase: &str) -> (Vec<CounterChange>, usize) {
     let [base, new] = [read(&sides[0], phase), read(&sides[1], phase)];
     changes(&base, &new)
 }

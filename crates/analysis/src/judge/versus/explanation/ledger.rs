@@ -83,7 +83,7 @@ struct Side {
 
 impl Ledger {
     /// None where a side has no count of functions.
-    pub(super) fn of_phase(sides: &[SideGroup<'_>; 2], phase: &str) -> Option<Self> {
+    pub(super) fn from_phase(sides: &[SideGroup<'_>; 2], phase: &str) -> Option<Self> {
         let trials = [read_trials(&sides[0], phase), read_trials(&sides[1], phase)];
         let [base, new] = trials.each_ref().map(|trials| objects(trials));
         let common = base.intersection(&new).copied().collect();
@@ -211,13 +211,13 @@ fn range(trials: &[f64]) -> f64 {
 /// The name without what differs from build to build: the types of a C++ function, the hash of a
 /// Rust function, the suffixes of clones that compilers make of a function.
 fn plain_name(name: &str) -> String {
-    untyped(unsuffixed(name)).unwrap_or_else(|| unsuffixed(name).to_owned())
+    strip_types(strip_suffixes(name)).unwrap_or_else(|| strip_suffixes(name).to_owned())
 }
 
 /// A C++ function without its result, parameters and template arguments: these change with every
 /// parameter that is added, and the function stays what it is. None: it has no types, or is an
 /// operator.
-fn untyped(name: &str) -> Option<String> {
+fn strip_types(name: &str) -> Option<String> {
     if name.contains("operator") || name.starts_with(['<', '(']) {
         return None;
     }
@@ -238,7 +238,7 @@ fn untyped(name: &str) -> Option<String> {
     None
 }
 
-fn unsuffixed(name: &str) -> &str {
+fn strip_suffixes(name: &str) -> &str {
     let mut plain = name;
     while let Some((front, last)) = plain.rsplit_once('.') {
         let number = last.bytes().all(|byte| byte.is_ascii_digit());

@@ -80,7 +80,7 @@ impl<'r> SideGroup<'r> {
     }
 
     /// The same work of the same engine, counted: itself, or the case that `--why` added.
-    fn counted(&self) -> Option<Self> {
+    fn find_counted(&self) -> Option<Self> {
         if self.group.is_counted() {
             return Some(Self { ..*self });
         }
@@ -108,16 +108,17 @@ impl<'r> SideGroup<'r> {
 /// The explanations for all differences of a comparison of two builds of one engine.
 pub(super) fn explain(sides: &Sides<'_>, versus: &Versus) -> Vec<Explanation> {
     let (base, new) = sides.records();
-    let (mut explanations, mut told) = (Vec::new(), BTreeSet::new());
+    let (mut explanations, mut explained_keys) = (Vec::new(), BTreeSet::new());
     for pair in &versus.pairs {
         let both = SideGroup::find(base, &pair.base_key).zip(SideGroup::find(new, &pair.new_key));
         let Some(both) = both.filter(|(base, new)| base.group.engine == new.group.engine) else {
             continue;
         };
         let both = [both.0, both.1];
-        let counted = both[0].counted().zip(both[1].counted()).map(|(base, new)| [base, new]);
+        let counted =
+            both[0].find_counted().zip(both[1].find_counted()).map(|(base, new)| [base, new]);
         // Cases of several thread counts have one that counts, which is told once.
-        let counted = counted.filter(|[base, _]| told.insert(base.group.key.as_str()));
+        let counted = counted.filter(|[base, _]| explained_keys.insert(base.group.key.as_str()));
         explanations.extend(explain_pair(pair, &both, counted.as_ref(), sides.side_by_side()));
     }
     explanations
@@ -131,7 +132,7 @@ fn explain_pair(
 ) -> Vec<Explanation> {
     let mut explanations = Vec::new();
     for phase in phases(pair) {
-        let instructions = counted.and_then(|counted| Ledger::of_phase(counted, phase));
+        let instructions = counted.and_then(|counted| Ledger::from_phase(counted, phase));
         let rate_differs = pair.rows.iter().any(|row| row.phase == phase && is_different_rate(row));
         let differs = rate_differs || instructions.as_ref().is_some_and(Ledger::differs);
         if !differs {
@@ -139,7 +140,7 @@ fn explain_pair(
         }
         // Trials of two runs are no pairs.
         let (counters, counters_compared) =
-            if side_by_side { counters::moved(sides, phase) } else { (Vec::new(), 0) };
+            if side_by_side { counters::find_changes(sides, phase) } else { (Vec::new(), 0) };
         explanations.push(Explanation {
             case: pair.name.clone(),
             phase: phase.to_owned(),

@@ -4,7 +4,7 @@ use super::SideGroup;
 use crate::figures::catalogue as c;
 use crate::figures::explain::Explained;
 use crate::figures::metric::Definition;
-use crate::figures::rates::in_window;
+use crate::figures::rates::window_rate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ pub struct PartChange {
 
 /// The roles of a phase whose time is known on both sides.
 pub(super) fn changes(sides: &[SideGroup<'_>; 2], phase: &str) -> Vec<TimeChange> {
-    let [base, new] = [explained(&sides[0], phase), explained(&sides[1], phase)];
+    let [base, new] = [find_explained(&sides[0], phase), find_explained(&sides[1], phase)];
     let has_no_waits = |side: &SideGroup<'_>| {
         side.cases().any(|(_, case)| case.phases_without_waits().any(|other| other == phase))
     };
@@ -85,7 +85,7 @@ fn counted_share(figure: &Definition, percent: f64, waits: Option<f64>) -> Optio
     }
 }
 
-fn explained<'r>(side: &SideGroup<'r>, phase: &str) -> Vec<&'r Explained> {
+fn find_explained<'r>(side: &SideGroup<'r>, phase: &str) -> Vec<&'r Explained> {
     let figures = &side.record.figures;
     let is_group = |index: usize| {
         figures.groups.get(index).is_some_and(|group| std::ptr::eq(group, side.group))
@@ -104,7 +104,7 @@ fn operation_ns(side: &SideGroup<'_>, explained: &Explained) -> Option<f64> {
         Some(name) => {
             let roles = &side.group.run(&explained.phase)?.roles;
             let role = roles.iter().find(|role| role.role == *name)?;
-            in_window(&role.metrics)?.value?
+            window_rate(&role.metrics)?.value?
         }
     };
     (per_s > 0.0).then(|| f64::from(explained.threads) * 1e9 / per_s)

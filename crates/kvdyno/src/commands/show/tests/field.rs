@@ -35,9 +35,9 @@ fn frozen_field() -> PathBuf {
 #[test]
 #[ignore = "overwrites fixtures/records/v1.0"]
 fn freeze_field() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = Fixture::field(4).write(&folder.path().join(FIELD));
-    let [quick, tar] = ["quick.tar.zst", "quick.tar"].map(|name| folder.path().join(name));
+    let dir = tempfile::tempdir().unwrap();
+    let run = Fixture::field(4).write(&dir.path().join(FIELD));
+    let [quick, tar] = ["quick.tar.zst", "quick.tar"].map(|name| dir.path().join(name));
     pack(&run, Vec::new(), &quick).unwrap();
     // Packed again by zstd itself: a ninth of a bundle's size.
     for (how, from, to) in [("-d", &quick, &tar), ("-19", &tar, &frozen_field())] {
@@ -51,7 +51,7 @@ fn a_frozen_field_has_the_same_ranking_forever() {
     let bundle = frozen_field().display().to_string();
     let summary = Summary::read(&runs::find(&bundle, Path::new("runs")).unwrap()).unwrap();
     let table = |name: &str| {
-        let (printer, captured) = Printer::captured();
+        let (printer, captured) = Printer::new_captured();
         let view = ViewArgs { table: vec![name.to_owned()], ..ViewArgs::default() };
         super::super::print(&summary, &view, &Ending::default(), &printer).unwrap();
         captured.out()

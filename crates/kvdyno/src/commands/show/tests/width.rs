@@ -34,7 +34,7 @@ fn claims() -> Vec<Claim> {
 }
 
 fn shown(summary: &Summary) -> String {
-    let (printer, captured) = Printer::captured();
+    let (printer, captured) = Printer::new_captured();
     let view = ViewArgs {
         study: true,
         table: ["load", "run"].map(str::to_owned).to_vec(),

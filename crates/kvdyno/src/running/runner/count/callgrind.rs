@@ -35,7 +35,7 @@ pub(super) fn functions(text: &str) -> Option<Vec<FunctionCount>> {
             if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
                 // The line's place, then its instructions if there are any.
                 let count = line.split(' ').nth(1).map_or(Some(0), |count| count.parse().ok())?;
-                *counts.entry(named(function, object)).or_default() += count;
+                *counts.entry(normalize_names(function, object)).or_default() += count;
             }
             continue;
         };
@@ -59,7 +59,7 @@ pub(super) fn functions(text: &str) -> Option<Vec<FunctionCount>> {
 }
 
 /// A function's name and object. Calls of a function by itself are those of the function.
-fn named(function: &str, object: &str) -> (String, String) {
+fn normalize_names(function: &str, object: &str) -> (String, String) {
     let name = match function.rsplit_once('\'') {
         Some((name, depth)) if depth.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => function,
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_functions_own_instructions_are_read() {
         let functions = functions(FILE).unwrap();
-        let found: Vec<(&str, &str, u64)> = functions
+        let counts: Vec<(&str, &str, u64)> = functions
             .iter()
             .map(|count| (count.function.as_str(), count.object.as_str(), count.instructions))
             .collect();
@@ -100,7 +100,7 @@ mod tests {
             (UNNAMED, "a.so", 30),
             ("closed_loop", "kvdyno-rocksdb", 20),
         ];
-        assert_eq!(found, expected);
+        assert_eq!(counts, expected);
         assert_eq!(functions.iter().map(|count| count.instructions).sum::<u64>(), 190);
     }
 

@@ -11,27 +11,27 @@ use std::time::Instant;
 
 impl<'r> Talk<'r> {
     /// The process of a single worker.
-    fn alone(&self, pid: u32) -> Option<u32> {
+    fn single_worker_pid(&self, pid: u32) -> Option<u32> {
         self.environment.case.crew.is_none().then_some(pid)
     }
 
     /// A sentence about thread samples that are not available.
-    pub(super) fn not_watched(&self) -> Option<String> {
+    pub(super) fn missing_samples(&self) -> Option<String> {
         if self.environment.case.crew.is_some() {
             let sentence = "usage and waits of the crew's workers while a phase ran: they report \
                             them at its end";
             return Some(sentence.to_owned());
         }
         let denied = "waits of the threads: permission denied for /proc/PID/task/TID/syscall";
-        self.wait_samples.denied().then(|| denied.to_owned())
+        self.wait_samples.is_denied().then(|| denied.to_owned())
     }
 
     /// The threads of a timed phase. Before its first message of progress they wait for each other.
-    pub(super) fn look_at_threads(&mut self, pid: u32) {
+    pub(super) fn sample_threads(&mut self, pid: u32) {
         if self.current.as_ref().is_none_or(|begun| begun.last_progress.1 == 0) {
             return;
         }
-        let Some(pid) = self.alone(pid) else { return };
+        let Some(pid) = self.single_worker_pid(pid) else { return };
         if let Some(roles) = self.timed_roles() {
             self.wait_samples.look(self.meter.root, pid, &roles);
         }
@@ -57,7 +57,7 @@ impl<'r> Talk<'r> {
         let rss_bytes = match self.supervisor {
             Some(_) if self.environment.case.server.is_some() => None,
             Some(_) => self.server.memory_bytes(root),
-            None => self.alone(pid).and_then(|pid| process::memory_bytes(root, &[pid])),
+            None => self.single_worker_pid(pid).and_then(|pid| process::memory_bytes(root, &[pid])),
         };
         let database = (now >= self.next_size).then(|| {
             self.next_size = now + SIZE_EVERY;
@@ -66,7 +66,7 @@ impl<'r> Talk<'r> {
         let reading = MachineReading {
             phase: self.phase_name(),
             reading: Snapshot {
-                process: self.alone(pid).and_then(|pid| process::usage(root, &[pid])),
+                process: self.single_worker_pid(pid).and_then(|pid| process::usage(root, &[pid])),
                 server: self.server.usage(root),
                 elsewhere: self.environment.case.server.is_some(),
                 wait_samples: self.wait_samples.counts(),
@@ -76,13 +76,13 @@ impl<'r> Talk<'r> {
             database: database.flatten(),
         };
         append(&self.machine, &reading);
-        self.block_io.line(&reading.phase);
+        self.block_io.write_line(&reading.phase);
     }
 
     /// The worker, its server and their new children issue block I/O.
     pub(super) fn watch_processes(&mut self, worker: u32) {
-        self.block_io.of_processes(self.environment, &[worker]);
+        self.block_io.add_processes(self.environment, &[worker]);
         let server = self.server.processes(self.meter.root);
-        self.block_io.of_processes(self.environment, &server);
+        self.block_io.add_processes(self.environment, &server);
     }
 }

@@ -42,7 +42,7 @@ impl OpenClose {
 impl Talk<'_> {
     /// Checks how long the engine is being opened, closed after its last phase, or prepared for the
     /// next one.
-    pub(super) fn look_at_open_close(&mut self, worker: &Worker) {
+    pub(super) fn check_open_close(&mut self, worker: &Worker) {
         if self.ending.cut.is_some() || self.current.is_some() {
             self.open_close = OpenClose::begin();
             return;
@@ -97,7 +97,7 @@ mod tests {
             (31, Some(LIMIT_FAILED), Step::EarlyEnd),
             (3600, None, Step::Tell),
         ] {
-            let time = Stopwatch::at(Duration::from_secs(seconds));
+            let time = Stopwatch::with_elapsed(Duration::from_secs(seconds));
             let mut open_close = OpenClose { time, ..OpenClose::begin() };
             assert_eq!(open_close.step(limit), step, "{seconds} {limit:?}");
         }

@@ -101,7 +101,7 @@ impl Overtime {
 
 impl Talk<'_> {
     /// Checks whether the current phase should have ended, or does nothing.
-    pub(super) fn look_at_overtime(&mut self, worker: &Worker) {
+    pub(super) fn check_overtime(&mut self, worker: &Worker) {
         let phase = self.phase_name();
         let begun = self.current.as_mut().and_then(|begun| begun.overtime.as_mut());
         let Some(overtime) = begun.filter(|_| self.ending.cut.is_none()) else { return };
@@ -132,9 +132,9 @@ mod tests {
         let work = Activity::Measure(Mix { roles: Vec::new(), ends });
         let mut overtime =
             Overtime::from_phase(&Phase { name: "reads".to_owned(), window: None, work }).unwrap();
-        overtime.time = Stopwatch::at(Duration::from_secs(1));
+        overtime.time = Stopwatch::with_elapsed(Duration::from_secs(1));
         overtime.progress(7, threads);
-        overtime.time = Stopwatch::at(Duration::from_secs(elapsed));
+        overtime.time = Stopwatch::with_elapsed(Duration::from_secs(elapsed));
         overtime
     }
 

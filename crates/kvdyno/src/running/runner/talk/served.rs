@@ -16,7 +16,7 @@ const SEEN_WITHIN: Duration = Duration::from_millis(500);
 impl Talk<'_> {
     /// While a client is disconnected for a phase: its server stops, files are evicted, the server
     /// starts, with other options if the phase has them.
-    pub(super) fn while_closed(&mut self, work: Option<&Activity>, worker: &Worker) {
+    pub(super) fn evict_or_restart(&mut self, work: Option<&Activity>, worker: &Worker) {
         let evicts = match work {
             Some(Activity::Measure(mix)) => mix.entries().any(|entry| entry.op.is_cold()),
             work => matches!(work, Some(Activity::Evict)),
@@ -51,7 +51,7 @@ impl Talk<'_> {
         let eviction = cache::evict(&self.environment.site.path);
         let missed = match eviction.as_ref().map(|eviction| (eviction.is_cold(), &eviction.left)) {
             Ok((false, Ok(residency))) => {
-                let percent = 100.0 * cache::share(residency);
+                let percent = 100.0 * cache::resident_share(residency);
                 Some(format!("after eviction {percent:.0} % of the database was still cached"))
             }
             Ok((true, Ok(_))) => None,
@@ -66,7 +66,7 @@ impl Talk<'_> {
     fn hold_limit(&mut self, worker: &Worker) {
         let from = self.environment.case.ram_limit_from as usize;
         let begins = from > 0 && self.current.as_ref().is_some_and(|begun| begun.index == from);
-        let Some(Err(error)) = begins.then(|| self.memory.hold()) else { return };
+        let Some(Err(error)) = begins.then(|| self.memory.enforce_limit()) else { return };
         if error.kind() == ErrorKind::ResourceBusy {
             let message = "it holds more memory than its RAM limit after the load".to_owned();
             self.fail(ErrorClass::Memory, message);
@@ -77,7 +77,7 @@ impl Talk<'_> {
     }
 
     /// A case ends with its server.
-    pub(super) fn look_at_server(&mut self, worker: &Worker) {
+    pub(super) fn check_server(&mut self, worker: &Worker) {
         let supervisor = self.supervisor.as_mut().filter(|_| self.ending.server.is_none());
         if let Some(why) = supervisor.and_then(|supervisor| supervisor.failure(Duration::ZERO)) {
             self.server_failed(why, worker);

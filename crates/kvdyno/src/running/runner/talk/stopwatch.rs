@@ -50,7 +50,7 @@ impl Stopwatch {
     }
 
     #[cfg(test)]
-    pub(super) fn at(elapsed: Duration) -> Self {
+    pub(super) fn with_elapsed(elapsed: Duration) -> Self {
         Self { elapsed, ..Self::start() }
     }
 
@@ -82,7 +82,7 @@ mod tests {
     /// The program was stopped for an hour, but its worker was not.
     #[test]
     fn what_was_not_looked_at_does_not_count() {
-        let mut time = Stopwatch::at(Duration::from_secs(4));
+        let mut time = Stopwatch::with_elapsed(Duration::from_secs(4));
         let later = time.looked + Duration::from_secs(3600);
         time.look(later);
         assert_eq!(time.elapsed.as_secs(), 5);

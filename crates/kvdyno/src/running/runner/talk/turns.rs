@@ -48,7 +48,7 @@ impl Talk<'_> {
     /// Its time begins: the other case has worked until now.
     pub(in crate::running::runner) fn begin_now(&mut self) {
         if let Some(waited) = self.turns.as_ref().map(|turns| turns.made.elapsed()) {
-            self.put_off(waited);
+            self.postpone(waited);
         }
     }
 
@@ -97,7 +97,7 @@ impl Talk<'_> {
             let now = Instant::now();
             let stopped = now - since;
             let moved = self.meter.snapshot();
-            self.put_off(stopped);
+            self.postpone(stopped);
             self.open_close.time.skip(now);
             if let Some(begun) = &mut self.current {
                 begun.overtime.iter_mut().for_each(|overtime| overtime.time.skip(now));
@@ -105,15 +105,15 @@ impl Talk<'_> {
                 let stopped_ns = begun.left_out.stopped_ns;
                 begun.turns.iter_mut().for_each(|turns| turns.stopped_ns = stopped_ns);
             }
-            process::go_on(&self.processes(worker));
+            process::resume(&self.processes(worker));
             worker.control(Control::Go);
         }
     }
 
     /// The other case has worked for this long: the end of the budget moves.
-    fn put_off(&mut self, by: Duration) {
+    fn postpone(&mut self, by: Duration) {
         self.started += by;
-        self.supervisor.iter_mut().for_each(|supervisor| supervisor.put_off(by));
+        self.supervisor.iter_mut().for_each(|supervisor| supervisor.postpone(by));
     }
 
     /// The worker, its server, and what they started.
@@ -124,16 +124,16 @@ impl Talk<'_> {
     }
 
     /// A turn is over. Alone, a case goes on at once.
-    pub(super) fn turn_ended(&mut self, worker: &mut Worker) {
+    pub(super) fn handle_turn_ended(&mut self, worker: &mut Worker) {
         if let (Some(turns), Some(begun)) = (&self.turns, &mut self.current) {
             let first = || TurnsRecord { number: 1, stopped_ns: 0, with: turns.with.clone() };
             begun.turns.get_or_insert_with(first).number += 1;
         }
-        self.go_on(worker);
+        self.go_or_hold(worker);
     }
 
     /// Lets the worker go on, or holds it.
-    pub(super) fn go_on(&mut self, worker: &mut Worker) {
+    pub(super) fn go_or_hold(&mut self, worker: &mut Worker) {
         match &mut self.turns {
             Some(turns) => turns.state = State::Held,
             None => worker.control(Control::Go),
@@ -144,7 +144,7 @@ impl Talk<'_> {
     pub(super) fn read_meter(&self) -> Snapshot {
         let snapshot = self.meter.snapshot();
         match &self.current {
-            Some(begun) => begun.left_out.take_off(snapshot),
+            Some(begun) => begun.left_out.subtract_from(snapshot),
             None => snapshot,
         }
     }
@@ -162,7 +162,7 @@ impl Meanwhile {
         }
     }
 
-    fn take_off(&self, snapshot: Snapshot) -> Snapshot {
+    fn subtract_from(&self, snapshot: Snapshot) -> Snapshot {
         let without = |usage: DeviceUsage| match &self.device {
             Some(meanwhile) => usage.since(meanwhile),
             None => usage,
@@ -192,6 +192,6 @@ mod tests {
         let mut left_out = Meanwhile::default();
         left_out.add(100, &at(1_000, 5, 10), &at(1_100, 7, 14));
         left_out.add(50, &at(1_200, 8, 20), &at(1_250, 8, 21));
-        assert_eq!(left_out.take_off(at(2_000, 20, 40)), at(1_850, 18, 35));
+        assert_eq!(left_out.subtract_from(at(2_000, 20, 40)), at(1_850, 18, 35));
     }
 }

@@ -5,9 +5,9 @@ use kvdyno_record::workload::Activity;
 
 #[test]
 fn a_report_becomes_a_sealed_run() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let file = concat!(env!("KVDYNO_SOURCE"), "/fixtures/fio/mix-3.33.json").as_ref();
-    let run = import(file, folder.path(), &NamedArgs::default()).unwrap();
+    let run = import(file, dir.path(), &NamedArgs::default()).unwrap();
     assert!(run.is_complete());
     let (_, record) = run.case_records().unwrap().remove(0);
     assert_eq!(record.case.id, "0001_mix-70-30_t2_r1");
@@ -26,9 +26,9 @@ fn a_report_becomes_a_sealed_run() {
 
 #[test]
 fn the_threads_of_a_job_are_one_case_and_no_two_have_one_key() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let file = concat!(env!("KVDYNO_SOURCE"), "/fixtures/fio/two-jobs-3.33.json");
-    let run = import(file.as_ref(), folder.path(), &NamedArgs::default()).unwrap();
+    let run = import(file.as_ref(), dir.path(), &NamedArgs::default()).unwrap();
     let records = run.case_records().unwrap();
     let [(_, record)] = records.as_slice() else { panic!("{} cases", records.len()) };
     assert_eq!(record.case.threads, Some(2));
@@ -36,12 +36,10 @@ fn the_threads_of_a_job_are_one_case_and_no_two_have_one_key() {
     assert_eq!((mix.roles[0].threads, mix.roles[0].depth), (2, None), "psync, iodepth=8");
     // The same jobs as reported when they run one after the other.
     let text = std::fs::read_to_string(file).unwrap();
-    let again = folder.path().join("again.json");
+    let again = dir.path().join("again.json");
     std::fs::write(&again, text.replacen("\"groupid\":0", "\"groupid\":1", 1)).unwrap();
-    let plan = import(&again, &folder.path().join("again"), &NamedArgs::default())
-        .unwrap()
-        .plan()
-        .unwrap();
+    let plan =
+        import(&again, &dir.path().join("again"), &NamedArgs::default()).unwrap().plan().unwrap();
     let keys: std::collections::BTreeSet<_> = plan.cases.iter().map(|case| &case.key).collect();
     assert_eq!((plan.cases.len(), keys.len()), (2, 2));
 }
@@ -52,24 +50,24 @@ fn fixture(name: &str) -> std::path::PathBuf {
 
 /// The run of a changed report, and its records.
 fn imported(
-    folder: &Path,
+    dir: &Path,
     report: &str,
     change: impl FnOnce(&mut serde_json::Value),
-) -> anyhow::Result<(RunFolder, Vec<CaseRecord>)> {
+) -> anyhow::Result<(RunDir, Vec<CaseRecord>)> {
     let text = std::fs::read_to_string(fixture(report)).unwrap();
     let mut report = serde_json::from_str(text.trim_start()).unwrap();
     change(&mut report);
-    let file = folder.join("report.json");
+    let file = dir.join("report.json");
     std::fs::write(&file, report.to_string()).unwrap();
-    let run = import(&file, &folder.join("runs"), &NamedArgs::default())?;
+    let run = import(&file, &dir.join("runs"), &NamedArgs::default())?;
     let records = run.case_records().unwrap().into_iter().map(|(_, record)| record).collect();
     Ok((run, records))
 }
 
 #[test]
 fn syncs_are_flushes_of_their_role() {
-    let folder = tempfile::tempdir().unwrap();
-    let (run, records) = imported(folder.path(), "fdatasync-3.33.json", |_| {}).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let (run, records) = imported(dir.path(), "fdatasync-3.33.json", |_| {}).unwrap();
     let case = &records[0].case;
     assert_eq!(case.options.durability, Durability::Commit);
     assert_eq!(case.shape.value_bytes_mean, 2_300);
@@ -97,12 +95,12 @@ fn syncs_are_flushes_of_their_role() {
 
 #[test]
 fn a_job_without_figures_is_left_out_beside_a_good_one() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let layout = serde_json::json!({
         "jobname": "layout", "error": 0, "job options": { "create_only": "1" },
         "read": { "total_ios": 0 }, "write": { "total_ios": 0 },
     });
-    let (run, records) = imported(folder.path(), "mix-3.33.json", |report| {
+    let (run, records) = imported(dir.path(), "mix-3.33.json", |report| {
         report["jobs"].as_array_mut().unwrap().insert(0, layout.clone());
     })
     .unwrap();
@@ -110,16 +108,16 @@ fn a_job_without_figures_is_left_out_beside_a_good_one() {
     let left_out = run.plan().unwrap().left_out.remove(0);
     assert_eq!(left_out.engine, "job `layout`");
     assert_eq!(left_out.reason, "it only made its file (create_only=1)");
-    let alone = imported(folder.path(), "mix-3.33.json", |report| {
+    let alone = imported(dir.path(), "mix-3.33.json", |report| {
         report["jobs"] = serde_json::json!([layout]);
     });
-    assert_eq!(crate::exit::of_error(&alone.unwrap_err()), kvdyno_record::exit::Exit::Usage);
+    assert_eq!(crate::exit::from_error(&alone.unwrap_err()), kvdyno_record::exit::Exit::Usage);
 }
 
 #[test]
 fn what_the_report_lacks_stands_in_the_record() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_, records) = imported(folder.path(), "mix-3.33.json", |report| {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, records) = imported(dir.path(), "mix-3.33.json", |report| {
         for side in ["read", "write"] {
             for times in ["lat_ns", "clat_ns", "slat_ns"] {
                 report["jobs"][0][side][times] = serde_json::json!({ "N": 0 });
@@ -132,8 +130,8 @@ fn what_the_report_lacks_stands_in_the_record() {
         record.not_measured.iter().any(|sentence| sentence.contains(words))
     };
     assert!(lacks(&records[0], "gtod_reduce=1"), "{:?}", records[0].not_measured);
-    let folder = tempfile::tempdir().unwrap();
-    let (_, records) = imported(folder.path(), "two-jobs-3.33.json", |report| {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, records) = imported(dir.path(), "two-jobs-3.33.json", |report| {
         let jobs = report["jobs"].as_array_mut().unwrap();
         jobs.truncate(1);
         jobs[0]["job_runtime"] = 4_091.into();
@@ -147,8 +145,8 @@ fn what_the_report_lacks_stands_in_the_record() {
 
 #[test]
 fn a_clients_job_is_a_case_with_its_host() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_, records) = imported(folder.path(), "client-3.33.json", |report| {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, records) = imported(dir.path(), "client-3.33.json", |report| {
         report["client_stats"][0]["hostname"] = "node-a".into();
     })
     .unwrap();
@@ -158,12 +156,12 @@ fn a_clients_job_is_a_case_with_its_host() {
 
 #[test]
 fn what_is_no_report_is_refused_with_how_one_is_made() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("etcd.fio");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("etcd.fio");
     for (text, content) in [("[etcd]\nrw=write\n", "a job file"), ("", "an empty file")] {
         std::fs::write(&file, text).unwrap();
-        let error = import(&file, folder.path(), &NamedArgs::default()).unwrap_err();
-        assert_eq!(crate::exit::of_error(&error), kvdyno_record::exit::Exit::Usage);
+        let error = import(&file, dir.path(), &NamedArgs::default()).unwrap_err();
+        assert_eq!(crate::exit::from_error(&error), kvdyno_record::exit::Exit::Usage);
         let complaint = crate::exit::complaint(&error).unwrap();
         let expected =
             format!("{} is not a fio report: expected its JSON, found {content}", file.display());
